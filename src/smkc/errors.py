@@ -1,0 +1,68 @@
+"""Every error that smkc raises on purpose, and the two warnings it gives.
+
+The tree::
+
+    SmkcError
+      InputError            what was handed in cannot be used           (also a ValueError)
+        ReadError           a file or frame cannot become a recording
+        WindowError         the windows asked for do not fit the recording
+        SettingError        a parameter has a value that makes no sense
+      NotFittedError        the detector has seen no reference data yet
+      ModelFileError        a model file is damaged, foreign or too new
+      MissingExtraError     an optional dependency is not installed     (also an ImportError)
+
+Each message names the value, the place and the remedy.
+"""
+
+__all__ = [
+    "CalibrationWarning",
+    "InputError",
+    "MissingExtraError",
+    "ModelFileError",
+    "NotFittedError",
+    "ReadError",
+    "SettingError",
+    "SmkcError",
+    "UnscoredWarning",
+    "WindowError",
+]
+
+
+class SmkcError(Exception):
+    """Root of all errors that smkc raises on purpose."""
+
+
+class InputError(SmkcError, ValueError):
+    """What was handed in cannot be used."""
+
+
+class ReadError(InputError):
+    """A file or a frame cannot be turned into a recording."""
+
+
+class WindowError(InputError):
+    """The windows asked for do not fit the recording."""
+
+
+class SettingError(InputError):
+    """A parameter has a value that makes no sense."""
+
+
+class NotFittedError(SmkcError, ValueError, AttributeError):
+    """The detector was asked for scores before it saw reference data."""
+
+
+class ModelFileError(SmkcError, ValueError):
+    """A model file is damaged, foreign or written by a newer version."""
+
+
+class MissingExtraError(SmkcError, ImportError):
+    """An optional dependency is needed and not installed."""
+
+
+class CalibrationWarning(UserWarning):
+    """The reference data are too short for the false-alarm rate that was asked for."""
+
+
+class UnscoredWarning(UserWarning):
+    """Some windows held too few observations to be scored; their scores are NaN."""

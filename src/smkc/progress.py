@@ -1,0 +1,99 @@
+"""A progress bar for long work: it appears by itself after a second, on terminals only.
+
+In: a description and, where known, a total. Out: a function to call with the amount done.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+__all__ = ["quiet", "task"]
+
+APPEARS_AFTER_SECONDS = 1.0
+
+_is_quiet: ContextVar[bool] = ContextVar("smkc_progress_is_quiet", default=False)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Show no progress bar inside this block."""
+    token = _is_quiet.set(True)
+    try:
+        yield
+    finally:
+        _is_quiet.reset(token)
+
+
+def _is_wanted() -> bool:
+    if _is_quiet.get():
+        return False
+    asked = os.environ.get("SMKC_PROGRESS")
+    return asked != "0" if asked is not None else sys.stderr.isatty()
+
+
+@contextmanager
+def task(description: str, total: float | None = None) -> Iterator[Callable[[float], None]]:
+    """Yield ``advance(amount)``; a bar appears once the work has lasted a second.
+
+    The bar goes to standard error when that is a terminal. The environment variable
+    ``SMKC_PROGRESS`` set to 1 forces it, set to 0 forbids it.
+
+    Examples
+    --------
+    >>> with task("reading", total=3) as advance:
+    ...     for _ in range(3):
+    ...         advance(1)
+    """
+    if not _is_wanted():
+        yield lambda amount: None
+        return
+    bar = _Bar(description, total)
+    try:
+        yield bar.advance
+    finally:
+        bar.close()
+
+
+class _Bar:
+    """A rich progress bar that is only built when the work turns out to be long."""
+
+    def __init__(self, description: str, total: float | None) -> None:
+        self._description = description
+        self._total = total
+        self._done = 0.0
+        self._started = time.monotonic()
+        self._stop: Callable[[], None] | None = None
+        self._show: Callable[[float], None] | None = None
+
+    def advance(self, amount: float) -> None:
+        self._done += amount
+        if self._show is None:
+            if time.monotonic() - self._started < APPEARS_AFTER_SECONDS:
+                return
+            self._open()
+        assert self._show is not None
+        self._show(self._done)
+
+    def _open(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f}%"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        key = progress.add_task(self._description, total=self._total)
+        progress.start()
+        self._stop = progress.stop
+        self._show = lambda done: progress.update(key, completed=done)
+
+    def close(self) -> None:
+        if self._stop is not None:
+            self._stop()
