@@ -1,0 +1,29 @@
+"""The kernel view: a window's states compared with one another.
+
+In: a recording, start rows and a window length. Out: features of fixed size, whatever was
+observed: kernel images of up to six channels (cosine similarities and robust log distances of g,
+its difference and its absolute difference), or their bands, anchors and pooled versions.
+"""
+
+from smkc.kernel.features import (
+    anchor_steps,
+    feature_blocks,
+    features,
+    images,
+    scale_token,
+)
+from smkc.kernel.representation import CHANNELS, Representation
+from smkc.kernel.windows import filled_share, segments, window_starts
+
+__all__ = [
+    "CHANNELS",
+    "Representation",
+    "anchor_steps",
+    "feature_blocks",
+    "features",
+    "filled_share",
+    "images",
+    "scale_token",
+    "segments",
+    "window_starts",
+]

@@ -1,0 +1,66 @@
+"""Hashing: a variable's identifier -> its bucket and sign in each of the two streams.
+
+In: identifiers. Out: arrays of buckets and signs. The numbers are a file format: golden vectors
+in the tests hold them fixed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import md5
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Hashes", "hash_identifier", "hash_names"]
+
+# Names come and go for as long as a system runs: the cache forgets the least used.
+CACHED_IDENTIFIERS = 65_536
+
+
+@dataclass(frozen=True)
+class Hashes:
+    """Where V variables go: (V,) int32 buckets, from 0, and (V,) float64 signs, a stream each."""
+
+    value_bucket: NDArray[np.int32]
+    value_sign: NDArray[np.float64]
+    presence_bucket: NDArray[np.int32]
+    presence_sign: NDArray[np.float64]
+
+
+def _digest(identifier: str, suffix: str) -> int:
+    """MD5 of the identifier's UTF-8 bytes and the suffix, as a big-endian integer."""
+    text = (identifier + suffix).encode("utf-8", "surrogatepass")
+    return int.from_bytes(md5(text, usedforsecurity=False).digest(), "big")
+
+
+@lru_cache(maxsize=CACHED_IDENTIFIERS)
+def hash_identifier(identifier: str, buckets: int) -> tuple[int, int, int, int]:
+    """Return value bucket, value sign, presence bucket and presence sign of one variable.
+
+    Notes
+    -----
+    Paper, section 3.2.1, "Implementation details"; its buckets start at 1, ours at 0.
+
+    Examples
+    --------
+    >>> hash_identifier("cpu", 128)
+    (15, 1, 116, -1)
+    """
+    return (
+        _digest(identifier, "#val") % buckets,
+        1 - 2 * (_digest(identifier, "#val_sign") % 2),
+        _digest(identifier, "#pres") % buckets,
+        1 - 2 * (_digest(identifier, "#pres_sign") % 2),
+    )
+
+
+def hash_names(names: Sequence[str], buckets: int) -> Hashes:
+    """Hash (V,) names into ``buckets`` buckets a stream."""
+    table = np.array([hash_identifier(name, buckets) for name in names], np.int64).reshape(-1, 4)
+    return Hashes(
+        table[:, 0].astype(np.int32),
+        table[:, 1].astype(np.float64),
+        table[:, 2].astype(np.int32),
+        table[:, 3].astype(np.float64),
+    )

@@ -1,0 +1,89 @@
+"""Sketch: Recording -> states, the signed hashing of each time step into fixed width.
+
+In: a recording and the sketch's settings. Out: the states g_t, dense over all 2m buckets, or as
+the arguments that jitted loops take to compute them where they are needed.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.errors import SettingError
+from smkc.recording import Recording
+from smkc.sketch._loops import fill_states
+from smkc.sketch.hashing import Hashes, hash_names
+
+__all__ = ["Sketch"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sketch:
+    """Settings of the sketch; the defaults are the paper's.
+
+    Parameters
+    ----------
+    buckets
+        m, how many buckets each of the two streams has.
+    presence
+        whether the presence stream is filled; without it its half of the state is zero.
+    saturate
+        whether lambda(n) = min(0.2 n, 1); otherwise it is 0.2 n.
+    normalise
+        whether states are divided by the square root of the number of variables observed.
+
+    Examples
+    --------
+    >>> rec = Recording.from_rows([0], [{"cpu": 3.0}])
+    >>> sketch = Sketch(buckets=4)
+    >>> sketch.states(rec)
+    array([[ 0. ,  0. ,  0. ,  3. , -0.2,  0. ,  0. ,  0. ]], dtype=float32)
+    """
+
+    buckets: int = 128
+    presence: bool = True
+    saturate: bool = True
+    normalise: bool = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.buckets, int) or not 1 <= self.buckets <= 4096:
+            raise SettingError(f"buckets={self.buckets!r}: give a whole number from 1 to 4096")
+
+    @property
+    def width(self) -> int:
+        """2m, the length of a state."""
+        return 2 * self.buckets
+
+    def hash(self, names: tuple[str, ...]) -> Hashes:
+        """Buckets and signs of (V,) names."""
+        return hash_names(names, self.buckets)
+
+    def loop_arguments(self, recording: Recording) -> tuple[Any, ...]:
+        """Return what the jitted loops take: observations, hashes and flags, in their order."""
+        hashes = self.hash(recording.names)
+        return (
+            recording.indptr,
+            recording.codes,
+            recording.values,
+            hashes.value_bucket,
+            hashes.value_sign,
+            hashes.presence_bucket,
+            hashes.presence_sign,
+            self.presence,
+            self.saturate,
+            self.normalise,
+        )
+
+    def states(self, recording: Recording) -> NDArray[np.float32]:
+        """(T, 2m) float32: the state of every row, over all buckets.
+
+        Notes
+        -----
+        Paper, section 3.2.1, the equations for phi and g.
+        """
+        indptr, codes, values, *rest = self.loop_arguments(recording)
+        states = np.zeros((self.width, len(recording)), np.float32)
+        every_bucket = np.arange(self.width, dtype=np.int32)
+        fill_states(indptr, codes, values, 0, len(recording), *rest, every_bucket, states)
+        return np.ascontiguousarray(states.T)
