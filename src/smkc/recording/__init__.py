@@ -5,6 +5,18 @@ of observations ordered by time step, and beside it the identity of variables (l
 families) and their scaling.
 """
 
+from smkc.recording.identity import Identity, canonical, identifier, parse
 from smkc.recording.recording import Notes, Recording
+from smkc.recording.scaling import Scaling
+from smkc.recording.scaling_state import ScalingState
 
-__all__ = ["Notes", "Recording"]
+__all__ = [
+    "Identity",
+    "Notes",
+    "Recording",
+    "Scaling",
+    "ScalingState",
+    "canonical",
+    "identifier",
+    "parse",
+]
