@@ -160,24 +160,33 @@ def scale_token(g: States) -> float:
     return math.tanh(math.log(scale)) if scale > 0 else -1.0
 
 
-def pooled(g: States, length: int, channels: Sequence[str] = CHANNELS) -> np.ndarray:
-    """(K, L', L') the image after the mean of each L/L' steps in a row."""
+def pool(g: States, length: int) -> list[Vector]:
+    """L' states: the mean of each L/L' steps in a row."""
     assert len(g) % length == 0
     group = len(g) // length
     means = []
     for first in range(0, len(g), group):
         steps = g[first : first + group]
         means.append([math.fsum(entries) / group for entries in zip(*steps, strict=True)])
-    return image(means, channels)
+    return means
+
+
+def project(g: States, matrix: np.ndarray) -> list[Vector]:
+    """The states times a (2m, d') matrix."""
+    lines = np.asarray(matrix, float).T.tolist()
+    return [
+        [math.fsum(x * y for x, y in zip(step, line, strict=True)) for line in lines] for step in g
+    ]
+
+
+def pooled(g: States, length: int, channels: Sequence[str] = CHANNELS) -> np.ndarray:
+    """(K, L', L') the image of the pooled states."""
+    return image(pool(g, length), channels)
 
 
 def projected(g: States, matrix: np.ndarray, channels: Sequence[str] = CHANNELS) -> np.ndarray:
-    """(K, L, L) the image of the states times a (2m, d') matrix."""
-    lines = np.asarray(matrix, float).T.tolist()
-    states = [
-        [math.fsum(x * y for x, y in zip(step, line, strict=True)) for line in lines] for step in g
-    ]
-    return image(states, channels)
+    """(K, L, L) the image of the projected states."""
+    return image(project(g, matrix), channels)
 
 
 # ---------------------------------------------------------------------- cheaper features
