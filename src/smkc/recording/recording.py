@@ -4,6 +4,7 @@ In: flat observations. Out: an immutable container in canonical order, so that t
 of the same observations are the same arrays however their variables were ordered.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from smkc.errors import InputError
+from smkc.recording import export
+from smkc.recording.order import canonical_codes, require_increasing, sorted_last
 from smkc.recording.times import as_times, moment, show_time
 
 __all__ = ["Notes", "Recording"]
@@ -93,7 +96,7 @@ class Recording:
         the input stays. Values that are not finite are dropped. Both are counted in the notes.
         """
         notes = notes or Notes()
-        codes = _canonical_codes(np.asarray(codes), names)
+        codes = canonical_codes(np.asarray(codes), names)
         kept_names = sorted(set(names))
         with np.errstate(over="ignore"):
             as_float = np.asarray(values).astype(np.float32)
@@ -103,7 +106,7 @@ class Recording:
             n_inf = int(as_float.size - finite.sum()) - n_nan
             notes = notes + Notes(missing=n_nan, infinities=n_inf)
             rows, codes, as_float = rows[finite], codes[finite], as_float[finite]
-        rows, codes, as_float, n_twice = _sorted_last(rows, codes, as_float, len(kept_names))
+        rows, codes, as_float, n_twice = sorted_last(rows, codes, as_float, len(kept_names))
         indptr = np.zeros(len(row_times) + 1, np.int64)
         np.cumsum(np.bincount(rows, minlength=len(row_times)), out=indptr[1:])
         used = np.zeros(len(kept_names), bool)
@@ -130,7 +133,7 @@ class Recording:
             raise InputError(
                 f"{len(stamps)} times for {len(row_list)} rows; give one time for each row"
             )
-        _require_increasing(stamps)
+        require_increasing(stamps)
         names = sorted({name for row in row_list for name in row})
         code_of = {name: code for code, name in enumerate(names)}
         lengths = [len(row) for row in row_list]
@@ -154,7 +157,7 @@ class Recording:
                 "joined; read them with the same time_unit"
             )
         stamps = np.concatenate([rec.times for rec in recordings])
-        _require_increasing(stamps)
+        require_increasing(stamps)
         names = sorted({name for rec in recordings for name in rec.names})
         code_of = {name: code for code, name in enumerate(names)}
         codes = [
@@ -236,9 +239,9 @@ class Recording:
         """Give variables new names; unknown keys of a mapping are left alone."""
         rule = names if callable(names) else lambda name: names.get(name, name)
         renamed = [rule(name) for name in self.names]
-        if len(set(renamed)) < len(renamed):
-            twice = next(name for name in renamed if renamed.count(name) > 1)
-            raise InputError(f"two variables would be called {twice!r}; choose distinct names")
+        twice = [name for name, count in Counter(renamed).items() if count > 1]
+        if twice:
+            raise InputError(f"two variables would be called {twice[0]!r}; choose distinct names")
         return Recording.from_observations(
             self.times, self.row_numbers, self.codes, self.values, renamed, self.notes
         )
@@ -250,6 +253,25 @@ class Recording:
         return Recording.from_observations(
             self.times, self.row_numbers, self.codes, values, self.names, self.notes
         )
+
+    # ------------------------------------------------------------------ leaving
+
+    def to_arrow(self) -> Any:
+        """Return a pyarrow Table with a row an observation: time, variable, value.
+
+        A time step without observations keeps its place as a row with neither variable nor
+        value. ``smkc.read`` gives the recording back; whole numbers from 1e8 as times need
+        ``time_unit="step"`` then, or they are taken for seconds since 1970.
+        """
+        return export.to_arrow(self)
+
+    def to_pandas(self) -> Any:
+        """Return the table of :meth:`to_arrow` as a pandas DataFrame."""
+        return export.to_pandas(self)
+
+    def to_polars(self) -> Any:
+        """Return the table of :meth:`to_arrow` as a polars DataFrame."""
+        return export.to_polars(self)
 
     # ------------------------------------------------------------------ looking
 
@@ -328,44 +350,5 @@ class Recording:
         }
         parts += [f"{count:,} {what} dropped" for what, count in dropped.items() if count]
         if self.notes.ignored:
-            parts.append("ignored " + ", ".join(self.notes.ignored))
+            parts.append("ignored " + ", ".join(name or "(unnamed)" for name in self.notes.ignored))
         return f"Recording({', '.join(parts)})"
-
-
-def _canonical_codes(codes: NDArray[Any], names: Sequence[str]) -> NDArray[Any]:
-    """Renumber codes so that they index the sorted, distinct names."""
-    position = {name: code for code, name in enumerate(sorted(set(names)))}
-    renumber = np.fromiter((position[name] for name in names), np.int32, len(names))
-    if np.array_equal(renumber, np.arange(len(names))):
-        return codes
-    return renumber[codes]
-
-
-def _sorted_last(
-    rows: NDArray[np.integer[Any]],
-    codes: NDArray[np.integer[Any]],
-    values: NDArray[np.float32],
-    n_names: int,
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float32], int]:
-    """Sort observations by (row, code), keep the last of equal ones, count the others."""
-    key = rows.astype(np.int64) * max(n_names, 1) + codes
-    if len(key) > 1 and not (np.diff(key) > 0).all():
-        order = np.argsort(key, kind="stable")
-        key = key[order]
-        is_last = np.ones(len(key), bool)
-        is_last[:-1] = key[1:] != key[:-1]
-        order = order[is_last]
-        n_twice = len(key) - len(order)
-        return rows[order], codes[order], values[order], n_twice
-    return rows, codes, values, 0
-
-
-def _require_increasing(stamps: NDArray[Any]) -> None:
-    if len(stamps) > 1:
-        backwards = np.flatnonzero(stamps[1:] <= stamps[:-1])
-        if len(backwards):
-            at = int(backwards[0]) + 1
-            raise InputError(
-                f"times must increase: row {at} is at {show_time(stamps[at])}, not after "
-                f"{show_time(stamps[at - 1])}; sort the rows or read them with smkc.read"
-            )

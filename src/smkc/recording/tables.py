@@ -1,0 +1,183 @@
+"""Tables: frames and arrays in memory -> something with named columns, read batch by batch.
+
+In: pandas, polars, pyarrow or any other data frame, or a dict of arrays. Out: a :class:`Table`;
+files give the same (``files.py``), so that the readers need not know where a batch came from.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from smkc.errors import ReadError
+from smkc.recording.columns import Where
+
+__all__ = [
+    "FrameTable",
+    "Table",
+    "from_columns",
+    "from_frame",
+    "listed",
+    "place",
+    "require_distinct",
+]
+
+NAMES_SHOWN = 12
+
+
+class Table(Protocol):
+    """Named columns that can be read batch by batch.
+
+    Attributes
+    ----------
+    name
+        what to call it in messages: a path, or the kind of frame.
+    schema
+        names and types of the columns; no two names alike.
+    size
+        how much there is to read, in the unit of ``batches``, for progress.
+    """
+
+    name: str
+    schema: pa.Schema
+    size: float
+
+    def batches(
+        self, columns: Sequence[str], n_rows: int, encode: Sequence[str] = ()
+    ) -> Iterator[tuple[pa.RecordBatch, float]]:
+        """Yield batches of about n_rows rows of some columns, each with its part of ``size``.
+
+        Columns in ``encode`` are wanted as dictionaries where the source has them so.
+        """
+
+
+class FrameTable:
+    """A table in memory."""
+
+    def __init__(self, name: str, table: pa.Table) -> None:
+        require_distinct(name, table.column_names)
+        self.name = name
+        self.schema = table.schema
+        self.size = float(table.num_rows)
+        self._table = table
+
+    def batches(
+        self, columns: Sequence[str], n_rows: int, encode: Sequence[str] = ()
+    ) -> Iterator[tuple[pa.RecordBatch, float]]:
+        """Yield the table in slices, without a copy."""
+        for batch in self._table.select(columns).to_batches(max_chunksize=n_rows):
+            yield batch, float(batch.num_rows)
+
+
+def from_frame(frame: Any) -> Table:
+    """Make a table from any data frame that narwhals or Arrow knows."""
+    name = f"the {type(frame).__module__.partition('.')[0]} {type(frame).__name__}"
+    if isinstance(frame, pa.Table):
+        return FrameTable(name, frame)
+    if isinstance(frame, pa.RecordBatch):
+        return FrameTable(name, pa.Table.from_batches([frame]))
+    import narwhals as nw
+
+    known = nw.from_native(frame, pass_through=True, allow_series=False)
+    try:
+        if isinstance(known, nw.LazyFrame):
+            known = known.collect()
+        if isinstance(known, nw.DataFrame):
+            if known.implementation.is_pandas_like():
+                return _from_pandas_like(name, known.to_native())
+            return FrameTable(name, known.to_arrow())
+        if hasattr(frame, "__arrow_c_stream__"):
+            return FrameTable(name, pa.table(frame))
+    except (pa.ArrowException, nw.exceptions.NarwhalsError) as error:
+        raise ReadError(f"{name} cannot be read: {error}; convert it to Arrow first") from error
+    raise ReadError(
+        f"{name} cannot be read; give the path of a CSV or Parquet file, a pandas, polars or "
+        "pyarrow frame, or a dict of arrays"
+    )
+
+
+def from_columns(name: str, columns: Iterable[tuple[Any, Any]]) -> Table:
+    """Make a table from pairs of a name and an array, list or series."""
+    pairs = [(str(key), values) for key, values in columns]
+    require_distinct(name, [key for key, _ in pairs])
+    arrays = {key: _array(name, key, values) for key, values in pairs}
+    lengths = {key: len(array) for key, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        one, other = min(lengths, key=lengths.__getitem__), max(lengths, key=lengths.__getitem__)
+        raise ReadError(
+            f"column {one!r} of {name} has {lengths[one]} rows and column {other!r} has "
+            f"{lengths[other]}; give every column one value a row"
+        )
+    return FrameTable(name, pa.table(arrays))
+
+
+def require_distinct(name: str, columns: Sequence[str]) -> None:
+    """Refuse two columns of one name."""
+    seen: set[str] = set()
+    twice = [column for column in columns if column in seen or seen.add(column)]  # type: ignore[func-returns-value]
+    if twice:
+        raise ReadError(
+            f"{name} has more than one column called {listed(dict.fromkeys(twice))}; "
+            "rename all but one"
+        )
+
+
+def place(table: Table, column: str, first: int) -> Where:
+    """Say where a position in a batch is found that begins at row ``first`` of the table."""
+    return lambda at: f"row {first + at} (the first is 0) of column {column!r} of {table.name}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Write names for a message, the first dozen of them if there are more."""
+    all_names = [repr(name) for name in names]
+    text = ", ".join(all_names[:NAMES_SHOWN])
+    n_more = len(all_names) - NAMES_SHOWN
+    return f"{text} and {n_more:,} more" if n_more > 0 else text or "none"
+
+
+def _from_pandas_like(name: str, frame: Any) -> Table:
+    """Take the columns one by one, and the index too where it says something."""
+    require_distinct(name, [str(column) for column in frame.columns])
+    index = frame.index
+    tells = index.dtype.kind == "M" or str(index.dtype).startswith("period")
+    if tells or any(level is not None for level in index.names):
+        frame = frame.reset_index()
+    return from_columns(name, ((column, frame[column]) for column in frame.columns))
+
+
+def _array(name: str, key: str, values: Any) -> pa.Array | pa.ChunkedArray:
+    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
+        raise ReadError(
+            f"column {key!r} of {name} is {type(values).__name__}, not an array; "
+            "give every column one value a row"
+        )
+    if str(getattr(values, "dtype", "")).startswith("period"):
+        values = values.dt.to_timestamp()
+    if isinstance(values, np.ndarray):
+        values = _plain_numpy(values)
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        pass
+    try:
+        return pa.array(np.asarray(values, np.float64), from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        # Mixed contents: as text, so that what is no number is found and named.
+        return pa.array([None if _is_missing(value) else str(value) for value in values])
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
+
+
+def _plain_numpy(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Bring units and widths that Arrow does not know to those that it does."""
+    if values.dtype.kind == "M":
+        unit = np.datetime_data(values.dtype)[0]
+        coarse = {"Y": "D", "M": "D", "W": "D", "h": "s", "m": "s"}
+        fine = {"ps": "ns", "fs": "ns", "as": "ns"}
+        return values.astype(f"datetime64[{(coarse | fine).get(unit, unit)}]")
+    if values.dtype.kind == "f" and values.dtype.itemsize > 8:
+        return values.astype(np.float64)
+    return values
