@@ -1,0 +1,46 @@
+"""Order statistics against NumPy's sorting."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests import naive
+
+from smkc.kernel._select import median_root
+
+# Square roots are taken in float64 of float32 numbers; NumPy's mean of two is the same sum.
+RELATIVE = 1e-15
+
+patient = settings(deadline=None)  # the first example compiles the loops
+squares = st.lists(
+    st.one_of(
+        st.just(0.0),
+        st.sampled_from([1.0, 4.0]),
+        st.floats(0, 2.0**127, width=32),
+        st.floats(0, 2.0**-123, width=32),
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+@patient
+@given(squares)
+def test_median_of_roots_equals_the_oracle(numbers):
+    array = np.array(numbers, np.float32)
+    expected = naive.robust_scale(np.sqrt(array.astype(np.float64)).tolist())
+    assert median_root(array, len(array)) == pytest.approx(expected, rel=RELATIVE, abs=0)
+
+
+@patient
+@given(squares, st.integers(0, 40))
+def test_only_the_first_n_count(numbers, n):
+    n = min(n, len(numbers))
+    array = np.array(numbers, np.float32)
+    assert median_root(array, n) == median_root(array[:n].copy(), n)
+
+
+def test_a_large_sample_equals_numpy():
+    sample = np.random.default_rng(51).exponential(size=(64 * 63) // 2).astype(np.float32)
+    expected = np.median(np.sqrt(sample.astype(np.float64)))
+    assert median_root(sample, len(sample)) == pytest.approx(expected, rel=RELATIVE)
