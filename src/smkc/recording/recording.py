@@ -99,7 +99,7 @@ class Recording:
         codes = canonical_codes(np.asarray(codes), names)
         kept_names = sorted(set(names))
         with np.errstate(over="ignore"):
-            as_float = np.asarray(values).astype(np.float32)
+            as_float = np.asarray(values).astype(np.float32, copy=False)
         finite = np.isfinite(as_float)
         if not finite.all():
             n_nan = int(np.isnan(as_float).sum())
