@@ -133,15 +133,19 @@ def _rate(known: Any, clock: float, x: float) -> float:
 def _follow(known: Any, x: float, clip: float) -> float:
     """Scale with the variable's own past, then move its centre and spread by Huber's rule."""
     k = known.count
-    known.count = k + 1
     if k == 0:
+        known.count = 1
         known.centre = x
         known.spread = known.prior
         return 0.0
     residual = x - known.centre
+    least = max(ROUNDING * abs(known.centre), TINY)
+    is_constant = known.spread <= least
+    if is_constant and abs(residual) > least:
+        k = min(k, WARMUP)  # a constant past tells of no spread: once it moves it is young again
+    known.count = k + 1
     weight = min(k + 1, HORIZON)
     is_warming_up = known.prior == 0.0 and k < WARMUP
-    is_constant = known.spread <= max(ROUNDING * abs(known.centre), TINY)
     if is_constant:
         width = max(CONSTANT_SHARE * abs(known.centre), TINY)
     else:

@@ -1,0 +1,655 @@
+import itertools
+import json
+import math
+import statistics
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from smkc.errors import InputError, ModelFileError, SettingError
+from smkc.recording import Identity, Recording, Scaling, ScalingState, scaling
+
+SCALED_TOLERANCE = 1e-5  # float32 results of at most 10, against plain Python's float64
+
+Rows = list[dict[str, float]]
+
+
+# ---------------------------------------------------------------------- a slow twin
+
+
+class NaiveScaling:
+    """The same rules in plain Python, a variable at a time; it imports nothing of ours."""
+
+    def __init__(self, reference: Rows, times: list[float], max_variables: int = 65_536) -> None:
+        self.max_variables = max_variables
+        self.settled: dict[str, dict[str, Any]] = {}
+        history: dict[str, list[tuple[float, float]]] = {}
+        for time, row in zip(times, reference, strict=True):
+            for name, value in row.items():
+                history.setdefault(name, []).append((time, f32(value)))
+        history = {name: seen for name, seen in history.items() if len(seen) >= 32}
+        found = {name: self.verdict([value for _, value in seen]) for name, seen in history.items()}
+        for name, seen in history.items():
+            is_counter = found[name] is True
+            if found[name] is None:
+                votes = [v for n, v in found.items() if family(n) == family(name) and v is not None]
+                is_counter = 2 * sum(votes) > len(votes) if votes else named_as_counter(name)
+            values = [value for _, value in seen]
+            if is_counter:
+                values = [rate(*seen[i - 1], *seen[i]) for i in range(1, len(seen))]
+            centre = statistics.median(values)
+            low, _, high = statistics.quantiles(values, n=4, method="inclusive")
+            spread = max((high - low) / 1.349, 0.25 * statistics.pstdev(values))
+            moves = spread > max(1e-6 * abs(centre), 1e-60)
+            self.settled[name] = {
+                "centre": centre, "spread": spread, "moves": moves, "counter": is_counter
+            }  # fmt: skip
+        for name, known in self.settled.items():
+            if not known["moves"]:
+                spread, is_counter = self.family(name)
+                usable = spread > 0 and is_counter == known["counter"]
+                known["used"] = spread if usable else max(0.01 * abs(known["centre"]), 1e-60)
+            else:
+                known["used"] = known["spread"]
+        self.followed: OrderedDict[str, dict[str, Any]] = OrderedDict()
+        self.last: dict[str, tuple[float, float]] = {}
+        self.row = 0
+
+    @staticmethod
+    def verdict(values: list[float]) -> bool | None:
+        n_rises = n_resets = 0
+        for before, after in itertools.pairwise(values):
+            n_rises += after > before
+            n_resets += after < before / 2
+            if before / 2 <= after < before:
+                return False
+        if min(values) < 0 or n_resets > 0.01 * (len(values) - 1):
+            return False
+        return True if n_rises >= 0.1 * (len(values) - 1) else None
+
+    def family(self, name: str) -> tuple[float, bool]:
+        members = [known for n, known in self.settled.items() if family(n) == family(name)]
+        if not members:
+            return 0.0, named_as_counter(name)
+        is_counter = 2 * sum(known["counter"] for known in members) > len(members)
+        spreads = [m["spread"] for m in members if m["moves"] and m["counter"] == is_counter]
+        return (statistics.median(spreads) if spreads else 0.0), is_counter
+
+    def scale(self, time: float, row: dict[str, float]) -> dict[str, float]:
+        scaled = {}
+        for name, value in row.items():
+            z = self.scale_one(name, time, f32(value))
+            if z is not None:
+                scaled[name] = z
+        if len(self.followed) > self.max_variables:
+            ages = sorted((known["seen"] for known in self.followed.values()), reverse=True)
+            newest = min(ages[int(0.75 * self.max_variables)], self.row - 1)
+            for name in [n for n, known in self.followed.items() if known["seen"] <= newest]:
+                del self.followed[name]
+                self.last.pop(name, None)
+        self.row += 1
+        return scaled
+
+    def scale_one(self, name: str, time: float, x: float) -> float | None:
+        if name in self.settled:
+            prior, is_counter = 0.0, self.settled[name]["counter"]
+        else:
+            prior, is_counter = self.family(name)
+            empty = {"count": 0, "centre": 0.0, "spread": prior}
+            self.followed.setdefault(name, empty)["seen"] = self.row
+        if is_counter:
+            before, self.last[name] = self.last.get(name), (time, x)
+            if before is None:
+                return None
+            x = rate(*before, time, x)
+        if name in self.settled:
+            known = self.settled[name]
+            return clipped((x - known["centre"]) / known["used"], 10.0)
+        return self.follow(self.followed[name], prior, x)
+
+    @staticmethod
+    def follow(known: dict[str, Any], prior: float, x: float) -> float:
+        k, centre, spread = known["count"], known["centre"], known["spread"]
+        if k == 0:
+            known.update(count=1, centre=x)
+            return 0.0
+        least = max(1e-6 * abs(centre), 1e-60)
+        still = spread <= least
+        if still and abs(x - centre) > least:
+            k = min(k, 8)
+        known["count"] = k + 1
+        n = min(k + 1, 512)
+        young = prior == 0 and k < 8
+        width = max(0.01 * abs(centre), 1e-60) if still else spread * math.sqrt(1 + 1 / k)
+        if young or still:
+            known["centre"] = centre + (x - centre) / n
+            variance = spread**2 * (n - 2) / (n - 1) + (x - centre) ** 2 / n
+            known["spread"] = math.sqrt(variance)
+        else:
+            bent = clipped((x - centre) / width, 1.5)
+            known["centre"] = centre + bent * width / n
+            n += 32 if prior > 0 else 0
+            known["spread"] = spread * math.sqrt(1 + (bent**2 / 0.7784655 - 1) / n)
+        return 0.0 if young else clipped((x - centre) / width, 10.0)
+
+
+def f32(value: float) -> float:
+    return float(np.float32(value))
+
+
+def clipped(value: float, most: float) -> float:
+    return min(max(value, -most), most)
+
+
+def family(name: str) -> str:
+    return name.split("{")[0]
+
+
+def named_as_counter(name: str) -> bool:
+    return family(name).endswith(("_total", "_count", "_sum", "_bucket"))
+
+
+def rate(time0: float, value0: float, time1: float, value1: float) -> float:
+    return (value1 - value0 if value1 >= value0 else value1) / (time1 - time0)
+
+
+# ---------------------------------------------------------------------- data
+
+
+def fleet(rng: np.random.Generator, n_rows: int, *, pods: list[str], share: float = 0.9) -> Rows:
+    """Gauges, a counter with resets, an idle counter, a constant and a zero, for some pods."""
+    rows: Rows = []
+    counts = dict.fromkeys(pods, 0.0)
+    for t in range(n_rows):
+        row = {}
+        for number, pod in enumerate(pods):
+            counts[pod] = 0.0 if t % 150 == 120 else counts[pod] + rng.poisson(20)
+            label = f'{{pod="{pod}"}}'
+            row["cpu" + label] = 0.5 + 0.1 * number + 0.1 * rng.standard_normal()
+            row["requests_total" + label] = counts[pod]
+            row["errors_total" + label] = float(t > 280)
+            row["limit" + label] = 4.0
+            row["queue" + label] = rng.exponential() if number == 0 else 0.0
+        rows.append({name: value for name, value in row.items() if rng.random() < share})
+    return rows
+
+
+def record(rows: Rows, first: int = 0, step: int = 15) -> Recording:
+    return Recording.from_rows(np.arange(len(rows)) * step + first, rows)
+
+
+@pytest.fixture(scope="module")
+def reference() -> Rows:
+    return fleet(np.random.default_rng(1), 300, pods=["a", "b", "c"])
+
+
+@pytest.fixture(scope="module")
+def fitted(reference: Rows) -> Scaling:
+    return Scaling.fit(record(reference))
+
+
+def scaled_rows(recording: Recording) -> Rows:
+    return [recording.row(t) for t in range(len(recording))]
+
+
+def assert_same_rows(expected: Rows, actual: Rows) -> None:
+    assert len(expected) == len(actual)
+    for t, (one, other) in enumerate(zip(expected, actual, strict=True)):
+        assert one.keys() == other.keys(), t
+        for name in one:
+            assert math.isclose(one[name], other[name], abs_tol=SCALED_TOLERANCE), (t, name)
+
+
+names = st.sampled_from(
+    [
+        'cpu{pod="a"}',
+        'cpu{pod="new"}',
+        'queue{pod="a"}',
+        'requests_total{pod="a"}',
+        'requests_total{pod="new"}',
+        "limit",
+        "odd{",
+        "other",
+        "other_total",
+    ]
+)
+values = (
+    st.floats(width=32, allow_nan=False, allow_infinity=False)
+    | st.floats(0, 10, width=32)
+    | st.sampled_from([3.4e38, -3.4e38, 1e-45, 0.0, 1.0])
+)
+some_rows = st.lists(st.dictionaries(names, values), min_size=1, max_size=40)
+FIXTURES = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+
+
+def stream(state: ScalingState, times: Any, rows: Rows) -> Rows:
+    """Scale row by row through the stream's way in."""
+    found = []
+    for time, row in zip(times, rows, strict=True):
+        slots = state.slots(list(row))
+        values = state.scale_row(time, slots, np.array(list(row.values()), np.float64))
+        pairs = zip(row, values.tolist(), strict=True)
+        found.append({name: value for name, value in pairs if not math.isnan(value)})
+    return found
+
+
+# ---------------------------------------------------------------------- against the twin
+
+
+def test_fit_and_scale_equal_the_naive_ones(reference: Rows, fitted: Scaling) -> None:
+    naive = NaiveScaling(reference, [15 * t for t in range(300)])
+    rows = fleet(np.random.default_rng(2), 200, pods=["a", "b", "new"])
+    actual = fitted.start().scale(record(rows, first=9_000))
+    expected = [naive.scale(9_000 + 15 * t, row) for t, row in enumerate(rows)]
+    assert_same_rows(expected, scaled_rows(actual))
+
+
+@FIXTURES
+@given(some_rows)
+def test_any_rows_equal_the_naive_ones(reference: Rows, fitted: Scaling, rows: Rows) -> None:
+    naive = NaiveScaling(reference, [15 * t for t in range(300)])
+    actual = fitted.start().scale(record(rows))
+    assert np.isfinite(actual.values).all()
+    expected = [naive.scale(15 * t, row) for t, row in enumerate(rows)]
+    assert_same_rows(expected, scaled_rows(actual))
+
+
+# ---------------------------------------------------------------------- properties
+
+
+@FIXTURES
+@given(some_rows, st.integers(0, 40))
+def test_a_later_value_never_changes_an_earlier_one(fitted: Scaling, rows: Rows, cut: int) -> None:
+    whole = fitted.start().scale(record(rows)).rows(0, cut)
+    assert whole == fitted.start().scale(record(rows).rows(0, cut))
+
+
+@FIXTURES
+@given(some_rows, st.sampled_from(["int", "float", "date"]), st.randoms(use_true_random=False))
+def test_stream_equals_batch(
+    reference: Rows, fitted: Scaling, rows: Rows, kind: str, random: Any
+) -> None:
+    times: Any = np.arange(len(rows)) * 15
+    if kind == "float":
+        times = times / 7
+    if kind == "date":
+        start = np.datetime64("2026-01-01T00:00:00.123456789", "ns")
+        times = start + times * np.timedelta64(123_456_789, "ns")
+        dates = start + np.arange(300) * np.timedelta64(15, "s")
+        fitted = Scaling.fit(Recording.from_rows(dates, reference))
+    batch = fitted.start().scale(Recording.from_rows(times, rows))
+    shuffled = [dict(random.sample(sorted(row.items()), len(row))) for row in rows]
+    streamed = stream(fitted.start(), times, shuffled)
+    assert batch == Recording.from_rows(times, streamed)
+
+
+@FIXTURES
+@given(some_rows, st.integers(0, 40))
+def test_save_and_restore_in_the_middle(fitted: Scaling, rows: Rows, cut: int) -> None:
+    recording = record(rows)
+    state = fitted.start()
+    state.scale(recording.rows(0, cut))
+    arrays, header = state.to_arrays()
+    restored = fitted.start()
+    restored.restore(arrays, json.loads(json.dumps(header)))
+    rest = recording.rows(cut, len(recording))
+    assert restored.scale(rest) == state.scale(rest)
+
+
+def test_order_of_variables_changes_nothing(reference: Rows) -> None:
+    turned = [dict(reversed(row.items())) for row in reference]
+    one, other = Scaling.fit(record(reference)), Scaling.fit(record(turned))
+    assert one.names == other.names
+    assert one.centre.tobytes() == other.centre.tobytes()
+    assert one.spread.tobytes() == other.spread.tobytes()
+
+
+def test_other_variables_change_nothing(reference: Rows, fitted: Scaling) -> None:
+    rows = fleet(np.random.default_rng(3), 60, pods=["a", "new"])
+    whole = fitted.start().scale(record(rows))
+    for name in whole.names:
+        alone = fitted.start().scale(record(rows).select([name]))
+        np.testing.assert_array_equal(alone.trace(name), whole.trace(name))
+
+
+# ---------------------------------------------------------------------- what it is for
+
+
+def followed(values: np.ndarray, known: np.ndarray | None = None) -> np.ndarray:
+    """Scale (T, V) variables unknown to the reference data, without a family or of a known one."""
+    n_rows, n_variables = values.shape
+    if known is None:
+        rows, unknown = [{"m": 1.0}] * 40, [f"u{number}" for number in range(n_variables)]
+    else:
+        rows = [{"m": float(value)} for value in known]
+        unknown = [f'm{{v="{number}"}}' for number in range(n_variables)]
+    state = Scaling.fit(record(rows)).start()
+    slots = state.slots(unknown)
+    return np.array([state.scale_row(t, slots, values[t]) for t in range(n_rows)])
+
+
+@pytest.mark.parametrize("has_family", [False, True])
+@pytest.mark.parametrize("kind", ["normal", "correlated", "heavy"])
+def test_a_followed_variable_gets_unit_spread(has_family: bool, kind: str) -> None:
+    rng = np.random.default_rng(4)
+    values = rng.standard_t(4, size=(800, 60)) if kind == "heavy" else rng.normal(size=(800, 60))
+    if kind == "correlated":
+        for t in range(1, len(values)):
+            values[t] = 0.7 * values[t - 1] + math.sqrt(1 - 0.49) * values[t]
+    known = 50 + 7 * rng.normal(size=500)
+    scaled = followed(1000 + 7 * values, known if has_family else None)[300:]
+    low, high = np.percentile(scaled, [25, 75], axis=0)
+    assert abs(np.median(scaled)) < 0.1
+    assert 0.8 < np.mean((high - low) / 1.349) < 1.2
+
+
+@pytest.mark.parametrize("has_family", [False, True])
+def test_a_step_in_a_young_variable_is_seen(has_family: bool) -> None:
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=(60, 100))
+    values[20:] += 10
+    scaled = followed(values, rng.normal(size=500) if has_family else None)
+    assert np.median(scaled[20]) > 8
+    assert np.median(scaled[25]) > 6
+    assert np.median(scaled[30]) > 4
+    assert np.median(scaled[59]) < 5
+
+
+def test_one_outlier_does_not_drag() -> None:
+    rng = np.random.default_rng(6)
+    values = rng.normal(size=(200, 100))
+    quiet = followed(values)
+    values[100] = 1e6
+    disturbed = followed(values)
+    assert (disturbed[100] == 10).all()
+    assert np.abs(disturbed[101:] - quiet[101:]).max() < 0.2
+
+
+def test_warm_up_shows_presence_only_unless_the_family_is_known() -> None:
+    values = np.random.default_rng(7).normal(size=(20, 30))
+    assert (followed(values)[:8] == 0).all()
+    assert (followed(values)[8] != 0).all()
+    known = np.random.default_rng(8).normal(size=100)
+    assert (followed(values, known)[0] == 0).all()
+    assert (followed(values, known)[1] != 0).all()
+
+
+def test_a_followed_constant_that_moves_saturates_then_settles() -> None:
+    values = np.zeros((200, 20))
+    values[50:] = np.random.default_rng(9).normal(size=(150, 20))
+    scaled = followed(values)
+    assert (scaled[:50] == 0).all()
+    assert (np.abs(scaled[50]) == 10).all()
+    assert np.median(np.abs(scaled[51:56])) > 1
+    assert 0.7 < np.median(scaled[100:].std(axis=0)) < 1.4
+
+
+def test_rare_blips_stay_large() -> None:
+    values = np.zeros((2000, 1))
+    values[100::200] = 5.0
+    scaled = followed(values)
+    assert (scaled[100::200] > 8).all()
+    assert np.abs(np.delete(scaled, np.s_[100::200])).max() < 1
+
+
+def test_a_settled_constant() -> None:
+    rows = [
+        {"limit": 4.0, "zero": 0.0, 'cpu{p="a"}': float(t % 5), 'cpu{p="b"}': 1.0}
+        for t in range(50)
+    ]
+    state = Scaling.fit(record(rows)).start()
+    same = state.scale(record([rows[0]])).row(0)
+    assert same["limit"] == same["zero"] == same['cpu{p="b"}'] == 0
+    moved = state.scale(record([{"limit": 4.04, "zero": 1e-40, 'cpu{p="b"}': 2.0}])).row(0)
+    assert moved["limit"] == pytest.approx(1, rel=1e-4)
+    assert moved["zero"] == 10
+    assert moved['cpu{p="b"}'] == pytest.approx(1.349 / 2)
+
+
+def test_counters_become_rates() -> None:
+    rows = [{"requests": 10.0 * t + (t % 3), "cpu": float(t % 7)} for t in range(300)]
+    fitted = Scaling.fit(record(rows))
+    assert dict(zip(fitted.names, fitted.counter.tolist(), strict=True)) == {
+        "cpu": False, "requests": True,
+    }  # fmt: skip
+    state = fitted.start()
+    after = state.scale(record([{"requests": 1e6}, {"requests": 1e6 + 10}, {"requests": 10.0}]))
+    assert after.cardinality.tolist() == [0, 1, 1]
+    assert after.values[0] == after.values[1]  # a reset to 10 is an increase of 10
+    plain = Scaling.fit(record(rows), counters=None)
+    assert not plain.counter.any()
+    assert plain.start().scale(record([{"requests": 1e6}])).n_observations == 1
+
+
+def test_an_idle_counter_follows_its_family_or_its_name(fitted: Scaling) -> None:
+    counter = dict(zip(fitted.names, fitted.counter.tolist(), strict=True))
+    assert counter['errors_total{pod="a"}']
+    assert not counter['limit{pod="a"}']
+    rows = [{'n{p="a"}': float(t), 'n{p="idle"}': 5.0} for t in range(50)]
+    assert Scaling.fit(record(rows)).counter.all()
+
+
+def test_a_rate_is_a_second_for_dates(reference: Rows, fitted: Scaling) -> None:
+    dates = np.datetime64("2026-01-01", "ns") + np.arange(300) * np.timedelta64(15, "s")
+    dated = Scaling.fit(Recording.from_rows(dates, reference))
+    np.testing.assert_array_equal(dated.centre, fitted.centre)
+
+
+def test_too_little_history_is_not_settled() -> None:
+    rows: Rows = [{"long": float(t % 5)} | ({"short": 1.0} if t < 31 else {}) for t in range(40)]
+    assert Scaling.fit(record(rows)).names == ("long",)
+    assert Scaling.fit(record(rows[:20])).names == ()
+
+
+def test_families_by_rule() -> None:
+    rows = [{"pod-a/cpu": float(t % 9)} for t in range(64)]
+    probe = record([{"pod-b/cpu": 0.0}, {"pod-b/cpu": 3.0}])
+    without = Scaling.fit(record(rows)).start().scale(probe)
+    with_rule = Scaling.fit(record(rows), Identity(pattern="/(.*)")).start().scale(probe)
+    assert without.values.tolist() == [0, 0]
+    assert with_rule.values[1] > 0
+
+
+def test_update_settles_new_variables_and_leaves_the_old(reference: Rows, fitted: Scaling) -> None:
+    more = fleet(np.random.default_rng(10), 100, pods=["a", "late"])
+    updated = fitted.update(record([{k: 5 * v for k, v in row.items()} for row in more]))
+    n = len(fitted.names)
+    assert updated.names[:n] == fitted.names
+    assert updated.centre[:n].tobytes() == fitted.centre.tobytes()
+    assert updated.spread[:n].tobytes() == fitted.spread.tobytes()
+    assert set(updated.names[n:]) == {name for name in record(more).names if "late" in name}
+    assert updated.update(record(more)) is updated
+
+
+def test_settled_variables_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scaling, "MAX_SETTLED", 3)
+    rows = [{f"v{i}": float(t % 5) for i in range(6) if t < 40 + i} for t in range(50)]
+    fitted = Scaling.fit(record(rows))
+    assert fitted.names == ("v3", "v4", "v5")
+    assert fitted.update(record(rows)).names == fitted.names
+
+
+# ---------------------------------------------------------------------- bounded memory
+
+
+def churning(n_rows: int, seed: int) -> Rows:
+    rng = np.random.default_rng(seed)
+    return [
+        {f"u{number}": float(rng.normal()) for number in rng.integers(t, t + 30, size=5)}
+        | {
+            f"c{number}_total": float(rng.integers(100))
+            for number in rng.integers(t, t + 9, size=2)
+        }
+        for t in range(n_rows)
+    ]
+
+
+@pytest.mark.parametrize("max_variables", [1, 3, 8, 20])
+def test_forgetting_is_the_same_in_batch_stream_and_twin(max_variables: int) -> None:
+    rows = churning(300, seed=11)
+    fitted = Scaling.fit(record([{"x": 1.0}]), max_variables=max_variables)
+    naive = NaiveScaling([], [], max_variables)
+    batch = fitted.start().scale(record(rows))
+    times = np.arange(300) * 15
+    assert batch == Recording.from_rows(times, stream(fitted.start(), times, rows))
+    expected = [naive.scale(15 * t, row) for t, row in enumerate(rows)]
+    assert_same_rows(expected, scaled_rows(batch))
+    assert batch != Scaling.fit(record([{"x": 1.0}])).start().scale(record(rows))
+
+
+def test_a_million_names_do_not_grow_the_state() -> None:
+    state = Scaling.fit(record([{"x": 1.0}]), max_variables=1000).start()
+    sizes = []
+    for t in range(1000):
+        slots = state.slots([f"pod-{t}-{i}" for i in range(100)])
+        state.scale_row(t, slots, np.ones(100))
+        sizes.append((len(state._table), len(state._slot_of), len(state._names)))
+    assert max(sizes) <= (4096, 2100, 2100)
+    assert state.generation > 10
+    arrays, header = state.to_arrays()
+    assert len(header["names"]) <= 1000
+    assert all(len(array) <= 1000 for array in arrays.values())
+
+
+def test_the_latest_row_is_never_forgotten() -> None:
+    state = Scaling.fit(record([{"x": 1.0}]), max_variables=10).start()
+    row = {f"v{i}": float(i) for i in range(50)}
+    state.scale(record([row] * 9))
+    moved = state.scale(record([{name: value + 1 for name, value in row.items()}], first=999))
+    assert (np.abs(moved.values) > 0).all()
+
+
+def test_slots_stay_valid_for_a_generation() -> None:
+    state = Scaling.fit(record([{"x": 1.0}]), max_variables=4).start()
+    kept = state.slots(["kept"])
+    before = state.generation
+    for t in range(50):
+        slots = state.slots([f"v{t}"])
+        if state.generation != before:
+            kept, before = state.slots(["kept"]), state.generation
+        assert state._names[kept[0]] == "kept"
+        state.scale_row(t, np.concatenate([kept, slots]), np.array([1.0, 2.0]))
+    assert state.generation > 0
+
+
+# ---------------------------------------------------------------------- rows as they come
+
+
+def test_a_row_takes_what_a_recording_would() -> None:
+    state = Scaling.fit(record([{"x": float(t % 5)} for t in range(40)])).start()
+    slots = state.slots(["x", "a", "b", "c"])
+    found = state.scale_row(0, slots, np.array([np.nan, np.inf, 1e300, 1.0]))
+    assert np.isnan(found).tolist() == [True, True, True, False]
+    assert state.to_arrays()[1]["names"] == ["c"]
+    assert len(state.scale_row(1, slots[:0], np.empty(0))) == 0
+
+
+def test_empty_recordings() -> None:
+    nothing = Recording.from_rows(np.empty(0, np.int64), [])
+    state = Scaling.fit(nothing).start()
+    assert len(state.scale(nothing)) == 0
+    hollow = Recording.from_rows([0, 1], [{}, {}])
+    assert state.scale(hollow) == hollow
+
+
+def test_many_variables_in_one_row() -> None:
+    names = [f"v{i}" for i in range(100_000)]
+    state = Scaling.fit(record([{"x": 1.0}])).start()
+    slots = state.slots(names)
+    for t in range(10):
+        found = state.scale_row(t, slots, np.full(100_000, float(t)))
+    assert np.isfinite(found).all()
+
+
+# ---------------------------------------------------------------------- saving
+
+
+def test_a_scaling_survives_saving(fitted: Scaling) -> None:
+    arrays, header = fitted.to_arrays()
+    again = Scaling.from_arrays(arrays, json.loads(json.dumps(header)))
+    assert again.names == fitted.names
+    assert again.identity == fitted.identity
+    rows = record(fleet(np.random.default_rng(12), 50, pods=["a", "new"]))
+    assert again.start().scale(rows) == fitted.start().scale(rows)
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("centre", np.zeros(3)),
+        ("centre", None),
+        ("spread", np.zeros(15)),
+        ("spread", np.full(15, np.inf)),
+        ("counter", np.zeros(15, np.int64)),
+        ("names", ["cpu"] * 15),
+        ("names", 5),
+        ("clip", "10"),
+        ("clip", -1.0),
+        ("max_variables", 0),
+        ("dated", 1),
+        ("counters", "yes"),
+        ("identity", {"drop": "pod"}),
+        ("identity", {"pattern": "("}),
+        ("identity", {"other": 1}),
+    ],
+)
+def test_a_saved_scaling_that_makes_no_sense(fitted: Scaling, part: str, value: Any) -> None:
+    arrays, header = fitted.to_arrays()
+    if part in arrays:
+        arrays[part] = value
+    else:
+        header[part] = value
+    with pytest.raises(ModelFileError, match="fit the model again"):
+        Scaling.from_arrays(arrays, header)
+
+
+def test_a_saved_state_that_makes_no_sense(fitted: Scaling) -> None:
+    state = fitted.start()
+    state.scale(record([{"new": 1.0}] * 9))
+    arrays, header = state.to_arrays()
+    bad_headers: list[dict[str, Any]] = [
+        {"names": [fitted.names[0]]}, {"names": ["a", "b"]}, {"names": "a"}, {"names": [1]},
+        {"tick": -1}, {"tick": 1}, {"origin": "now"}, {"origin": None}, {"settled": 0},
+        {"dated": True},
+    ]  # fmt: skip
+    n_all = len(fitted.names) + 1
+    bad_arrays: list[dict[str, Any]] = [
+        {"spread": np.array([-1.0])}, {"centre": np.array([np.nan])}, {"count": np.array([1.0])},
+        {"count": np.array([-1])}, {"seen": np.full(n_all, -1)}, {"seen": np.full(n_all, 99)},
+        {"last_value": np.zeros(2)},
+    ]  # fmt: skip
+    for bad in bad_headers:
+        with pytest.raises(ModelFileError, match="start the stream afresh"):
+            fitted.start().restore(arrays, header | bad)
+    for bad in bad_arrays:
+        with pytest.raises(ModelFileError, match="start the stream afresh"):
+            fitted.start().restore(arrays | bad, header)
+    with pytest.raises(ModelFileError, match="tick"):
+        fitted.start().restore(arrays, {key: header[key] for key in header if key != "tick"})
+    with pytest.raises(ModelFileError, match="already scaled"):
+        state.restore(arrays, header)
+    fitted.start().restore(arrays, header)
+
+
+# ---------------------------------------------------------------------- refusals
+
+
+def test_settings_that_make_no_sense() -> None:
+    rows = record([{"x": 1.0}])
+    for bad in ({"counters": "yes"}, {"clip": 0}, {"clip": np.inf}, {"max_variables": 0}):
+        with pytest.raises(SettingError, match=str(next(iter(bad)))):
+            Scaling.fit(rows, **bad)  # type: ignore[arg-type]
+
+
+def test_times_of_another_kind_are_refused(fitted: Scaling) -> None:
+    dates = np.array(["2026-01-01"], "datetime64[ns]")
+    dated = Recording.from_rows(dates, [{"x": 1.0}])
+    for attempt in (fitted.start().scale, fitted.update):
+        with pytest.raises(InputError, match="time_unit"):
+            attempt(dated)
+    with pytest.raises(InputError, match="time_unit"):
+        fitted.start().scale_row(dates[0], np.empty(0, np.int64), np.empty(0))
