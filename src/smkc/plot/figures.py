@@ -1,0 +1,181 @@
+"""The pictures for files: matplotlib figures of scores, presence, traces and kernel images.
+
+In: arrays, recordings and alerts. Out: matplotlib figures, which no window ever shows.
+"""
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from smkc.decide import Alert
+from smkc.errors import InputError
+from smkc.fleet import Incident
+from smkc.kernel import CHANNELS
+from smkc.plot.extra import need
+from smkc.plot.raster import colour_range
+from smkc.plot.thinning import presence_grid, thin
+from smkc.plot.views import AlertView
+from smkc.plot.wording import odds, percent, short_name, span
+from smkc.recording import Recording
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["kernel_figure", "presence_figure", "save_png", "score_figure", "trace_figure"]
+
+INK, SCORE, ALERT, INCIDENT = "#1d2733", "#2f6fa8", "#c8502f", "#7b61a8"
+
+
+def score_figure(
+    times: ArrayLike,
+    scores: ArrayLike,
+    threshold: float | None = None,
+    alerts: Sequence[Alert] = (),
+    incidents: Sequence[Incident] = (),
+) -> "Figure":
+    """Draw the score over time with its threshold, the alerts and what was planted.
+
+    Parameters
+    ----------
+    times, scores
+        (T,) as in the recording and as from ``decision_function``.
+    threshold
+        scores above it are anomalous.
+    """
+    times, scores = np.asarray(times), np.asarray(scores, np.float64)
+    if times.shape != scores.shape:
+        raise InputError(
+            f"{times.size} times for {scores.size} scores; give one score for each time"
+        )
+    figure, (axes,) = _figure(1, 3.2)
+    rows = thin(scores)
+    axes.plot(times[rows], scores[rows], color=SCORE, linewidth=0.9, label="score")
+    if threshold is not None:
+        axes.axhline(threshold, color=INK, linewidth=0.8, linestyle="--", label="threshold")
+    _shade(axes, alerts, incidents)
+    axes.set(title="Anomaly score over time", ylabel="score", xlabel=_time_label(times))
+    axes.legend(loc="upper left", frameon=False, fontsize=8, ncols=4)
+    return figure
+
+
+def presence_figure(
+    recording: Recording, alerts: Sequence[Alert] = (), incidents: Sequence[Incident] = ()
+) -> "Figure":
+    """Draw how many variables were observed, and which, over time."""
+    figure, (upper, lower) = _figure(2, 5.6, ratios=(1, 2.4))
+    rows = thin(recording.cardinality)
+    upper.plot(recording.times[rows], recording.cardinality[rows], color=SCORE, linewidth=0.9)
+    _shade(upper, alerts, incidents)
+    upper.set(title="Variables observed over time", ylabel="how many")
+    upper.set_ylim(bottom=0)
+    grid = presence_grid(recording)
+    if grid.share.size:
+        edges = np.append(grid.times, recording.times[-1:])
+        lower.pcolormesh(
+            edges, np.arange(len(grid.names) + 1), grid.share, cmap="Blues", vmin=0, vmax=100
+        )
+    lower.invert_yaxis()
+    drawn = f", {len(grid.names)} of {grid.n_variables}" * (len(grid.names) < grid.n_variables)
+    lower.set(ylabel=f"variables by first\nappearance{drawn}", xlabel=_time_label(recording.times))
+    return figure
+
+
+def trace_figure(view: AlertView) -> "Figure":
+    """Draw the variables that contributed most to an alert, the alert shaded."""
+    alert, count = view.alert, max(len(view.traces), 1)
+    figure, panels = _figure(count, 1.0 + 1.5 * count)
+    panels[0].set_title(
+        f"Alert {view.number}, {span(alert.start, alert.end)}: {odds(alert.p_value)}"
+    )
+    for axes, trace in zip(panels, view.traces, strict=False):
+        axes.plot(trace.times, trace.values, color=SCORE, linewidth=0.9, marker=".", markersize=2)
+        axes.axvspan(alert.start, alert.end, color=ALERT, alpha=0.15, linewidth=0)
+        share = f"{percent(trace.cause.share)}, {trace.cause.kind}"
+        label = f"{short_name(trace.cause.variable, 90)}   ({share})"
+        axes.annotate(_plain(label), (0, 1.03), xycoords="axes fraction", fontsize=8, color=INK)
+    if not view.traces:
+        panels[0].text(0.5, 0.5, "no variable was named as a cause", ha="center", va="center")
+    else:
+        panels[-1].set_xlabel(_time_label(view.traces[0].times))
+    return figure
+
+
+def kernel_figure(kernel: ArrayLike, normal: ArrayLike | None = None) -> "Figure":
+    """Draw the six channels of one kernel image, with those of a normal window above.
+
+    Parameters
+    ----------
+    kernel, normal
+        (6, L, L) as from ``smkc.kernel.images``; both share a colour range in each channel.
+    """
+    images = [np.asarray(one) for one in (normal, kernel) if one is not None]
+    for image in images:
+        if image.ndim != 3 or len(image) != len(CHANNELS) or image.shape[1] != image.shape[2]:
+            raise InputError(
+                f"a kernel image has the shape (6, L, L), not {image.shape}; "
+                "take it from smkc.kernel.images"
+            )
+    height = 2.4 * len(images) + 0.6
+    figure = need("matplotlib.figure").Figure(figsize=(13, height), layout="constrained")
+    panels = figure.subplots(len(images), len(CHANNELS), squeeze=False)
+    titles = ("normal window", "window of the alert") if len(images) == 2 else ("window",)
+    for row, (image, title) in enumerate(zip(images, titles, strict=True)):
+        for column, name in enumerate(CHANNELS):
+            low, high = colour_range([one[column] for one in images])
+            axes = panels[row, column]
+            shown = axes.imshow(image[column], vmin=low, vmax=high, cmap="viridis")
+            axes.set_xticks([])
+            axes.set_yticks([])
+            axes.set_title(name if row == 0 else "", fontsize=9)
+            axes.set_ylabel(title if column == 0 else "", fontsize=9)
+            if row == len(images) - 1:
+                figure.colorbar(shown, ax=panels[:, column], location="bottom", shrink=0.8)
+    return figure  # type: ignore[no-any-return]
+
+
+def save_png(figure: "Figure", path: str | Path) -> Path:
+    """Write a figure to a PNG file and return where it is."""
+    target = Path(path)
+    if target.suffix.lower() != ".png":
+        raise InputError(f"a picture is written as PNG, not to {target.name}; call it NAME.png")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # a name in a script without a font
+        figure.savefig(target, dpi=120)
+    return target
+
+
+def _figure(panels: int, height: float, ratios: Sequence[float] = ()) -> tuple["Figure", Any]:
+    figure = need("matplotlib.figure").Figure(figsize=(11, height), layout="constrained")
+    all_axes = figure.subplots(panels, 1, sharex=True, squeeze=False, height_ratios=ratios or None)[
+        :, 0
+    ]
+    for axes in all_axes:
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(labelsize=8)
+    return figure, all_axes
+
+
+def _shade(axes: "Axes", alerts: Sequence[Alert], incidents: Sequence[Incident]) -> None:
+    for number, alert in enumerate(alerts):
+        label = "alert" if number == 0 else None
+        axes.axvspan(alert.start, alert.end, color=ALERT, alpha=0.18, linewidth=0, label=label)
+    for number, incident in enumerate(incidents):
+        label = "planted" if number == 0 else None
+        axes.axvspan(
+            incident.start, incident.end, ymin=0.97, color=INCIDENT, linewidth=0, label=label
+        )
+
+
+def _time_label(times: NDArray[Any]) -> str:
+    return "time (UTC)" if times.dtype.kind == "M" else "time"
+
+
+def _plain(text: str) -> str:
+    """Keep matplotlib from reading a name as mathematics."""
+    return text.replace("$", r"\$")

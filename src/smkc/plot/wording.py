@@ -1,0 +1,125 @@
+"""Numbers and times in words, for people who read a page rather than a table.
+
+In: plain values. Out: short strings; none of them is escaped for HTML.
+"""
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["clock", "duration", "figure", "odds", "percent", "short_name", "span"]
+
+
+def figure(number: float) -> str:
+    """Write a number with at most four digits that matter, or a count in full.
+
+    Examples
+    --------
+    >>> figure(12345), figure(0.123456), figure(3.0)
+    ('12,345', '0.1235', '3')
+    """
+    if float(number).is_integer() and abs(number) < 1e15:
+        return f"{int(number):,}"
+    return f"{number:.4g}"
+
+
+def percent(share: float) -> str:
+    """Write a share as a percentage, with one digit after the point below ten.
+
+    Examples
+    --------
+    >>> percent(0.001), percent(0.034), percent(0.5), percent(0.00001)
+    ('0.1%', '3.4%', '50%', '0.001%')
+    """
+    value = 100 * share
+    if value >= 10 or value == 0:
+        return f"{value:.0f}%"
+    return f"{value:.1f}%" if value >= 0.1 else f"{value:.1g}%"
+
+
+def odds(p_value: float) -> str:
+    """Say how rare a score is among normal windows.
+
+    Examples
+    --------
+    >>> odds(0.0004)
+    'about 1 normal window in 2,500 scores this high'
+    >>> odds(float("nan"))
+    'too few reference windows to say how rare this is'
+    """
+    if not np.isfinite(p_value):
+        return "too few reference windows to say how rare this is"
+    if p_value >= 0.5:
+        return "most normal windows score this high"
+    times = 1 / max(p_value, 1e-12)
+    rounded = round(times, 1 - int(np.floor(np.log10(times)))) if times >= 100 else round(times)
+    return f"about 1 normal window in {int(rounded):,} scores this high"
+
+
+def clock(time: Any) -> str:
+    """Write a time for a reader: date and time of day without needless digits, or the number.
+
+    Examples
+    --------
+    >>> clock(np.datetime64("2026-03-02T04:05:00", "ns")), clock(np.int64(7))
+    ('2026-03-02 04:05', '7')
+    """
+    if isinstance(time, np.datetime64):
+        text = str(time.astype("datetime64[ms]")).replace("T", " ")
+        for needless in (".000", ":00"):
+            text = text.removesuffix(needless) if len(text) > len("2026-03-02 04:05") else text
+        return text
+    return figure(float(time))
+
+
+def span(start: Any, end: Any) -> str:
+    """Write when something began and ended; the date only once if it is the same.
+
+    Examples
+    --------
+    >>> at = np.datetime64("2026-03-02T04:00:00", "ns")
+    >>> span(at, at + np.timedelta64(90, "m"))
+    '2026-03-02 04:00 to 05:30'
+    """
+    first, last = clock(start), clock(end)
+    if isinstance(start, np.datetime64) and first[:11] == last[:11]:
+        last = last[11:]
+    return f"{first} to {last}"
+
+
+def duration(start: Any, end: Any) -> str:
+    """Write the time from start to end.
+
+    Examples
+    --------
+    >>> at = np.datetime64("2026-03-02T04:00:00", "ns")
+    >>> duration(at, at + np.timedelta64(90, "m")), duration(3, 10)
+    ('1 h 30 min', '7')
+    """
+    if not isinstance(start, np.datetime64):
+        return figure(float(end) - float(start))
+    seconds = float((end - start) / np.timedelta64(1, "ms")) / 1000
+    if seconds < 60:
+        return f"{figure(seconds)} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    return f"{hours // 24} d {hours % 24} h" if hours % 24 else f"{hours // 24} d"
+
+
+def short_name(name: str, limit: int = 48) -> str:
+    """Shorten a variable's name in its middle, where label sets are least telling.
+
+    Examples
+    --------
+    >>> short_name("cpu_usage_of_a_pod", 11)
+    'cpu_u...pod'
+    """
+    flat = " ".join(name.split())
+    if len(flat) <= limit:
+        return flat
+    tail = (limit - 3) // 2 - 1
+    return f"{flat[: limit - 3 - tail]}...{flat[len(flat) - tail :]}"
