@@ -1,0 +1,66 @@
+"""The command ``smkc`` and its subcommands, a file each.
+
+In: the process's arguments. Out: the exit code. Nothing heavy is imported before a subcommand
+runs, so that ``--help`` is quick.
+"""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from smkc import __version__
+from smkc.cli.demo import demo
+from smkc.cli.detect import detect
+from smkc.cli.explain import explain
+from smkc.cli.failure import BROKEN_PIPE, INTERRUPTED
+from smkc.cli.fit import fit
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="smkc",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(demo)
+app.command()(detect)
+app.command()(fit)
+app.command()(explain)
+
+
+def _show_version(is_asked: bool) -> None:
+    if is_asked:
+        print(f"smkc {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def smkc(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Find anomalies in telemetry whose variables come and go.
+
+    New here? **smkc demo** makes up a small fleet's telemetry, finds the trouble in it and
+    writes a page to look at. Then try your own file: **smkc detect metrics.csv --report
+    report.html**
+    """
+
+
+def main() -> None:
+    """Run the command and leave quietly when interrupted or when nobody reads."""
+    try:
+        app()
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(BROKEN_PIPE)

@@ -1,0 +1,165 @@
+"""``smkc demo``: the main job on made-up telemetry with churn, held against the truth.
+
+In: a seed. Out: a summary of what was found against what was planted, and a report page.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from smkc.cli import options
+from smkc.cli.failure import explained_failures
+
+if TYPE_CHECKING:
+    from smkc.decide import Alert
+    from smkc.detector import Detector
+    from smkc.fleet import Finding, Fleet
+
+__all__ = ["demo"]
+
+
+def demo(
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write the page.")] = Path(
+        "smkc-demo"
+    ),
+    seed: Annotated[int, typer.Option(min=0, help="Another seed makes another fleet.")] = 0,
+    png: Annotated[bool, typer.Option("--png", help="Write the plots as PNG files too.")] = False,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+) -> None:
+    """Make up a small fleet's telemetry, find the trouble in it, and write a page to look at.
+
+    Three services, some ten pods, one variable for each pod and metric. Pods are rolled out under
+    new names, a metric is renamed, samples are lost: all that is routine. Four incidents are not.
+    The summary says honestly what was found, missed and falsely alarmed.
+
+    **Examples**
+
+    - `smkc demo`
+    - `smkc demo --out /tmp/demo --seed 7 --png`
+    """
+    with explained_failures(quiet or as_json):
+        from smkc.detector import Detector
+        from smkc.fleet import hold_against, make_fleet
+        from smkc.plot import report
+
+        fleet = make_fleet(seed)
+        detector = Detector().fit(fleet.reference)
+        alerts = detector.alerts(fleet.live)
+        finding = hold_against(alerts, fleet.incidents)
+        page = report(
+            out / "report.html",
+            fleet.live,
+            detector,
+            alerts,
+            title="A small fleet's day: what smkc found",
+            incidents=fleet.incidents,
+            routine=fleet.routine,
+        )
+        pictures = _save_pictures(out, fleet, detector, alerts) if png else []
+        if as_json:
+            _print_record(fleet, alerts, finding, page, pictures)
+        else:
+            _print_summary(fleet, alerts, finding, page, pictures, quiet)
+
+
+def _save_pictures(
+    out: Path, fleet: "Fleet", detector: "Detector", alerts: "list[Alert]"
+) -> list[Path]:
+    from smkc import plot
+
+    live = fleet.live
+    scores = detector.decision_function(live)
+    figures = {
+        "score": plot.score_figure(
+            live.times, scores, detector.threshold_, alerts, fleet.incidents
+        ),
+        "presence": plot.presence_figure(live, alerts, fleet.incidents),
+    }
+    for view in plot.view_alerts(live, detector, alerts):
+        figures[f"alert-{view.number}-traces"] = plot.trace_figure(view)
+        figures[f"alert-{view.number}-kernel"] = plot.kernel_figure(view.kernel, view.normal)
+    return [plot.save_png(figure, out / f"{name}.png") for name, figure in figures.items()]
+
+
+def _print_record(
+    fleet: "Fleet",
+    alerts: "list[Alert]",
+    finding: "Finding",
+    page: Path,
+    pictures: list[Path],
+) -> None:
+    from smkc.cli.printing import alert_record, print_json, time_value
+
+    incidents: list[dict[str, Any]] = [
+        {
+            "kind": incident.kind,
+            "start": time_value(incident.start),
+            "end": time_value(incident.end),
+            "found": bool(met),
+        }
+        for incident, met in finding.by_incident
+    ]
+    print_json(
+        {
+            "rows": len(fleet.live),
+            "variables": len(fleet.live.names),
+            "incidents": incidents,
+            "found": finding.n_found,
+            "false_alarms": len(finding.false_alarms),
+            "alerts": [alert_record(alert) for alert in alerts],
+            "report": str(page),
+            "pictures": [str(picture) for picture in pictures],
+        }
+    )
+
+
+def _print_summary(
+    fleet: "Fleet",
+    alerts: "list[Alert]",
+    finding: "Finding",
+    page: Path,
+    pictures: list[Path],
+    quiet: bool,
+) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from smkc.cli.printing import alert_table, console
+    from smkc.plot.wording import clock
+
+    screen = console()
+    if not quiet:
+        screen.print(
+            f"Watched {len(fleet.live):,} rows of {len(fleet.live.names):,} variables, "
+            f"having learned from the {len(fleet.reference):,} rows before.\n"
+        )
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for heading in ("planted", "when (UTC)", "verdict", "most guilty"):
+        table.add_column(heading, no_wrap=heading != "most guilty", overflow="fold")
+    for incident, met in finding.by_incident:
+        guilty = max(met, key=lambda alert: alert.score).causes[:1] if met else ()
+        table.add_row(
+            incident.kind,
+            clock(incident.start),
+            Text("found", "green") if met else Text("missed", "red"),
+            Text(guilty[0].variable if guilty else ""),
+        )
+    screen.print(table)
+    count = len(finding.false_alarms)
+    hit = sum(
+        any(a.start <= change.end and change.start <= a.end for a in finding.false_alarms)
+        for change in fleet.routine
+    )
+    screen.print(
+        f"\nFound {finding.n_found} of {len(finding.by_incident)} incidents; "
+        f"{count} false alarm{'s' * (count != 1)}; "
+        f"{len(fleet.routine) - hit} of {len(fleet.routine)} routine changes left alone."
+    )
+    if finding.false_alarms:
+        screen.print("\n[bold]False alarms[/]")
+        screen.print(alert_table(finding.false_alarms))
+    screen.print(f"\nReport: {page}", markup=False)
+    if pictures:
+        screen.print(f"Pictures: {len(pictures)} PNG files beside it")

@@ -1,0 +1,75 @@
+"""What the command line does when something is wrong: one clear message, one exit code.
+
+In: a command's body. Out: the same, with smkc's errors turned into a message on standard error.
+"""
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import typer
+
+from smkc import progress
+from smkc.errors import MissingExtraError, SmkcError
+
+__all__ = ["ALERTS_FOUND", "BROKEN_PIPE", "INTERRUPTED", "WRONG_INPUT", "explained_failures"]
+
+UNEXPECTED = 1
+WRONG_INPUT = 2
+ALERTS_FOUND = 3
+INTERRUPTED = 130  # 128 + SIGINT
+BROKEN_PIPE = 141  # 128 + SIGPIPE, as other tools in a pipe
+
+
+@contextmanager
+def explained_failures(quiet: bool = False) -> Iterator[None]:
+    """Run a command's body: errors become messages, warnings become notes, or silence.
+
+    ``quiet`` leaves out notes and progress, never errors.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore" if quiet else "default")
+        warnings.showwarning = _note
+        if quiet:
+            stack.enter_context(progress.quiet())
+        try:
+            yield
+        except MissingExtraError as error:
+            _say("Error", str(error))
+            raise typer.Exit(WRONG_INPUT) from None
+        except SmkcError as error:
+            _say("Error", str(error))
+            raise typer.Exit(WRONG_INPUT) from None
+        except (OSError, MemoryError) as error:
+            if isinstance(error, BrokenPipeError):
+                raise
+            _say("Error", _system_message(error))
+            raise typer.Exit(WRONG_INPUT) from None
+
+
+def _system_message(error: OSError | MemoryError) -> str:
+    if isinstance(error, MemoryError):
+        return "the memory does not suffice; read a part of the file, or use a coarser --step"
+    place = f"{error.filename}: " if error.filename else ""
+    return f"{place}{error.strerror or error}; check the path and its permissions"
+
+
+def _note(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Show a warning as a plain note; stands in for ``warnings.showwarning``."""
+    _say("Note", str(message))
+
+
+def _say(kind: str, message: str) -> None:
+    """Write one message to standard error, in colour on a terminal."""
+    colour = typer.colors.RED if kind == "Error" else typer.colors.YELLOW
+    is_terminal = sys.stderr.isatty()
+    label = typer.style(f"{kind}:", fg=colour, bold=True) if is_terminal else f"{kind}:"
+    print(f"{label} {_printable(message)}", file=sys.stderr)
+
+
+def _printable(message: str) -> str:
+    """Keep a hostile name or path from steering the terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in message)

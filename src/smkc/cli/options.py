@@ -1,0 +1,98 @@
+"""Options that several commands share, each declared once.
+
+In: nothing. Out: annotated types for typer.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "Config",
+    "Entity",
+    "FalseAlarmRate",
+    "Json",
+    "Quiet",
+    "Read",
+    "Set",
+    "Step",
+    "Stride",
+    "TimeColumn",
+    "Window",
+]
+
+READING = "Reading the file"
+DETECTOR = "Detector"
+OUTPUT = "Output"
+
+TimeColumn = Annotated[
+    str | None,
+    typer.Option("--time", metavar="NAME", help="Where the times are.", rich_help_panel=READING),
+]
+Step = Annotated[
+    str | None,
+    typer.Option(
+        metavar="15s",
+        help="Align to a grid of this step; gaps become empty rows.",
+        rich_help_panel=READING,
+    ),
+]
+Entity = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Split the file by this field, a host for example; each is judged by itself.",
+        rich_help_panel=READING,
+    ),
+]
+Read = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--read",
+        metavar="KEY=VALUE",
+        help="Any other setting of the reader: layout, variable, value, labels, time_unit, ignore.",
+        rich_help_panel=READING,
+    ),
+]
+Window = Annotated[
+    int | None,
+    typer.Option(help="Rows a window. [default: 64]", rich_help_panel=DETECTOR),
+]
+Stride = Annotated[
+    int | None,
+    typer.Option(help="Rows from one window to the next. [default: 1]", rich_help_panel=DETECTOR),
+]
+FalseAlarmRate = Annotated[
+    float | None,
+    typer.Option(
+        metavar="RATE",
+        help="Share of normal time steps that may be marked. [default: 0.001]",
+        rich_help_panel=DETECTOR,
+    ),
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.toml",
+        help="Settings from a file, under [detector], [identity] and [read].",
+        rich_help_panel=DETECTOR,
+    ),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Any setting of the detector, such as neighbours=10; beats the file.",
+        rich_help_panel=DETECTOR,
+    ),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="No progress, no notes.", rich_help_panel=OUTPUT),
+]
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="JSON on standard output, nothing else.", rich_help_panel=OUTPUT),
+]
