@@ -379,13 +379,14 @@ def test_warm_up_shows_presence_only_unless_the_family_is_known() -> None:
 
 
 def test_a_followed_constant_that_moves_saturates_then_settles() -> None:
-    values = np.zeros((200, 20))
-    values[50:] = np.random.default_rng(9).normal(size=(150, 20))
+    values = np.zeros((500, 20))
+    values[50:] = np.random.default_rng(9).normal(size=(450, 20))
     scaled = followed(values)
     assert (scaled[:50] == 0).all()
     assert (np.abs(scaled[50]) == 10).all()
     assert np.median(np.abs(scaled[51:56])) > 1
-    assert 0.7 < np.median(scaled[100:].std(axis=0)) < 1.4
+    assert 0.8 < np.median(scaled[100:200].std(axis=0)) < 1.6
+    assert 0.8 < np.median(scaled[300:].std(axis=0)) < 1.2
 
 
 def test_rare_blips_stay_large() -> None:
