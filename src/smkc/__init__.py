@@ -1,3 +1,55 @@
-"""smkc finds anomalies in telemetry whose variables come and go."""
+"""smkc finds anomalies in telemetry whose variables come and go.
+
+>>> import smkc
+>>> import numpy as np
+>>> rng = np.random.default_rng(0)
+>>> normal = {"time": np.arange(2000), "cpu": rng.normal(size=2000), "mem": rng.normal(size=2000)}
+>>> det = smkc.Detector(window=32, false_alarm_rate=0.01).fit(normal)
+>>> today = {"time": np.arange(200), "cpu": rng.normal(size=200), "new": rng.normal(size=200)}
+>>> today["cpu"][100] = 9
+>>> [cause.variable for cause in det.alerts(today)[0].causes][:1]
+['cpu']
+"""
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from smkc.decide import Alert, Cause, WindowScores
+    from smkc.detector import Detector, load
+    from smkc.recording import Identity, Recording, read
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Alert",
+    "Cause",
+    "Detector",
+    "Identity",
+    "Recording",
+    "WindowScores",
+    "load",
+    "read",
+]
+
+# Loaded when first asked for, so that ``import smkc`` itself is quick.
+_HOME = {
+    "Alert": "smkc.decide",
+    "Cause": "smkc.decide",
+    "Detector": "smkc.detector",
+    "Identity": "smkc.recording",
+    "Recording": "smkc.recording",
+    "WindowScores": "smkc.decide",
+    "load": "smkc.detector",
+    "read": "smkc.recording",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'smkc' has no attribute {name!r}")
+    return getattr(_import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

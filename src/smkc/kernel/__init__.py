@@ -9,6 +9,7 @@ from smkc.kernel.features import (
     anchor_steps,
     feature_blocks,
     features,
+    features_of_states,
     images,
     scale_token,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "anchor_steps",
     "feature_blocks",
     "features",
+    "features_of_states",
     "filled_share",
     "images",
     "scale_token",

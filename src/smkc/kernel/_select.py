@@ -2,26 +2,29 @@
 
 Non-negative floats sort like their bit patterns, and counting how many lie below a pivot is a
 loop that compilers turn into vector instructions. A dozen such passes beat any sort, and the
-result is exact. mypy is told about this module as about the ``_loops`` ones.
+result is exact.
 """
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["kth_bits", "median_root", "sum_of_smallest"]
 
 # Once so few candidates are left, stepping from one to the next is cheaper than halving.
 FEW = 3
 
 
 @njit(cache=True, inline="always")
-def _count_up_to(bits, n, pivot):
+def _count_up_to(bits: NDArray[np.int32], n: int, pivot: np.int32) -> int:
     count = np.int32(0)
     for i in range(n):
         count += np.int32(bits[i] <= pivot)
-    return count
+    return int(count)
 
 
 @njit(cache=True, inline="always")
-def _next_above(bits, n, pivot):
+def _next_above(bits: NDArray[np.int32], n: int, pivot: np.int32) -> np.int32:
     """Return the smallest of ``bits`` that is greater than pivot (the largest int32 if none)."""
     best = np.int32(0x7FFFFFFF)
     for i in range(n):
@@ -30,7 +33,7 @@ def _next_above(bits, n, pivot):
 
 
 @njit(cache=True)
-def kth_bits(bits, n, k):
+def kth_bits(bits: NDArray[np.int32], n: int, k: int) -> tuple[np.int32, int]:
     """Return the bit pattern of the k-th smallest (from 0) of ``bits[:n]``, and a count.
 
     The count says how many of ``bits`` are up to and including it.
@@ -60,7 +63,7 @@ def kth_bits(bits, n, k):
 
 
 @njit(cache=True)
-def median_root(squares, n):
+def median_root(squares: NDArray[np.float32], n: int) -> float:
     """Return the median of the square roots of ``squares[:n]``, all non-negative.
 
     The mean of the two middle ones for even n. If it is 0, the median over the positive ones; 0
@@ -69,17 +72,18 @@ def median_root(squares, n):
     if n == 0:
         return 0.0
     bits = squares.view(np.int32)
-    middle = _middle(bits, n, 0)
+    middle: float = _middle(bits, n, 0)
     if middle > 0.0:
         return middle
     n_zero = _count_up_to(bits, n, np.int32(0))
     if n_zero == n:
         return 0.0
-    return _middle(bits, n, n_zero)
+    middle = _middle(bits, n, n_zero)
+    return middle
 
 
 @njit(cache=True, inline="always")
-def _middle(bits, n, skipped):
+def _middle(bits: NDArray[np.int32], n: int, skipped: int) -> float:
     rest = n - skipped
     lower, up_to_lower = kth_bits(bits, n, skipped + (rest - 1) // 2)
     upper = lower
@@ -87,11 +91,11 @@ def _middle(bits, n, skipped):
         upper = _next_above(bits, n, lower)
     a = np.float64(np.int32(lower).view(np.float32))
     b = np.float64(np.int32(upper).view(np.float32))
-    return 0.5 * (np.sqrt(a) + np.sqrt(b))
+    return float(0.5 * (np.sqrt(a) + np.sqrt(b)))
 
 
 @njit(cache=True)
-def sum_of_smallest(values, n, k):
+def sum_of_smallest(values: NDArray[np.float32], n: int, k: int) -> float:
     """Return the sum of the k smallest of ``values[:n]``, all non-negative, in float64."""
     bits = values.view(np.int32)
     kth, _ = kth_bits(bits, n, k - 1)

@@ -11,12 +11,20 @@ from numpy.typing import NDArray
 
 from smkc.errors import WindowError
 from smkc.kernel._loops import scan_anchors, scan_lags
+from smkc.kernel._pairs import compare_anchors, compare_lags
 from smkc.kernel.representation import CHANNELS, Representation
 from smkc.kernel.windows import segments
 from smkc.recording import Recording
 from smkc.sketch import Sketch
 
-__all__ = ["anchor_steps", "feature_blocks", "features", "images", "scale_token"]
+__all__ = [
+    "anchor_steps",
+    "feature_blocks",
+    "features",
+    "features_of_states",
+    "images",
+    "scale_token",
+]
 
 # A block of features is as large as this at most: images are never all in memory at once.
 BLOCK_BYTES = 16 * 2**20
@@ -69,6 +77,32 @@ def feature_blocks(
         yield part, features(recording, starts[part], window, representation, sketch)
 
 
+def features_of_states(
+    states: NDArray[np.float32], representation: Representation
+) -> NDArray[np.float32]:
+    """(F,) float32: the features of one window, given its states (2m, L), bucket by bucket."""
+    width, window = states.shape
+    length = representation.down or window
+    if representation.proj:
+        states = _state_projection(width, representation.proj).T @ states
+    if length < window:
+        states = states.reshape(len(states), length, -1).mean(axis=2)
+    if representation.layout == "seq":
+        return states.T.ravel()
+    states = np.ascontiguousarray(states, np.float32)
+    out = np.empty((1, *representation.shape(window)), np.float32)
+    sigma = np.empty(1)
+    channel_at = _channel_places(representation)
+    if representation.layout == "anchor":
+        anchors = anchor_steps(length, representation.size)
+        compare_anchors(states, anchors, channel_at, out[0], sigma)
+    else:
+        n_lags, is_image = _lags(representation, length)
+        first = np.zeros(1, np.int64)
+        compare_lags(states, first, length, n_lags, channel_at, is_image, out, sigma)
+    return out.reshape(-1)
+
+
 def images(
     recording: Recording,
     starts: NDArray[np.int64],
@@ -88,7 +122,7 @@ def images(
 
 
 def scale_token(sigma: NDArray[np.float64]) -> NDArray[np.float32]:
-    """tau = tanh(log(sigma)); -1 where no two states of the window differ."""
+    """Return tau = tanh(log(sigma)); -1 where no two states of the window differ."""
     with np.errstate(divide="ignore"):
         return np.tanh(np.log(sigma)).astype(np.float32)
 
@@ -110,10 +144,22 @@ def _checked_starts(
     return starts
 
 
+def _channel_places(representation: Representation) -> NDArray[np.int64]:
+    """(6,) each channel's place among those wanted, -1 for the others."""
+    place = {channel: k for k, channel in enumerate(representation.channels)}
+    return np.array([place.get(channel, -1) for channel in CHANNELS], np.int64)
+
+
+def _lags(representation: Representation, length: int) -> tuple[int, bool]:
+    """How many lags are compared, and whether they are laid out as an image."""
+    is_image = representation.layout == "image"
+    return (length - 1 if is_image else representation.size), is_image
+
+
 def _state_projection(width: int, size: int) -> NDArray[np.float32]:
     rng = np.random.Generator(np.random.PCG64(STATE_PROJECTION_SEED))
-    matrix = rng.standard_normal((width, size)) / np.sqrt(max(size, 1))
-    return matrix.astype(np.float32)
+    matrix = rng.standard_normal((width, size)).astype(np.float32)
+    return matrix / np.float32(np.sqrt(max(size, 1)))
 
 
 def _compare(
@@ -128,26 +174,22 @@ def _compare(
     sigma = np.full(len(starts), np.nan)
     if len(starts) == 0:
         return sigma
-    place = {channel: k for k, channel in enumerate(representation.channels)}
-    channel_at = np.array([place.get(channel, -1) for channel in CHANNELS], np.int64)
+    channel_at = _channel_places(representation)
     projection = _state_projection(sketch.width, representation.proj)
     length = representation.down or window
     pool = window // length
-    arguments = sketch.loop_arguments(recording)
+    rows = sketch.hashed(recording)
     if representation.layout == "anchor":
         anchors = anchor_steps(length, representation.size)
-        scan_anchors(
-            *arguments, starts, window, projection, pool, anchors, channel_at, out, sigma
-        )
+        scan_anchors(rows, starts, window, projection, pool, anchors, channel_at, out, sigma)
         return sigma
-    is_image = representation.layout == "image"
-    n_lags = length - 1 if is_image else representation.size
+    n_lags, is_image = _lags(representation, length)
     # Pooled steps are not shared. An image's shared pairs are worth computing while windows
     # advance by less than half their length; those of a band always are.
     sharing = 0 if pool > 1 else window // 2 if is_image else window - 1
     parts = segments(starts, window, sharing)
     scan_lags(
-        *arguments,
+        rows,
         starts,
         parts,
         window,

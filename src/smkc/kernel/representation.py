@@ -45,8 +45,8 @@ class Representation:
 
     Examples
     --------
-    >>> Representation.parse("log3 band(8)")
-    Representation(channels=('log_g', 'log_delta', 'log_abs'), layout='band', size=8, proj=0, down=0)
+    >>> Representation.parse("log3 band(8)").channels
+    ('log_g', 'log_delta', 'log_abs')
     >>> Representation.parse("log3 band(8)").n_features(window=64)
     1536
     >>> str(Representation.parse("full proj(128) image"))
@@ -68,7 +68,8 @@ class Representation:
         """
         if isinstance(text, Representation):
             return text
-        channels, layout, size, options = CHANNELS, "image", 0, {"proj": 0, "down": 0}
+        channels: tuple[str, ...] = CHANNELS
+        layout, size, options = "image", 0, {"proj": 0, "down": 0}
         for word in text.replace(",", " ").lower().split():
             match = _WORD.fullmatch(word)
             name, number = (match[1], int(match[2] or 0)) if match else (word, 0)

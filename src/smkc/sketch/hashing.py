@@ -27,6 +27,15 @@ class Hashes:
     presence_bucket: NDArray[np.int32]
     presence_sign: NDArray[np.float64]
 
+    def take(self, which: NDArray[np.int64]) -> "Hashes":
+        """Return the hashes of some of the variables, by number."""
+        return Hashes(
+            self.value_bucket[which],
+            self.value_sign[which],
+            self.presence_bucket[which],
+            self.presence_sign[which],
+        )
+
 
 def _digest(identifier: str, suffix: str) -> int:
     """MD5 of the identifier's UTF-8 bytes and the suffix, as a big-endian integer."""

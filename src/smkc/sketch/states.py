@@ -5,14 +5,13 @@ the arguments that jitted loops take to compute them where they are needed.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smkc.errors import SettingError
 from smkc.recording import Recording
-from smkc.sketch._loops import fill_states
+from smkc.sketch._loops import Hashed, fill_states
 from smkc.sketch.hashing import Hashes, hash_names
 
 __all__ = ["Sketch"]
@@ -59,13 +58,37 @@ class Sketch:
         """Buckets and signs of (V,) names."""
         return hash_names(names, self.buckets)
 
-    def loop_arguments(self, recording: Recording) -> tuple[Any, ...]:
-        """Return what the jitted loops take: observations, hashes and flags, in their order."""
+    def hashed(self, recording: Recording) -> Hashed:
+        """Return the recording's observations as the jitted loops take them."""
         hashes = self.hash(recording.names)
-        return (
-            recording.indptr,
-            recording.codes,
-            recording.values,
+        return self._with(hashes, recording.indptr, recording.codes, recording.values)
+
+    def states(self, recording: Recording) -> NDArray[np.float32]:
+        """(T, 2m) float32: the state of every row, over all buckets.
+
+        Notes
+        -----
+        Paper, section 3.2.1, the equations for phi and g.
+        """
+        return np.ascontiguousarray(self._all_buckets(self.hashed(recording)).T)
+
+    def state_of_row(self, hashes: Hashes, values: NDArray[np.float32]) -> NDArray[np.float32]:
+        """(2m,) float32: the state of one row of (n,) values with these hashes."""
+        codes = np.arange(len(values), dtype=np.int32)
+        indptr = np.array([0, len(values)], np.int64)
+        return self._all_buckets(self._with(hashes, indptr, codes, values))[:, 0]
+
+    def _with(
+        self,
+        hashes: Hashes,
+        indptr: NDArray[np.int64],
+        codes: NDArray[np.int32],
+        values: NDArray[np.float32],
+    ) -> Hashed:
+        return Hashed(
+            indptr,
+            codes,
+            values,
             hashes.value_bucket,
             hashes.value_sign,
             hashes.presence_bucket,
@@ -75,15 +98,8 @@ class Sketch:
             self.normalise,
         )
 
-    def states(self, recording: Recording) -> NDArray[np.float32]:
-        """(T, 2m) float32: the state of every row, over all buckets.
-
-        Notes
-        -----
-        Paper, section 3.2.1, the equations for phi and g.
-        """
-        indptr, codes, values, *rest = self.loop_arguments(recording)
-        states = np.zeros((self.width, len(recording)), np.float32)
-        every_bucket = np.arange(self.width, dtype=np.int32)
-        fill_states(indptr, codes, values, 0, len(recording), *rest, every_bucket, states)
-        return np.ascontiguousarray(states.T)
+    def _all_buckets(self, rows: Hashed) -> NDArray[np.float32]:
+        n_rows = len(rows.indptr) - 1
+        states = np.zeros((self.width, n_rows), np.float32)
+        fill_states(rows, 0, n_rows, np.arange(self.width, dtype=np.int32), states)
+        return states

@@ -1,0 +1,24 @@
+"""Decisions: from scores to p-values, alerts and reasons.
+
+In: scores of windows. Out: scores a time step, calibrated p-values and thresholds, alerts with
+hysteresis, and for each the variables that caused it.
+"""
+
+from smkc.decide.alerts import Alert, Cause, find_alerts
+from smkc.decide.calibration import Calibration, held_out_windows
+from smkc.decide.causes import Contributions, contributions, explain_window
+from smkc.decide.scores import ALIGNMENTS, WindowScores, step_scores
+
+__all__ = [
+    "ALIGNMENTS",
+    "Alert",
+    "Calibration",
+    "Cause",
+    "Contributions",
+    "WindowScores",
+    "contributions",
+    "explain_window",
+    "find_alerts",
+    "held_out_windows",
+    "step_scores",
+]

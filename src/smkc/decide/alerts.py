@@ -1,0 +1,134 @@
+"""Alerts: scores a time step -> intervals of time steps past the threshold.
+
+In: (T,) scores, times, a threshold. Out: alerts, each with its peak, its p-value and its causes.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.decide.calibration import Calibration
+from smkc.recording.times import show_time
+
+__all__ = ["Alert", "Cause", "find_alerts"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cause:
+    """What contributed to an alert.
+
+    Parameters
+    ----------
+    variable
+        its identifier.
+    share
+        its part of the deviation, from 0 to 1.
+    kind
+        ``level`` (its own values moved), ``relation`` (it moved differently from the others) or
+        ``presence`` (it appeared or vanished).
+    joint_with
+        variables that fell into the same bucket of the sketch: the share is theirs too.
+    detail
+        the change in words.
+    """
+
+    variable: str
+    share: float
+    kind: str
+    joint_with: tuple[str, ...] = ()
+    detail: str = ""
+
+    def __str__(self) -> str:
+        joint = f" (jointly with {', '.join(self.joint_with)})" if self.joint_with else ""
+        return f"{self.variable}{joint}: {self.kind}, {self.share:.0%}; {self.detail}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alert:
+    """An interval of time steps past the threshold; both ends belong to it."""
+
+    start: Any
+    end: Any
+    peak: Any
+    score: float
+    p_value: float
+    first_row: int
+    last_row: int
+    causes: tuple[Cause, ...] = ()
+
+    def with_causes(self, causes: list[Cause]) -> "Alert":
+        """Return the same alert with its causes, most guilty first."""
+        return replace(self, causes=tuple(causes))
+
+    def __str__(self) -> str:
+        reason = f": {self.causes[0]}" if self.causes else ""
+        return f"{show_time(self.start)} to {show_time(self.end)}, p = {self.p_value:.2g}{reason}"
+
+
+def find_alerts(
+    scores: NDArray[np.float64],
+    times: NDArray[Any],
+    calibration: Calibration,
+    threshold: float,
+    release: float,
+    join: int,
+) -> list[Alert]:
+    """Join neighbouring steps over the threshold, with hysteresis.
+
+    Parameters
+    ----------
+    scores
+        (T,) a score a time step; NaN counts as quiet.
+    times
+        (T,) the recording's times.
+    calibration
+        turns the peak's score into its p-value.
+    threshold
+        a step above it raises an alert.
+    release
+        the alert goes on in both directions while steps stay above this lower value.
+    join
+        two alerts at most so many quiet steps apart are one.
+    """
+    above = np.nan_to_num(scores, nan=-np.inf)
+    alerts = []
+    for first, last in _joined(_runs(above > min(release, threshold)), above > threshold, join):
+        top = np.flatnonzero(above[first : last + 1] == above[first : last + 1].max())
+        peak = first + int(top[len(top) // 2])
+        score = float(scores[peak])
+        alerts.append(
+            Alert(
+                start=times[first],
+                end=times[last],
+                peak=times[peak],
+                score=score,
+                p_value=float(calibration.p_values(np.array([score]))[0]),
+                first_row=first,
+                last_row=last,
+            )
+        )
+    return alerts
+
+
+def _runs(is_in: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """First and last step of every run of true values."""
+    edges = np.diff(np.concatenate([[0], is_in.astype(np.int8), [0]]))
+    firsts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    return [(int(first), int(end) - 1) for first, end in zip(firsts, ends, strict=True)]
+
+
+def _joined(
+    runs: list[tuple[int, int]], is_loud: NDArray[np.bool_], join: int
+) -> list[tuple[int, int]]:
+    """Keep runs that are loud somewhere and join those that are close."""
+    joined: list[tuple[int, int]] = []
+    for first, last in runs:
+        if not is_loud[first : last + 1].any():
+            continue
+        if joined and first - joined[-1][1] - 1 <= join:
+            joined[-1] = (joined[-1][0], last)
+        else:
+            joined.append((first, last))
+    return joined

@@ -1,0 +1,119 @@
+"""Scores: one a window, and from these one a time step.
+
+In: scores of windows. Out: a table of them, or (T,) scores aligned with the recording's rows.
+"""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.errors import MissingExtraError, SettingError
+
+__all__ = ["ALIGNMENTS", "WindowScores", "step_scores"]
+
+ALIGNMENTS = ("sharp", "prompt")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowScores:
+    """Scores of B windows, each array (B,); ``end`` is the time of a window's last row.
+
+    A window in which too little was observed has NaN as score and p-value.
+    """
+
+    first_row: NDArray[np.int64]
+    last_row: NDArray[np.int64]
+    start: NDArray[Any]
+    end: NDArray[Any]
+    score: NDArray[np.float64]
+    p_value: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    @property
+    def n_unscored(self) -> int:
+        """How many windows held too few observations to be scored."""
+        return int(np.isnan(self.score).sum())
+
+    def to_dict(self) -> dict[str, NDArray[Any]]:
+        """Return the table as a dict of arrays."""
+        return {
+            "start": self.start,
+            "end": self.end,
+            "score": self.score,
+            "p_value": self.p_value,
+        }
+
+    def to_arrow(self) -> Any:
+        """Return the table as a pyarrow Table."""
+        import pyarrow
+
+        return pyarrow.table(self.to_dict())
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas DataFrame."""
+        return _library("pandas").DataFrame(self.to_dict())
+
+    def to_polars(self) -> Any:
+        """Return the table as a polars DataFrame."""
+        return _library("polars").DataFrame(self.to_dict())
+
+
+def _library(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise MissingExtraError(f"{name} is not installed; run: pip install {name}") from None
+
+
+def step_scores(
+    scores: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    window: int,
+    n_rows: int,
+    align: str,
+) -> NDArray[np.float64]:
+    """(T,) one score a time step from (B,) scores of windows that start at ``starts``.
+
+    ``prompt`` gives a step the score of the window that ends there: nothing later is used, but the
+    first window - 1 steps have none (NaN), and a fault keeps scoring until it has left the window.
+    ``sharp`` gives it the largest score of the windows that cover it: the whole fault is marked,
+    with up to window - 1 steps on either side, and the answer for a step is final only once
+    window - 1 more steps have been seen. With a stride above 1, steps after the last window carry
+    its score on.
+
+    Examples
+    --------
+    >>> step_scores(np.array([1.0, 5.0]), np.array([0, 1]), window=2, n_rows=3, align="prompt")
+    array([nan,  1.,  5.])
+    >>> step_scores(np.array([1.0, 5.0]), np.array([0, 1]), window=2, n_rows=3, align="sharp")
+    array([1., 5., 5.])
+    """
+    if align not in ALIGNMENTS:
+        raise SettingError(f"align={align!r} is not known; use one of {', '.join(ALIGNMENTS)}")
+    if align == "prompt":
+        ends = np.concatenate([starts + window - 1, [n_rows]])
+        lengths = np.diff(ends)
+        return np.concatenate([np.full(ends[0], np.nan), np.repeat(scores, lengths)])
+    by_start = np.full(n_rows + window - 1, -np.inf)
+    by_start[starts + window - 1] = np.where(np.isnan(scores), -np.inf, scores)
+    largest = _trailing_maximum(by_start, window)
+    covered = int(starts[-1]) + window
+    largest[covered:] = by_start[starts[-1] + window - 1]
+    largest[np.isneginf(largest)] = np.nan
+    return largest
+
+
+def _trailing_maximum(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    """(n - width + 1,) the largest of each run of ``width`` values, in O(n log width)."""
+    reach = 1
+    best = values
+    while reach < width:
+        shift = min(reach, width - reach)
+        best = np.maximum(best[:-shift], best[shift:])
+        reach += shift
+    return best.copy()

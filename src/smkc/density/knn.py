@@ -1,0 +1,175 @@
+"""The training-free density: features, projection, nearest neighbours in a reference set.
+
+In: windows of a prepared recording. Out: one score a window, higher = farther from normal.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc import progress
+from smkc.density.projection import GENERATOR, Projection
+from smkc.density.reference import ReferenceSet, reservoir_places
+from smkc.errors import ModelFileError
+from smkc.kernel import Representation, feature_blocks, features_of_states, filled_share
+from smkc.recording import Recording
+from smkc.sketch import Sketch
+
+__all__ = ["KnnDensity"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnnDensity:
+    """The paper's RandProj-kNN over windows of a recording.
+
+    Parameters
+    ----------
+    window
+        rows a window.
+    representation, sketch, projection
+        how a window becomes a unit vector.
+    neighbours
+        how many nearest reference windows a score averages over.
+    least_filled
+        share of a window's rows that must hold an observation; otherwise its score is NaN.
+    references
+        the stored normal windows.
+    typical
+        (F,) mean features of the windows learned from.
+
+    Notes
+    -----
+    Paper, section 3.3.
+    """
+
+    window: int
+    representation: Representation
+    sketch: Sketch
+    projection: Projection
+    neighbours: int
+    least_filled: float
+    references: ReferenceSet
+    typical: NDArray[np.float32]
+
+    @classmethod
+    def empty(
+        cls,
+        *,
+        window: int,
+        representation: Representation,
+        sketch: Sketch,
+        projection: Projection,
+        neighbours: int,
+        least_filled: float,
+        reference_size: int,
+    ) -> "KnnDensity":
+        """Return a density that has seen no window yet."""
+        nothing = np.empty((0, projection.components), np.float32)
+        return cls(
+            window=window,
+            representation=representation,
+            sketch=sketch,
+            projection=projection,
+            neighbours=neighbours,
+            least_filled=least_filled,
+            references=ReferenceSet(nothing, 0, reference_size),
+            typical=np.zeros(representation.n_features(window, sketch.width), np.float32),
+        )
+
+    def is_filled(self, prepared: Recording, starts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """(B,) whether enough was observed in each window for it to be scored."""
+        return filled_share(prepared, starts, self.window) >= self.least_filled
+
+    def learned(self, prepared: Recording, starts: NDArray[np.int64]) -> "KnnDensity":
+        """Return a density that has been offered these windows too.
+
+        Its reference set is a uniform sample of all windows offered so far.
+        """
+        seen, capacity = self.references.seen, self.references.capacity
+        which, places = reservoir_places(len(starts), seen, capacity, self.projection.seed)
+        vectors = np.empty((len(which), self.projection.components), np.float32)
+        total = np.zeros(len(self.typical))
+        with progress.task("learning what is normal", len(which)) as advance:
+            for part, block in self._features(prepared, starts[which]):
+                vectors[part] = self.projection.unit_vectors(block)
+                total += block.sum(axis=0, dtype=np.float64)
+                advance(len(block))
+        weight = len(starts) / max(seen + len(starts), 1)
+        typical = self.typical + weight * (total / max(len(which), 1) - self.typical)
+        return replace(
+            self,
+            references=self.references.replaced(places, vectors, len(starts)),
+            typical=typical.astype(np.float32),
+        )
+
+    def scores(self, prepared: Recording, starts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(B,) mean cosine distance to the nearest references; NaN where too little was seen."""
+        scores = np.full(len(starts), np.nan)
+        chosen = np.flatnonzero(self.is_filled(prepared, starts))
+        with progress.task("scoring", len(chosen)) as advance:
+            for part, block in self._features(prepared, starts[chosen]):
+                scores[chosen[part]] = self.score_features(block)
+                advance(len(block))
+        return scores
+
+    def score_features(self, features: NDArray[np.float32]) -> NDArray[np.float64]:
+        """(B,) scores of (B, F) features."""
+        vectors = self.projection.unit_vectors(features)
+        return self.references.mean_distance(vectors, self.neighbours)
+
+    def score_states(self, states: NDArray[np.float32]) -> float:
+        """Score one window, given its states (2m, L), bucket by bucket."""
+        vector = self.projection.unit_vector(features_of_states(states, self.representation))
+        return self.references.mean_distance_of_one(vector, self.neighbours)
+
+    def _features(self, prepared: Recording, starts: NDArray[np.int64]) -> Any:
+        return feature_blocks(prepared, starts, self.window, self.representation, self.sketch)
+
+    # ------------------------------------------------------------------ saving
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return arrays and a JSON-able header; the settings are saved by the detector."""
+        arrays = {"references": self.references.vectors, "typical": self.typical}
+        header = {
+            "hash": "md5 of identifier and suffix, big-endian",
+            "generator": GENERATOR,
+            "seed": self.projection.seed,
+            "shape": [len(self.typical), self.projection.components],
+            "sha256": self.projection.digest(len(self.typical)),
+            "seen": self.references.seen,
+        }
+        return arrays, header
+
+    def restored(
+        self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
+    ) -> "KnnDensity":
+        """Return this (empty) density with what :meth:`to_arrays` gave."""
+        vectors, typical, seen = arrays["references"], arrays["typical"], header["seen"]
+        if header["generator"] != GENERATOR or header["sha256"] != self.projection.digest(
+            len(self.typical)
+        ):
+            raise ModelFileError(
+                f"the model's random projection, made by {header['generator']!r}, cannot be made "
+                "again by this version of NumPy; fit again and save the model anew"
+            )
+        fits = (
+            vectors.dtype == np.float32
+            and vectors.ndim == 2
+            and vectors.shape[1] == self.projection.components
+            and self.neighbours <= len(vectors) <= self.references.capacity
+            and typical.dtype == np.float32
+            and typical.shape == self.typical.shape
+            and bool(np.isfinite(vectors).all() and np.isfinite(typical).all())
+            and isinstance(seen, int)
+            and seen >= len(vectors)
+        )
+        if not fits:
+            raise ModelFileError(
+                f"the stored reference set, {vectors.dtype} {vectors.shape}, does not fit the "
+                "model's settings; fit again and save the model anew"
+            )
+        references = ReferenceSet(vectors, seen, self.references.capacity)
+        return replace(self, references=references, typical=typical)

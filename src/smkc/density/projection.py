@@ -1,0 +1,99 @@
+"""Projection: features -> fewer numbers, by a fixed seeded Gaussian matrix.
+
+In: (B, F) features. Out: (B, components) float32 unit vectors, ready for cosine distances.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.errors import SettingError
+
+__all__ = ["GENERATOR", "Projection", "stable_product"]
+
+# Part of the model file: another generator would be another projection.
+GENERATOR = "numpy.PCG64.standard_normal.float32"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Projection:
+    """A random projection, described by its shape and its seed.
+
+    Parameters
+    ----------
+    components
+        how many numbers remain.
+    seed
+        seed of the Gaussian matrix, whose entries have variance 1 / components.
+
+    Notes
+    -----
+    Paper, section 3.3: "project it to 256 dimensions with a fixed random matrix".
+
+    Examples
+    --------
+    >>> Projection(components=4).unit_vectors(np.ones((2, 100), np.float32)).shape
+    (2, 4)
+    """
+
+    components: int = 256
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.components, int) or not 1 <= self.components <= 16_384:
+            raise SettingError(f"components={self.components!r}: give a number from 1 to 16384")
+
+    def matrix(self, n_features: int) -> NDArray[np.float32]:
+        """(F, components) float32."""
+        return _gaussian(n_features, self.components, self.seed)
+
+    def unit_vectors(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Project (B, F) features and normalise; a zero vector becomes the first axis.
+
+        So two windows without any structure are alike, and unlike all others.
+        """
+        return _normalised(stable_product(features, self.matrix(features.shape[1])))
+
+    def unit_vector(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Project (F,) features of one window: as :meth:`unit_vectors`, to rounding."""
+        vector: NDArray[np.float32] = features @ self.matrix(len(features))
+        return _normalised(vector[None])[0]
+
+    def digest(self, n_features: int) -> str:
+        """Fingerprint of the matrix: it tells whether another machine makes the same one."""
+        return sha256(self.matrix(n_features).tobytes()).hexdigest()
+
+
+def _normalised(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    is_zero = norms == 0
+    norms[is_zero] = 1
+    vectors /= norms[:, None]
+    vectors[is_zero, 0] = 1
+    return vectors
+
+
+# Matrix products of fewer rows may be summed in another order by the library behind NumPy.
+FEWEST_ROWS = 16
+
+
+def stable_product(rows: NDArray[np.float32], matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    """(B, F) @ (F, d), each row's result the same to the bit however many stand beside it."""
+    n = len(rows)
+    if n >= FEWEST_ROWS:
+        return rows @ matrix
+    padded = np.zeros((FEWEST_ROWS, rows.shape[1]), np.float32)
+    padded[:n] = rows
+    return (padded @ matrix)[:n]
+
+
+@lru_cache(maxsize=4)
+def _gaussian(n_features: int, components: int, seed: int) -> NDArray[np.float32]:
+    rng = np.random.Generator(np.random.PCG64(seed))
+    matrix = rng.standard_normal((n_features, components), dtype=np.float32)
+    matrix /= np.float32(np.sqrt(components))
+    matrix.flags.writeable = False
+    return matrix

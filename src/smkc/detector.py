@@ -1,0 +1,403 @@
+"""Detector: the rooms in order, from a recording to scores, alerts and reasons.
+
+In: reference data, then recordings to judge. Out: scores, p-values, alerts, causes.
+"""
+
+import warnings
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc import model_file, progress
+from smkc.decide import (
+    ALIGNMENTS,
+    Alert,
+    Cause,
+    WindowScores,
+    explain_window,
+    find_alerts,
+    step_scores,
+)
+from smkc.density import KnnDensity, Projection
+from smkc.errors import (
+    ModelFileError,
+    NotFittedError,
+    SettingError,
+    UnscoredWarning,
+    WindowError,
+)
+from smkc.fitted import Fitted
+from smkc.kernel import Representation
+from smkc.recording import Identity, Recording, Scaling, read
+from smkc.sketch import Sketch
+from smkc.stream import Stream
+
+__all__ = ["Detector", "load"]
+
+# An alert goes on while scores stay above the threshold of a rate so many times higher.
+RELEASE_RATE = 10.0
+
+# Alerts closer than this share of a window are one.
+JOIN_SHARE = 1 / 8
+
+# These may be changed without fitting again.
+CHANGEABLE = ("false_alarm_rate", "calibration_share", "reference_size")
+
+
+@dataclass(kw_only=True, eq=False)
+class Detector:
+    """Finds anomalies in recordings whose variables come and go, without training or labels.
+
+    Parameters
+    ----------
+    detector
+        ``knn``: the paper's training-free detector.
+    window, stride
+        rows a window, and rows from one window to the next.
+    representation
+        how a window becomes features; see :class:`smkc.kernel.Representation`.
+    buckets, presence, saturate, normalise
+        settings of the sketch; see :class:`smkc.sketch.Sketch`.
+    components
+        numbers that remain after the random projection.
+    neighbours
+        how many nearest reference windows a score averages over.
+    reference_size
+        how many reference windows are kept at most.
+    scaling
+        ``robust`` brings variables to a common measure; None takes values as they are.
+    counters
+        ``auto`` turns counters into rates (only with scaling); None does not.
+    identity
+        rule for the family of a variable; by default its metric name.
+    calibration_share
+        share of the reference data that is held out for p-values.
+    false_alarm_rate
+        share of normal time steps that :meth:`predict` and :meth:`alerts` may mark.
+    least_filled
+        share of a window's rows that must hold an observation for it to be scored.
+    align
+        how windows' scores become time steps' scores: ``sharp`` or ``prompt``; see
+        :func:`smkc.decide.step_scores` for what each costs.
+    seed
+        of the projection and of the choice of reference windows.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> reference = {"time": np.arange(600), "cpu": rng.normal(size=600)}
+    >>> live = {"time": np.arange(200), "cpu": rng.normal(size=200), "new": rng.normal(size=200)}
+    >>> det = Detector(window=16, false_alarm_rate=0.01).fit(reference)
+    >>> det.decision_function(live).shape
+    (200,)
+    """
+
+    detector: str = "knn"
+    window: int = 64
+    stride: int = 1
+    representation: str = "log3 band(8)"
+    buckets: int = 128
+    presence: bool = True
+    saturate: bool = True
+    normalise: bool = True
+    components: int = 256
+    neighbours: int = 20
+    reference_size: int = 4096
+    scaling: str | None = "robust"
+    counters: str | None = "auto"
+    identity: Identity | None = None
+    calibration_share: float = 0.25
+    false_alarm_rate: float = 0.001
+    least_filled: float = 0.5
+    align: str = "sharp"
+    seed: int = 0
+
+    # ------------------------------------------------------------------ learning
+
+    def fit(self, reference: Any, y: Any = None) -> "Detector":
+        """Learn what is normal from reference data; ``y`` is ignored.
+
+        Parameters
+        ----------
+        reference
+            a recording, or anything that :func:`smkc.read` takes.
+        """
+        recording = _as_recording(reference)
+        scaling = None
+        if self.scaling is not None:
+            scaling = Scaling.fit(recording, self.identity, self.counters)  # type: ignore[arg-type]
+        empty = self._empty(scaling)
+        self._fitted = empty.learned(recording, self.calibration_share, self.seed)
+        self._fitted_with = self.get_params()
+        self._reference: Recording | None = recording
+        return self
+
+    def partial_fit(self, reference: Any, y: Any = None) -> "Detector":
+        """Learn from more reference data, in bounded memory.
+
+        The reference set stays a uniform sample of all windows offered so far. Variables that are
+        new get a scaling of their own; what was learned about others stays.
+        """
+        if not self.is_fitted:
+            return self.fit(reference)
+        before = self._learned()
+        recording = _as_recording(reference)
+        scaling = before.scaling.update(recording) if before.scaling is not None else None
+        now = Fitted(**{**vars(before), "scaling": scaling})
+        self._fitted = now.learned(recording, self.calibration_share, self.seed)
+        self._reference = None
+        return self
+
+    # ------------------------------------------------------------------ judging
+
+    def decision_function(self, recording: Any, align: str | None = None) -> NDArray[np.float64]:
+        """(T,) a score a time step, higher = more anomalous; NaN where there is none."""
+        recording = _as_recording(recording)
+        _, starts, scores = self._score(recording)
+        return step_scores(scores, starts, self.window, len(recording), align or self.align)
+
+    def predict(self, recording: Any) -> NDArray[np.int64]:
+        """(T,) 1 where the score is past the threshold of the false-alarm rate, else 0."""
+        with np.errstate(invalid="ignore"):
+            return (self.decision_function(recording) > self.threshold_).astype(np.int64)
+
+    def score_windows(self, recording: Any) -> WindowScores:
+        """Scores and p-values of all windows."""
+        recording = _as_recording(recording)
+        _, starts, scores = self._score(recording)
+        last = starts + self.window - 1
+        return WindowScores(
+            first_row=starts,
+            last_row=last,
+            start=recording.times[starts],
+            end=recording.times[last],
+            score=scores,
+            p_value=self._learned().of_windows.p_values(scores),
+        )
+
+    def alerts(self, recording: Any, explain: bool = True) -> list[Alert]:
+        """Intervals of time steps past the threshold, in order of time, with their causes."""
+        recording = _as_recording(recording)
+        prepared, starts, scores = self._score(recording)
+        of_steps = self._learned().of_steps
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            release = of_steps.threshold(min(RELEASE_RATE * self.false_alarm_rate, 0.5))
+        alerts = find_alerts(
+            step_scores(scores, starts, self.window, len(recording), self.align),
+            recording.times,
+            of_steps,
+            self.threshold_,
+            release,
+            join=max(1, int(self.window * JOIN_SHARE)),
+        )
+        if not explain:
+            return alerts
+        explained = []
+        with progress.task("explaining alerts", len(alerts)) as advance:
+            for alert in alerts:
+                top = self._worst_window(starts, scores, alert.first_row, alert.last_row)
+                explained.append(alert.with_causes(self._causes(prepared, starts, scores, top)))
+                advance(1)
+        return explained
+
+    def explain(self, recording: Any, start: Any, end: Any = None) -> list[Cause]:
+        """Causes of the most anomalous window between two times, most guilty first.
+
+        Parameters
+        ----------
+        recording
+            the whole recording, from its beginning: scaling depends on the past.
+        start, end
+            times in the recording's own unit, both inclusive; without ``end``, one moment.
+        """
+        recording = _as_recording(recording)
+        first = recording.row_at(start)
+        last = first if end is None else recording.row_at(end)
+        if first >= len(recording) or last < first:
+            raise WindowError(
+                f"no row between {start!r} and {start if end is None else end!r}; choose times "
+                f"between {recording.times[0]} and {recording.times[-1]}"
+            )
+        prepared, starts, scores = self._score(recording)
+        top = self._worst_window(starts, scores, first, last)
+        return self._causes(prepared, starts, scores, top)
+
+    def stream(self, resume: str | Path | None = None) -> Stream:
+        """Return a stream: the same window scores, one time step at a time.
+
+        ``resume`` is a file that :meth:`smkc.stream.Stream.save` wrote: the stream goes on there.
+        """
+        stream = Stream(self._learned())
+        return stream if resume is None else stream.resume(resume)
+
+    # ------------------------------------------------------------------ what was learned
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the detector has seen reference data."""
+        return getattr(self, "_fitted", None) is not None
+
+    @property
+    def threshold_(self) -> float:
+        """Score of a time step above which it is anomalous at the false-alarm rate."""
+        return self._learned().of_steps.threshold(self.false_alarm_rate)
+
+    @property
+    def decision_scores_(self) -> NDArray[np.float64]:
+        """(T,) scores of the reference data themselves (stored windows count as neighbours)."""
+        self._learned()
+        if self._reference is None:
+            raise NotFittedError(
+                "the reference data are not kept by partial_fit or in a model file; score them "
+                "with decision_function"
+            )
+        return self.decision_function(self._reference)
+
+    @property
+    def labels_(self) -> NDArray[np.int64]:
+        """(T,) 1 where the reference data themselves are past the threshold, else 0."""
+        with np.errstate(invalid="ignore"):
+            return (self.decision_scores_ > self.threshold_).astype(np.int64)
+
+    # ------------------------------------------------------------------ settings
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the settings by name, as scikit-learn asks for them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def set_params(self, **settings: Any) -> "Detector":
+        """Change settings by name."""
+        known = self.get_params()
+        for name, value in settings.items():
+            if name not in known:
+                raise SettingError(
+                    f"no setting {name!r}; the settings are {', '.join(sorted(known))}"
+                )
+            setattr(self, name, value)
+        return self
+
+    def _empty(self, scaling: Scaling | None) -> Fitted:
+        """Check the settings and return what they describe before any data."""
+        if self.detector != "knn":
+            raise SettingError(f"detector={self.detector!r} is not known; use 'knn'")
+        if self.scaling not in ("robust", None):
+            raise SettingError(f"scaling={self.scaling!r} is not known; use 'robust' or None")
+        if self.align not in ALIGNMENTS:
+            raise SettingError(f"align={self.align!r} is not known; use {' or '.join(ALIGNMENTS)}")
+        least = {"window": 2, "stride": 1, "neighbours": 1, "reference_size": self.neighbours}
+        for name, smallest in least.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < smallest:
+                raise SettingError(f"{name}={value!r}: give a whole number from {smallest} up")
+        for name in ("calibration_share", "false_alarm_rate", "least_filled"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not 0 <= value < 1:
+                raise SettingError(f"{name}={value!r}: give a share from 0 to less than 1")
+        representation = Representation.parse(self.representation)
+        representation.check(self.window)
+        density = KnnDensity.empty(
+            window=self.window,
+            representation=representation,
+            sketch=Sketch(
+                buckets=self.buckets,
+                presence=self.presence,
+                saturate=self.saturate,
+                normalise=self.normalise,
+            ),
+            projection=Projection(components=self.components, seed=self.seed),
+            neighbours=self.neighbours,
+            least_filled=self.least_filled,
+            reference_size=self.reference_size,
+        )
+        return Fitted(stride=self.stride, align=self.align, scaling=scaling, density=density)
+
+    def _learned(self) -> Fitted:
+        if not self.is_fitted:
+            raise NotFittedError("this detector has seen no reference data; call fit first")
+        for name, value in self._fitted_with.items():
+            if name not in CHANGEABLE and getattr(self, name) != value:
+                raise SettingError(
+                    f"fitted with {name}={value!r}, now {name}={getattr(self, name)!r}: fit again, "
+                    "or set it back"
+                )
+        return self._fitted
+
+    # ------------------------------------------------------------------ inside
+
+    def _score(
+        self, recording: Recording
+    ) -> tuple[Recording, NDArray[np.int64], NDArray[np.float64]]:
+        prepared, starts, scores = self._learned().score(recording)
+        n_unscored = int(np.isnan(scores).sum())
+        if n_unscored:
+            warnings.warn(
+                f"{n_unscored:,} of {len(scores):,} windows have observations in fewer than "
+                f"{self.least_filled:.0%} of their rows and get no score (NaN); a coarser step, "
+                "or a lower least_filled, would score them",
+                UnscoredWarning,
+                stacklevel=3,
+            )
+        return prepared, starts, scores
+
+    def _worst_window(
+        self, starts: NDArray[np.int64], scores: NDArray[np.float64], first: int, last: int
+    ) -> int:
+        """Return the number of the highest window that overlaps rows first to last."""
+        overlaps = (starts <= last) & (starts + self.window > first) & ~np.isnan(scores)
+        return int(np.argmax(np.where(overlaps, scores, -np.inf)))
+
+    def _causes(
+        self,
+        prepared: Recording,
+        starts: NDArray[np.int64],
+        scores: NDArray[np.float64],
+        number: int,
+    ) -> list[Cause]:
+        learned = self._learned()
+        start = int(starts[number])
+        with progress.quiet():
+            return explain_window(
+                prepared.rows(start, start + self.window),
+                score=float(scores[number]),
+                usual_score=float(np.median(learned.of_windows.null)),
+                density=learned.density,
+            )
+
+    # ------------------------------------------------------------------ the model file
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted detector to one file; :func:`smkc.load` reads it back exactly."""
+        arrays, header = self._learned().to_arrays()
+        settings = self.get_params()
+        if self.identity is not None:
+            settings["identity"] = asdict(self.identity)
+        model_file.write(path, arrays, {"kind": "detector", "settings": settings, **header})
+
+
+def load(path: str | Path) -> Detector:
+    """Read a detector that :meth:`Detector.save` wrote."""
+    arrays, header = model_file.read(path)
+    try:
+        if header["kind"] != "detector":
+            raise ModelFileError(f"it holds a {header['kind']!r}, not a detector")
+        settings = dict(header["settings"])
+        if settings["identity"] is not None:
+            rule = settings["identity"]
+            settings["identity"] = Identity(drop=tuple(rule["drop"]), pattern=rule["pattern"])
+        detector = Detector(**settings)
+        detector._fitted = detector._empty(None).restored(arrays, header)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ModelFileError(
+            f"{path} is no usable detector: {error}; fit again and save it anew"
+        ) from None
+    detector._fitted_with = detector.get_params()
+    detector._reference = None
+    return detector
+
+
+def _as_recording(source: Any) -> Recording:
+    return source if isinstance(source, Recording) else read(source)

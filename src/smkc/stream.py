@@ -1,0 +1,267 @@
+"""Stream: the same window scores as for a whole recording, one time step at a time.
+
+In: a fitted state and one row after another. Out: the score of the window that ends at the row.
+The cost of a row depends on the window, not on how many rows came before.
+"""
+
+from collections.abc import Mapping
+from hashlib import md5, sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc import model_file
+from smkc.errors import InputError, ModelFileError
+from smkc.fitted import Fitted
+from smkc.recording import ScalingState, canonical
+from smkc.recording.times import as_times, moment, show_time
+from smkc.sketch import Hashes, hash_names
+
+__all__ = ["Stream"]
+
+# Names whose hashes are at hand; past that the stream forgets all and starts collecting anew.
+MOST_KNOWN_NAMES = 65_536
+
+
+class Stream:
+    """Scores a live recording row by row; made by :meth:`smkc.Detector.stream`.
+
+    Examples
+    --------
+    >>> import smkc
+    >>> rng = np.random.default_rng(0)
+    >>> det = smkc.Detector(window=16).fit({"time": np.arange(600), "cpu": rng.normal(size=600)})
+    >>> live = det.stream()
+    >>> scores = [live.push(t, {"cpu": rng.normal()}) for t in range(20)]
+    >>> scores[14] is None, scores[15] is None
+    (True, False)
+    """
+
+    def __init__(self, fitted: Fitted) -> None:
+        self._fitted = fitted
+        sketch, window = fitted.density.sketch, fitted.window
+        self._states = np.zeros((sketch.width, window), np.float32)
+        self._is_filled = np.zeros(window, bool)
+        self._n_rows = 0
+        self._last_time: Any = None
+        self._score: float | None = None
+        self._scaling = fitted.scaling.start() if fitted.scaling is not None else None
+        self._names = _Names(sketch.buckets, self._scaling)
+
+    # ------------------------------------------------------------------ rows
+
+    def push(self, time: Any, observations: Mapping[str, float]) -> float | None:
+        """Take the next row; return the score of the window that ends here.
+
+        None while there is no such window: before the first is full, and between windows when the
+        stride is above 1. NaN if too little was observed in it.
+        """
+        stamp = self._next_time(time)
+        hashes, values = self._names.arrange(observations)
+        if self._scaling is not None:
+            values = self._scaling.scale_row(stamp, self._names.slots, values)
+        is_seen = np.isfinite(values)
+        if not is_seen.all():
+            values, hashes = values[is_seen], hashes.take(np.flatnonzero(is_seen))
+        density = self._fitted.density
+        self._states[:, :-1] = self._states[:, 1:]
+        self._states[:, -1] = density.sketch.state_of_row(hashes, values)
+        self._is_filled[:-1] = self._is_filled[1:]
+        self._is_filled[-1] = len(values) > 0
+        self._last_time = stamp
+        self._n_rows += 1
+        self._score = self._score_here()
+        return self._score
+
+    def _score_here(self) -> float | None:
+        n_since_first = self._n_rows - self._fitted.window
+        if n_since_first < 0 or n_since_first % self._fitted.stride:
+            return None
+        if self._is_filled.mean() < self._fitted.density.least_filled:
+            return float("nan")
+        return self._fitted.density.score_states(self._states)
+
+    def _next_time(self, time: Any) -> Any:
+        if self._last_time is None:
+            stamp = as_times([time])[0]
+            moment(stamp, as_times([time]).dtype)
+            return stamp
+        stamp = moment(time, self._last_time.dtype)
+        if not stamp > self._last_time:
+            raise InputError(
+                f"time {show_time(stamp)} is not after {show_time(self._last_time)}, the row "
+                "before; push rows in order of time, each time once"
+            )
+        return stamp
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows were pushed so far."""
+        return self._n_rows
+
+    @property
+    def p_value(self) -> float | None:
+        """P-value of the latest score; None if the latest row had none."""
+        if self._score is None:
+            return None
+        return float(self._fitted.of_windows.p_values(np.array([self._score]))[0])
+
+    # ------------------------------------------------------------------ saving
+
+    def save(self, path: str | Path) -> None:
+        """Write the stream's state; ``detector.stream(resume=path)`` goes on exactly there."""
+        arrays: dict[str, NDArray[Any]] = {"states": self._states, "is_filled": self._is_filled}
+        header: dict[str, Any] = {
+            "kind": "stream",
+            "model": _fingerprint(self._fitted),
+            "n_rows": self._n_rows,
+        }
+        if self._last_time is not None:
+            arrays["last_time"] = np.array(self._last_time).reshape(1).view(np.int64)
+            header["time_type"] = np.array(self._last_time).dtype.str
+        if self._scaling is not None:
+            scaling_arrays, header["scaling"] = self._scaling.to_arrays()
+            arrays |= {f"scaling.{key}": array for key, array in scaling_arrays.items()}
+        model_file.write(path, arrays, header)
+
+    def resume(self, path: str | Path) -> "Stream":
+        """Take over the state that :meth:`save` wrote for the same model."""
+        arrays, header = model_file.read(path)
+        try:
+            if header["kind"] != "stream":
+                raise ModelFileError(f"it holds a {header['kind']!r}, not a stream")
+            if header["model"] != _fingerprint(self._fitted):
+                raise ModelFileError("it was saved by a stream of another model")
+            states, is_filled = arrays["states"], arrays["is_filled"]
+            if (
+                states.shape != self._states.shape
+                or states.dtype != np.float32
+                or not np.isfinite(states).all()
+                or is_filled.shape != self._is_filled.shape
+                or is_filled.dtype != np.bool_
+                or not isinstance(header["n_rows"], int)
+            ):
+                raise ModelFileError("its arrays do not fit the model")
+            if self._scaling is not None:
+                part = {k[8:]: a for k, a in arrays.items() if k.startswith("scaling.")}
+                self._scaling.restore(part, header["scaling"])
+            if "time_type" in header:
+                self._last_time = arrays["last_time"].view(header["time_type"])[0]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(
+                f"{path} cannot be resumed: {error}; start the stream afresh"
+            ) from None
+        self._states, self._is_filled = states.copy(), is_filled.copy()
+        self._n_rows = header["n_rows"]
+        return self
+
+
+class _Names:
+    """What is known about the names that rows mention: hashes, scaling slots, a fixed order."""
+
+    def __init__(self, buckets: int, scaling: ScalingState | None) -> None:
+        self._buckets = buckets
+        self._scaling = scaling
+        self._forget()
+
+    def _forget(self) -> None:
+        self._number_of: dict[str, int] = {}
+        self._names: list[str] = []
+        self._table = np.zeros(64, _KNOWN)
+        self._keys: tuple[str, ...] | None = None
+        self._generation = self._scaling.generation if self._scaling is not None else 0
+
+    def arrange(self, observations: Mapping[str, float]) -> tuple[Hashes, NDArray[np.float32]]:
+        """Return the row's hashes and values, in an order that does not depend on the mapping's.
+
+        ``slots`` then holds the scaling's slots in the same order.
+        """
+        try:
+            values = np.fromiter(observations.values(), np.float64, len(observations))
+        except (TypeError, ValueError):
+            raise _not_a_number(observations) from None
+        keys = tuple(observations)
+        if self._scaling is not None and self._scaling.generation != self._generation:
+            self._forget()
+        if keys != self._keys:
+            self._look_up(keys)
+        with np.errstate(over="ignore"):
+            return self._hashes, values[self._order].astype(np.float32)
+
+    def _look_up(self, keys: tuple[str, ...]) -> None:
+        if not self._number_of.keys() >= set(keys):
+            self._learn(keys)
+        numbers = np.fromiter(map(self._number_of.__getitem__, keys), np.int64, len(keys))
+        self._order = np.argsort(self._table["order"][numbers], kind="stable")
+        numbers = numbers[self._order]
+        if (np.diff(np.sort(numbers)) == 0).any():
+            raise InputError(
+                "a row names one variable twice, with its labels in different order; name each "
+                f"variable once (row of {len(keys)}, starting with {keys[0]!r})"
+            )
+        known = self._table[numbers]
+        self._hashes = Hashes(
+            known["value_bucket"].copy(),
+            known["value_sign"].copy(),
+            known["presence_bucket"].copy(),
+            known["presence_sign"].copy(),
+        )
+        self.slots = known["slot"].copy()
+        self._keys = keys
+
+    def _learn(self, keys: tuple[str, ...]) -> None:
+        if len(self._names) > MOST_KNOWN_NAMES:
+            self._forget()
+        fresh = {key: canonical(key) for key in keys if key not in self._number_of}
+        names = [name for name in dict.fromkeys(fresh.values()) if name not in self._number_of]
+        first = len(self._names)
+        if first + len(names) > len(self._table):
+            larger = np.zeros(2 * (first + len(names)), _KNOWN)
+            larger[:first] = self._table[:first]
+            self._table = larger
+        mine = self._table[first : first + len(names)]
+        hashes = hash_names(names, self._buckets)
+        for field in ("value_bucket", "value_sign", "presence_bucket", "presence_sign"):
+            mine[field] = getattr(hashes, field)
+        mine["order"] = [_order_of(name) for name in names]
+        if self._scaling is not None:
+            mine["slot"] = self._scaling.slots(names)
+        self._names += names
+        self._number_of |= {name: first + at for at, name in enumerate(names)}
+        self._number_of |= {key: self._number_of[name] for key, name in fresh.items()}
+
+
+_KNOWN = np.dtype(
+    [
+        ("value_bucket", np.int32),
+        ("value_sign", np.float64),
+        ("presence_bucket", np.int32),
+        ("presence_sign", np.float64),
+        ("slot", np.int64),
+        ("order", np.int64),
+    ]
+)
+
+
+def _order_of(name: str) -> int:
+    digest = md5(name.encode("utf-8", "surrogatepass"), usedforsecurity=False).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
+
+
+def _not_a_number(observations: Mapping[str, float]) -> InputError:
+    for name, value in observations.items():
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return InputError(f"the value of {name!r} is {value!r}; give a number")
+    return InputError("a row's values must be numbers")
+
+
+def _fingerprint(fitted: Fitted) -> str:
+    """Tell one model from another: its reference set and its settings."""
+    density = fitted.density
+    parts = sha256(density.references.vectors.tobytes())
+    parts.update(f"{density.representation}|{density.sketch}|{fitted.stride}".encode())
+    return parts.hexdigest()
