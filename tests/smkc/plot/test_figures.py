@@ -1,0 +1,88 @@
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from smkc import plot
+from smkc.errors import InputError, MissingExtraError
+from smkc.fleet import Incident
+from smkc.recording import Recording
+
+
+def test_each_figure_becomes_a_png(watched, tmp_path: Path) -> None:
+    recording, detector, alerts = watched.recording, watched.detector, watched.alerts
+    incident = Incident(
+        start=recording.times[190], end=recording.times[210], kind="x", story="", variables=()
+    )
+    scores = detector.decision_function(recording)
+    views = plot.view_alerts(recording, detector, alerts)
+    figures = {
+        "score": plot.score_figure(
+            recording.times, scores, detector.threshold_, alerts, [incident]
+        ),
+        "presence": plot.presence_figure(recording, alerts, [incident]),
+        "traces": plot.trace_figure(views[0]),
+        "kernel": plot.kernel_figure(views[0].kernel, views[0].normal),
+    }
+    for name, figure in figures.items():
+        path = plot.save_png(figure, tmp_path / "new" / f"{name}.png")
+        assert path.read_bytes().startswith(b"\x89PNG")
+        assert path.stat().st_size > 5000
+
+
+def test_score_figure_shows_peak_threshold_and_bands(watched) -> None:
+    recording, alerts = watched.recording, watched.alerts
+    scores = watched.detector.decision_function(recording)
+    axes = plot.score_figure(recording.times, scores, 0.123, alerts).axes[0]
+    line, threshold = axes.lines
+    assert line.get_ydata().max() == np.nanmax(scores)
+    assert set(threshold.get_ydata()) == {0.123}
+    assert len(axes.patches) == len(alerts)
+
+
+def test_views_show_the_peak_beside_a_normal_window(watched) -> None:
+    views = plot.view_alerts(watched.recording, watched.detector, watched.alerts)
+    strongest = views[0]
+    assert [view.alert.p_value for view in views] == sorted(v.alert.p_value for v in views)
+    assert watched.alerts[strongest.number - 1] is strongest.alert
+    assert strongest.kernel.shape == strongest.normal.shape == (6, 16, 16)
+    assert strongest.window[0] <= watched.recording.times[209]
+    assert strongest.window[1] >= watched.recording.times[200]
+    assert not np.array_equal(strongest.kernel, strongest.normal)
+    assert 1 <= len(strongest.traces) <= 4
+    for alert in watched.alerts:
+        start, end = strongest.normal_window
+        assert end < alert.start or start > alert.end
+
+
+def test_no_alerts_no_views(watched) -> None:
+    assert plot.view_alerts(watched.recording, watched.detector, []) == []
+
+
+def test_kernel_pictures_of_one_channel_share_a_colour_range(rng: np.random.Generator) -> None:
+    normal, strange = rng.random((6, 8, 8)), 3 * rng.random((6, 8, 8))
+    pictures = [axes.images[0].get_clim() for axes in plot.kernel_figure(strange, normal).axes[:12]]
+    assert pictures[:6] == pictures[6:]
+
+
+def test_presence_of_a_recording_without_observations() -> None:
+    plot.presence_figure(Recording.from_rows([0, 1], [{}, {}]))
+
+
+def test_wrong_shapes_and_names_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="2 times for 3 scores"):
+        plot.score_figure([1, 2], [1, 2, 3])
+    with pytest.raises(InputError, match=r"\(6, L, L\), not \(3, 4, 4\)"):
+        plot.kernel_figure(np.zeros((3, 4, 4)))
+    figure = plot.score_figure(np.arange(3), np.zeros(3))
+    with pytest.raises(InputError, match=r"NAME\.png"):
+        plot.save_png(figure, tmp_path / "picture.jpg")
+
+
+def test_missing_extra_names_the_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [one for one in sys.modules if one.partition(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r'pip install "smkc\[plot\]"'):
+        plot.score_figure(np.arange(3), np.zeros(3))
