@@ -4,7 +4,6 @@ In: the process's arguments. Out: the exit code. Nothing heavy is imported befor
 runs, so that ``--help`` is quick.
 """
 
-import os
 import sys
 from typing import Annotated
 
@@ -14,7 +13,7 @@ from smkc import __version__
 from smkc.cli.demo import demo
 from smkc.cli.detect import detect
 from smkc.cli.explain import explain
-from smkc.cli.failure import BROKEN_PIPE, INTERRUPTED
+from smkc.cli.failure import INTERRUPTED
 from smkc.cli.fit import fit
 
 __all__ = ["app", "main"]
@@ -55,12 +54,8 @@ def smkc(
 
 
 def main() -> None:
-    """Run the command and leave quietly when interrupted or when nobody reads."""
+    """Run the command and leave quietly when interrupted."""
     try:
         app()
-        sys.stdout.flush()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(BROKEN_PIPE)

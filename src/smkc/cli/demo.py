@@ -44,6 +44,7 @@ def demo(
         from smkc.fleet import hold_against, make_fleet
         from smkc.plot import report
 
+        out.mkdir(parents=True, exist_ok=True)
         fleet = make_fleet(seed)
         detector = Detector().fit(fleet.reference)
         alerts = detector.alerts(fleet.live)

@@ -3,6 +3,7 @@
 In: a command's body. Out: the same, with smkc's errors turned into a message on standard error.
 """
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -12,11 +13,10 @@ from typing import Any
 import typer
 
 from smkc import progress
-from smkc.errors import MissingExtraError, SmkcError
+from smkc.errors import SmkcError
 
 __all__ = ["ALERTS_FOUND", "BROKEN_PIPE", "INTERRUPTED", "WRONG_INPUT", "explained_failures"]
 
-UNEXPECTED = 1
 WRONG_INPUT = 2
 ALERTS_FOUND = 3
 INTERRUPTED = 130  # 128 + SIGINT
@@ -37,15 +37,14 @@ def explained_failures(quiet: bool = False) -> Iterator[None]:
             stack.enter_context(progress.quiet())
         try:
             yield
-        except MissingExtraError as error:
-            _say("Error", str(error))
-            raise typer.Exit(WRONG_INPUT) from None
+            sys.stdout.flush()
         except SmkcError as error:
             _say("Error", str(error))
             raise typer.Exit(WRONG_INPUT) from None
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(BROKEN_PIPE) from None
         except (OSError, MemoryError) as error:
-            if isinstance(error, BrokenPipeError):
-                raise
             _say("Error", _system_message(error))
             raise typer.Exit(WRONG_INPUT) from None
 

@@ -1,0 +1,102 @@
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.smkc.cli.conftest import run
+
+import smkc
+from smkc.cli.failure import explained_failures
+from smkc.errors import ReadError
+
+
+def test_version() -> None:
+    done = run("--version")
+    assert done.exit_code == 0
+    assert done.stdout == f"smkc {smkc.__version__}\n"
+
+
+@pytest.mark.parametrize("command", ["demo", "detect", "fit", "explain"])
+def test_help_shows_examples(command: str) -> None:
+    done = run(command, "--help")
+    assert done.exit_code == 0
+    assert "Examples" in done.stdout
+    assert f"smkc {command}" in done.stdout
+    assert "--json" in done.stdout
+
+
+def test_an_unknown_command_is_wrong_usage() -> None:
+    done = run("divine")
+    assert done.exit_code == 2
+    assert "divine" in done.stderr
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys\n"
+        "from smkc.cli.app import app\n"
+        "try:\n    app(['detect', '--help'])\n"
+        "except SystemExit:\n    pass\n"
+        "heavy = {'numba', 'pyarrow', 'matplotlib', 'plotly', 'sklearn'} & set(sys.modules)\n"
+        "sys.exit(','.join(heavy) or 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_help_is_quick(process) -> None:
+    started = time.monotonic()
+    assert process("--help").returncode == 0
+    assert time.monotonic() - started < 3  # about 0.3 s on an idle machine
+
+
+def test_errors_are_printed_without_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(BaseException, match="2"), explained_failures():
+        raise ReadError("no \x1b[31mfile\x07")
+    message = capsys.readouterr().err
+    assert message == "Error: no \\x1b[31mfile\\x07\n"
+
+
+def test_unexpected_errors_keep_their_traceback() -> None:
+    with pytest.raises(ZeroDivisionError), explained_failures():
+        raise ZeroDivisionError
+
+
+def test_a_reader_that_goes_away_ends_it_quietly(files) -> None:
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "from smkc.cli import main; main()",
+            *("detect", str(files.live), "--model", str(files.model), "--json"),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    complaint = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(60) == 141
+    assert complaint == ""
+
+
+def test_an_interrupt_ends_it_quietly(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from smkc.cli import main; main()", "demo", "--out", str(out)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 30
+    while not out.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, complaint = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert complaint.strip() == ""
