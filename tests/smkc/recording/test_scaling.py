@@ -411,6 +411,13 @@ def test_a_settled_constant() -> None:
     assert moved['cpu{p="b"}'] == pytest.approx(1.349 / 2)
 
 
+def test_rare_bursts_count_towards_the_spread() -> None:
+    rows = [{"burst": 10.0 if t % 10 == 0 else 0.0} for t in range(100)]
+    fitted = Scaling.fit(record(rows))
+    assert fitted.centre.tolist() == [0]
+    assert fitted.spread == pytest.approx(0.25 * 3)  # the quartiles are 0, the deviation is 3
+
+
 def test_counters_become_rates() -> None:
     rows = [{"requests": 10.0 * t + (t % 3), "cpu": float(t % 7)} for t in range(300)]
     fitted = Scaling.fit(record(rows))
