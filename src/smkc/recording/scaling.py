@@ -300,7 +300,9 @@ def _centre_and_spread(
     if len(values) == 0:
         return np.zeros(n_variables), np.zeros(n_variables)
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    ordered = values[np.lexsort((values, codes))]
+    ordered = values.copy()
+    for start, count in zip(starts.tolist(), counts.tolist(), strict=True):
+        ordered[start : start + count].sort()
     last = np.maximum(counts - 1, 0)
 
     def quantile(share: float) -> NDArray[np.float64]:
