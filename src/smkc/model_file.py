@@ -12,6 +12,7 @@ import os
 import secrets
 import stat
 from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -65,13 +66,11 @@ def write(path: PathLike, arrays: Mapping[str, NDArray[Any]], header: Mapping[st
     if target.exists() and not target.is_file():
         raise ModelFileError(f"{target} is not a file; choose another path for the model")
     plain = {name: _writable(target, name, array) for name, array in arrays.items()}
-    from smkc import __version__
-
     try:
         envelope = {
             "format": FORMAT,
             "version": FORMAT_VERSION,
-            "smkc": __version__,
+            "smkc": _smkc_version(),
             "header": _as_read(header),
         }
         envelope["sha256"] = _checksum(plain, envelope)
@@ -226,6 +225,13 @@ def _writable(target: Path, name: str, array: NDArray[Any]) -> NDArray[Any]:
         )
     little = array.astype(array.dtype.newbyteorder("<"), copy=False)
     return np.ascontiguousarray(little).reshape(array.shape)
+
+
+def _smkc_version() -> str:
+    try:
+        return version("smkc")
+    except PackageNotFoundError:  # run from its source, not installed
+        return "unknown"
 
 
 def _checksum(arrays: Mapping[str, NDArray[Any]], envelope: Mapping[str, Any]) -> str:
