@@ -121,7 +121,7 @@ class ScalingState:
 
     @property
     def generation(self) -> int:
-        """A number that changes when slots given out earlier are no longer valid."""
+        """A number that changes when a scaled row made slots given out before it invalid."""
         return self._generation
 
     def slots(self, names: Sequence[str]) -> NDArray[np.int64]:
@@ -130,7 +130,6 @@ class ScalingState:
             return np.fromiter(map(self._slot_of.__getitem__, names), np.int64, len(names))
         except KeyError:
             pass
-        self._release()
         unknown = [name for name in dict.fromkeys(names) if name not in self._slot_of]
         self._grow(len(unknown) - len(self._free))
         for name in unknown:
@@ -149,6 +148,7 @@ class ScalingState:
         at = self._clock(time)
         newcomers = scale_row(self._table, at, slots, values, self._tick, self._clip, scaled)
         self._advance(1, newcomers)
+        self._release()
         return scaled
 
     # ------------------------------------------------------------------ saving

@@ -533,15 +533,21 @@ def test_the_latest_row_is_never_forgotten() -> None:
 
 def test_slots_stay_valid_for_a_generation() -> None:
     state = Scaling.fit(record([{"x": 1.0}]), max_variables=4).start()
-    kept = state.slots(["kept"])
-    before = state.generation
-    for t in range(50):
-        slots = state.slots([f"v{t}"])
-        if state.generation != before:
-            kept, before = state.slots(["kept"]), state.generation
-        assert state._names[kept[0]] == "kept"
-        state.scale_row(t, np.concatenate([kept, slots]), np.array([1.0, 2.0]))
-    assert state.generation > 0
+    slot_of: dict[str, int] = {}
+    generation = state.generation
+    for t in range(200):
+        if state.generation != generation:
+            slot_of, generation = {}, state.generation
+        # Names come back after they were forgotten, beside names that were never there.
+        names = ["kept", f"v{t}", f"v{max(t - 7, 0)}"]
+        for name in names:
+            if name not in slot_of:
+                slot_of[name] = int(state.slots([name])[0])
+        assert state.generation == generation
+        slots = np.array([slot_of[name] for name in dict.fromkeys(names)])
+        assert [state._names[slot] for slot in slots] == list(dict.fromkeys(names))
+        state.scale_row(t, slots, np.ones(len(slots)))
+    assert state.generation > 10
 
 
 # ---------------------------------------------------------------------- rows as they come
