@@ -358,10 +358,10 @@ class Detector:
         number: int,
     ) -> list[Cause]:
         learned = self._learned()
-        start = int(starts[number])
         with progress.quiet():
             return explain_window(
-                prepared.rows(start, start + self.window),
+                prepared,
+                int(starts[number]),
                 score=float(scores[number]),
                 usual_score=float(np.median(learned.of_windows.null)),
                 density=learned.density,

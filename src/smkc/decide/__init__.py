@@ -6,7 +6,8 @@ hysteresis, and for each the variables that caused it.
 
 from smkc.decide.alerts import Alert, Cause, find_alerts
 from smkc.decide.calibration import Calibration, held_out_windows
-from smkc.decide.causes import Contributions, contributions, explain_window
+from smkc.decide.causes import explain_window
+from smkc.decide.contributions import Contributions, contributions
 from smkc.decide.scores import ALIGNMENTS, WindowScores, step_scores
 
 __all__ = [

@@ -1,14 +1,12 @@
 """Causes: which variables made a window deviate, and in what way.
 
-In: one window's observations (scaled), what is typical, and a way to score. Out: variables with
+In: a window's observations (scaled), the rows before it, and what scored it. Out: variables with
 their shares, most guilty first.
 
-Two readings are made. The exact one: a squared distance is a sum over buckets, hence over
-variables, so every comparison that is larger than typical can be divided among them without
-remainder. The counterfactual one: score the window again without a variable and see how much of
-the deviation goes away. The second is preferred where it explains the score, because the nearest
-neighbours judge the window as a whole; the first decides which variables are worth trying, and
-stands in where no single variable explains much.
+Each likely variable is asked a counterfactual: what would the score be had it stayed calm, had it
+not vanished, had it not appeared? What goes away is its doing. The likely ones are those with the
+largest exact contributions (:mod:`smkc.decide.contributions`), and those that came or went. Where
+no single variable explains much, the exact contributions are the answer.
 """
 
 from dataclasses import dataclass
@@ -17,82 +15,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.decide.alerts import Cause
+from smkc.decide.contributions import contributions
 from smkc.density import KnnDensity
-from smkc.kernel import Representation, anchor_steps
 from smkc.recording import Recording
 from smkc.recording.times import show_time
-from smkc.sketch import Sketch
 
-__all__ = ["Contributions", "contributions", "explain_window"]
+__all__ = ["explain_window"]
 
-# So many variables, the largest contributors, are tried by leaving them out.
+# So many variables, the largest contributors, are tried; and as many that came or went.
 MOST_TRIED = 24
 
-# Leaving one out is trusted when the best single variable explains this share of the deviation.
+# Counterfactuals are trusted when the best of them explains this share of the deviation.
 EXPLAINS = 0.2
 
 # An excursion of so many usual spreads is a change of level.
 LEVEL_SPREADS = 3.0
 
-# Representations that keep no pairs (seq) are explained by these lags.
-FALLBACK_LAGS = 8
-
-
-@dataclass(frozen=True)
-class Contributions:
-    """Each variable's part of what a window's distances exceed the typical ones by.
-
-    ``value`` and ``presence`` (n,) add up, over the n variables observed, to ``total``.
-    ``joint`` lists for each the variables that share a bucket with it.
-    """
-
-    names: tuple[str, ...]
-    value: NDArray[np.float64]
-    presence: NDArray[np.float64]
-    joint: tuple[tuple[str, ...], ...]
-    total: float
-
-
-def contributions(
-    span: Recording,
-    representation: Representation,
-    sketch: Sketch,
-    typical: NDArray[np.float32] | None = None,
-) -> Contributions:
-    """Divide the excess of a window's log distances over the typical ones among its variables.
-
-    ``typical`` (F,) are mean features of the reference set; None counts every distance whole.
-    """
-    span = span.canonical()
-    own_value, own_presence = _own_states(span, sketch)
-    hashes = sketch.hash(span.names)
-    value = np.zeros(len(span.names))
-    presence = np.zeros(len(span.names))
-    pairs, expected = _pairs_and_typical(len(span), representation, typical)
-    values_in = _Stream(own_value, hashes.value_bucket)
-    presence_in = _Stream(own_presence, hashes.presence_bucket)
-    total = 0.0
-    for which, typical_distance in enumerate(expected):
-        if typical_distance is None:
-            continue
-        value_parts = values_in.sequence(which)
-        presence_parts = presence_in.sequence(which)
-        squares = _squared_distances(value_parts, pairs) + _squared_distances(presence_parts, pairs)
-        weight = _excess_weight(squares, typical_distance)
-        total += float((weight * squares).sum())
-        value += values_in.share(which, pairs, weight)
-        presence += presence_in.share(which, pairs, weight)
-    return Contributions(
-        span.names,
-        value,
-        presence,
-        _joint(span.names, hashes.value_bucket, hashes.presence_bucket, sketch.presence),
-        total,
-    )
+# Absence for this share of a window is a change of presence, not a lost sample.
+LONG_ABSENCE = 1 / 8
 
 
 def explain_window(
-    span: Recording,
+    prepared: Recording,
+    start: int,
     score: float,
     usual_score: float,
     density: KnnDensity,
@@ -101,227 +46,209 @@ def explain_window(
 
     Parameters
     ----------
-    span
-        the window's rows, scaled as for scoring.
+    prepared
+        the recording, scaled as for scoring.
+    start
+        the window's first row.
     score
         the window's score.
     usual_score
         what a normal window scores: the deviation is what lies above.
     density
-        what scored the window, and scores it again without a variable.
+        what scored the window, and scores its counterfactuals.
     """
-    span = span.canonical()
-    if not span.names:
+    first = min(start, density.window)
+    context = prepared.rows(start - first, start + density.window).canonical()
+    if not context.names:
         return []
+    traces = _traces(context)
+    changes = [_presence_change(trace, first) for trace in traces]
+    own, joint = _exact(context, first, density)
+    shares = own / own.sum() if own.any() else own
+    if own.any() and score > usual_score:
+        tried = np.argsort(-own, kind="stable")[:MOST_TRIED]
+        together = _came_or_went_together(changes, density.window)
+        relief, doers = _relief(traces, first, tried, together, changes, score, density)
+        usual_relief = min(float(np.median(relief)), 0.5 * float(relief.max()))
+        gain = np.maximum(relief - usual_relief, 0.0)
+        if gain.max() >= EXPLAINS * (score - usual_score):
+            shares = np.zeros(len(own))
+            for members, share in zip(doers, gain / gain.sum(), strict=True):
+                shares[members] = np.maximum(shares[members], share)
+                for j in members:
+                    joint[j].update(members.tolist())
+    return [
+        Cause(
+            variable=context.names[j],
+            share=float(shares[j]),
+            joint_with=tuple(context.names[i] for i in sorted(joint[j] - {j})),
+            **_described(traces[j], first, changes[j], context.times),
+        )
+        for j in np.lexsort((-own, -shares)).tolist()
+        if shares[j] > 0
+    ]
+
+
+def _exact(
+    context: Recording, first: int, density: KnnDensity
+) -> tuple[NDArray[np.float64], list[set[int]]]:
+    """Each variable's exact contribution in the window, and those that share a bucket with it."""
+    span = context.rows(first)
     parts = contributions(span, density.representation, density.sketch, density.typical)
-    both = parts.value + parts.presence
-    order = np.argsort(-both, kind="stable")
-    shares = both / both.sum() if both.sum() > 0 else np.zeros(len(both))
-    if len(span.names) > 1 and score > usual_score:
-        tried = order[:MOST_TRIED]
-        relief = np.maximum(score - density.scores(*_without_each(span, tried)), 0.0)
-        relief = np.nan_to_num(relief)
-        if relief.max() >= EXPLAINS * (score - usual_score):
-            shares = np.zeros(len(both))
-            shares[tried] = relief / relief.sum()
-            order = np.lexsort((-both, -shares))
-    causes = []
-    for j in order:
-        if shares[j] <= 0:
-            break
-        kind, detail = _kind(span, span.names[j])
-        causes.append(
-            Cause(
-                variable=span.names[j],
-                share=float(shares[j]),
-                kind=kind,
-                joint_with=parts.joint[j],
-                detail=detail,
-            )
-        )
-    return causes
+    number_of = {name: j for j, name in enumerate(context.names)}
+    own = np.zeros(len(context.names))
+    joint: list[set[int]] = [set() for _ in context.names]
+    for name, value, presence, others in zip(
+        parts.names, parts.value, parts.presence, parts.joint, strict=True
+    ):
+        own[number_of[name]] = value + presence
+        joint[number_of[name]] = {number_of[other] for other in others}
+    return own, joint
 
 
-def _own_states(span: Recording, sketch: Sketch) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Each variable's own signed part of the states, (n, L), in the two streams."""
-    hashes = sketch.hash(span.names)
-    rows, codes = span.row_numbers, span.codes
-    n_t = np.maximum(span.cardinality, 1).astype(np.float64)
-    scale = 1 / np.sqrt(n_t) if sketch.normalise else np.ones(len(n_t))
-    weight = np.minimum(0.2 * n_t, 1.0) if sketch.saturate else 0.2 * n_t
-    value = np.zeros((len(span.names), len(span)))
-    presence = np.zeros_like(value)
-    value[codes, rows] = hashes.value_sign[codes] * span.values * scale[rows]
-    if sketch.presence:
-        presence[codes, rows] = hashes.presence_sign[codes] * (weight * scale)[rows]
-    return value, presence
+@dataclass(frozen=True)
+class _Change:
+    """How a variable came or went: ``way`` at row ``at`` of the context."""
+
+    way: str
+    at: int
 
 
-class _Stream:
-    """One of the two streams of a window's states: variables, and the buckets they sum into."""
-
-    def __init__(self, own: NDArray[np.float64], bucket_of: NDArray[np.int32]) -> None:
-        self.own = own
-        self.used, self.place = np.unique(bucket_of, return_inverse=True)
-        self.summed = np.zeros((len(self.used), own.shape[1]))
-        np.add.at(self.summed, self.place, own)
-
-    def sequence(self, which: int) -> NDArray[np.float64]:
-        """(buckets, L) g (0), its difference (1) or the absolute difference (2)."""
-        return _derived(self.summed, which)
-
-    def share(
-        self,
-        which: int,
-        pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
-        weight: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        """(n,) weighted squared distance of each variable; a shared bucket's by own motion."""
-        i, j = pairs
-        z = self.sequence(which)
-        by_bucket = ((z[:, i] - z[:, j]) ** 2) @ weight
-        if len(self.used) == len(self.own):
-            alone: NDArray[np.float64] = by_bucket[self.place]
-            return alone
-        mine = _derived(self.own, which)
-        own = ((mine[:, i] - mine[:, j]) ** 2) @ weight + 1e-300
-        in_bucket = np.bincount(self.place, own, len(self.used))
-        shared: NDArray[np.float64] = by_bucket[self.place] * own / in_bucket[self.place]
-        return shared
+def _traces(context: Recording) -> NDArray[np.float32]:
+    """(n, rows) every variable's values, NaN where it was not observed."""
+    traces = np.full((len(context.names), len(context)), np.nan, np.float32)
+    traces[context.codes, context.row_numbers] = context.values
+    return traces
 
 
-def _derived(z: NDArray[np.float64], which: int) -> NDArray[np.float64]:
-    if which == 0:
-        return z
-    difference = np.diff(z, axis=1, prepend=z[:, :1])
-    return difference if which == 1 else np.abs(difference)
-
-
-def _pairs_and_typical(
-    length: int, representation: Representation, typical: NDArray[np.float32] | None
-) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], list[NDArray[np.float64] | float | None]]:
-    """Pairs of steps that the representation compares, and the typical distance of each.
-
-    The typical distances are a list over g, its difference and its absolute difference; None for
-    a sequence whose log distances the representation leaves out.
-    """
-    layout, size = representation.layout, representation.size
-    if layout == "seq" or representation.down or representation.proj:
-        layout, size, typical = "band", min(FALLBACK_LAGS, length - 1), None
-    if layout == "band":
-        lags, t = np.meshgrid(np.arange(1, size + 1), np.arange(length), indexing="ij")
-        place = ((lags - 1) * length + t).ravel()
-        i, j = t.ravel(), (t + lags).ravel()
-    elif layout == "anchor":
-        t, k = np.meshgrid(np.arange(length), np.arange(size), indexing="ij")
-        place = (t * size + k).ravel()
-        i, j = t.ravel(), anchor_steps(length, size)[k.ravel()]
-    else:
-        i, j = np.triu_indices(length, 1)
-        place = i * length + j
-    keep = (j < length) & (i != j)
-    i, j, place = i[keep], j[keep], place[keep]
-    wanted = [channel for channel in representation.channels if channel.startswith("log")]
-    expected: list[NDArray[np.float64] | float | None] = []
-    for name in ("log_g", "log_delta", "log_abs"):
-        if wanted and name not in wanted:
-            expected.append(None)
-        elif typical is None or not wanted:
-            expected.append(0.0)
-        else:
-            channels = typical.reshape(len(representation.channels), -1)
-            row = channels[representation.channels.index(name)]
-            expected.append(row[place].astype(np.float64))
-    return (i, j), expected
-
-
-def _squared_distances(
-    z: NDArray[np.float64], pairs: tuple[NDArray[np.int64], NDArray[np.int64]]
-) -> NDArray[np.float64]:
-    i, j = pairs
-    squares: NDArray[np.float64] = ((z[:, i] - z[:, j]) ** 2).sum(axis=0)
-    return squares
-
-
-def _excess_weight(
-    squares: NDArray[np.float64], typical: NDArray[np.float64] | float
-) -> NDArray[np.float64]:
-    """(pairs,) excess of each log distance over the typical one, a unit of squared distance."""
-    positive = squares[squares > 0]
-    if len(positive) == 0:
-        return np.zeros_like(squares)
-    sigma = np.median(np.sqrt(squares)) or np.median(np.sqrt(positive))
-    excess = np.maximum(np.log1p(squares / (2 * sigma**2)) - typical, 0.0)
-    weight = np.zeros_like(squares)
-    np.divide(excess, squares, out=weight, where=squares > 0)
-    return weight
-
-
-def _joint(
-    names: tuple[str, ...],
-    value_bucket: NDArray[np.int32],
-    presence_bucket: NDArray[np.int32],
-    presence: bool,
-) -> tuple[tuple[str, ...], ...]:
-    """For each variable the others in its value bucket, or else in its presence bucket."""
-    by_value: dict[int, list[str]] = {}
-    by_presence: dict[int, list[str]] = {}
-    for name, v, p in zip(names, value_bucket, presence_bucket, strict=True):
-        by_value.setdefault(int(v), []).append(name)
-        by_presence.setdefault(int(p), []).append(name)
-    joint = []
-    for name, v, p in zip(names, value_bucket, presence_bucket, strict=True):
-        together = set(by_value[int(v)])
-        if presence:
-            together |= set(by_presence[int(p)])
-        joint.append(tuple(sorted(together - {name})))
-    return tuple(joint)
-
-
-def _without_each(
-    span: Recording, variables: NDArray[np.int64]
-) -> tuple[Recording, NDArray[np.int64]]:
-    """Lay copies of the window end to end, each without one of the variables."""
-    length, n = len(span), len(variables)
-    keep = span.codes[None, :] != variables[:, None]
-    rows = np.arange(n)[:, None] * length + span.row_numbers[None, :]
-    lengths = np.bincount(rows[keep], minlength=n * length)
-    copies = Recording(
-        np.arange(n * length),
-        np.concatenate([[0], np.cumsum(lengths)]),
-        np.broadcast_to(span.codes, keep.shape)[keep],
-        np.broadcast_to(span.values, keep.shape)[keep],
-        span.names,
-    )
-    return copies, np.arange(n, dtype=np.int64) * length
-
-
-def _kind(span: Recording, variable: str) -> tuple[str, str]:
-    """Say what kind of change the variable shows in the window, and put it into words."""
-    trace = span.trace(variable)
+def _presence_change(trace: NDArray[np.float32], first: int) -> _Change | None:
+    """Say whether a variable came or went, in the window from row ``first`` or just before it."""
     seen = np.flatnonzero(np.isfinite(trace))
-    values = trace[seen].astype(np.float64)
-    middle = float(np.median(values))
-    farthest = int(np.argmax(np.abs(values - middle)))
-    excursion = float(values[farthest] - middle)
-    has_moved = abs(excursion) >= LEVEL_SPREADS
-    gap = max(2, len(span) // 8)
-    appeared, vanished = seen[0] >= gap, len(span) - 1 - seen[-1] >= gap
-    longest_hole = int(np.diff(seen).max(initial=1)) - 1
-    if (appeared or vanished) and not has_moved:
-        if appeared and vanished:
-            return "presence", (
-                f"was there only from {show_time(span.times[seen[0]])} to "
-                f"{show_time(span.times[seen[-1]])}"
-            )
-        if appeared:
-            return "presence", f"appeared at {show_time(span.times[seen[0]])}"
-        return "presence", f"was last seen at {show_time(span.times[seen[-1]])}"
-    if has_moved:
-        way = "rose" if excursion > 0 else "fell"
-        return "level", (
-            f"{way} by {abs(excursion):.1f} spreads at {show_time(span.times[seen[farthest]])}"
-        )
-    if longest_hole >= gap:
-        return "presence", f"was missing for {longest_hole} steps"
-    return "relation", "moved differently from the others, within its usual range"
+    gap = max(2, int((len(trace) - first) * LONG_ABSENCE))
+    if len(trace) - 1 - seen[-1] >= gap:
+        return _Change("vanished", int(seen[-1]))
+    in_window = seen[seen >= first]
+    if len(in_window) and in_window[0] - first >= gap and (seen < first).sum() <= first // 8:
+        return _Change("appeared", int(in_window[0]))
+    inside = np.diff(np.concatenate([[max(first - 1, 0)], in_window, [len(trace)]]))
+    if inside.max(initial=0) > gap:
+        where = int(np.argmax(inside))
+        return _Change("missing", int(in_window[where - 1]) if where else first)
+    return None
+
+
+def _came_or_went_together(changes: list[_Change | None], window: int) -> list[NDArray[np.int64]]:
+    """Group the variables that came or went in the same way at about the same time."""
+    near = max(2, int(window * LONG_ABSENCE))
+    groups: list[list[int]] = []
+    for way in ("vanished", "appeared", "missing"):
+        of_way = [(c.at, j) for j, c in enumerate(changes) if c is not None and c.way == way]
+        last_at = -window
+        for at, j in sorted(of_way):
+            if at - last_at > near or not groups:
+                groups.append([])
+            groups[-1].append(j)
+            last_at = at
+    return [np.array(group, np.int64) for group in groups]
+
+
+def _relief(
+    traces: NDArray[np.float32],
+    first: int,
+    tried: NDArray[np.int64],
+    together: list[NDArray[np.int64]],
+    changes: list[_Change | None],
+    score: float,
+    density: KnnDensity,
+) -> tuple[NDArray[np.float64], list[NDArray[np.int64]]]:
+    """Score the counterfactuals; return how much goes away, and whose doing each was."""
+    of, windows = [], []
+    for j in tried:
+        calm = traces[:, first:].copy()
+        calm[j] = _calm(calm[j])
+        of.append(np.array([j]))
+        windows.append(calm)
+    for members in together:
+        stayed = traces.copy()
+        for j in members:
+            stayed[j] = _reflected(stayed[j])
+        of.append(members)
+        windows.append(stayed[:, first:])
+        if changes[members[0]].way == "appeared":  # type: ignore[union-attr]
+            absent = traces[:, first:].copy()
+            absent[members] = np.nan
+            of.append(members)
+            windows.append(absent)
+    scores = density.scores(*_end_to_end(windows))
+    return np.nan_to_num(score - scores, nan=-np.inf), of
+
+
+def _calm(trace: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return a trace that is seen when it was, at its usual value."""
+    seen = np.isfinite(trace)
+    usual = np.float32(np.median(trace[seen])) if seen.any() else np.float32(0.0)
+    return np.where(seen, usual, np.float32(np.nan)).astype(np.float32)
+
+
+def _reflected(trace: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Fill the time before a trace was first seen and after it was last, by reflection."""
+    seen = np.flatnonzero(np.isfinite(trace))
+    low, high = int(seen[0]), int(seen[-1])
+    filled = trace.copy()
+    period = max(2 * (high - low), 1)
+    for t in np.flatnonzero(~np.isfinite(trace)):
+        if low < t < high:
+            filled[t] = trace[seen[np.searchsorted(seen, t) - 1]]
+            continue
+        phase = (t - low) % period
+        mirrored = low + (phase if phase <= high - low else period - phase)
+        nearest = seen[min(np.searchsorted(seen, mirrored), len(seen) - 1)]
+        filled[t] = trace[nearest]
+    return filled
+
+
+def _end_to_end(windows: list[NDArray[np.float32]]) -> tuple[Recording, NDArray[np.int64]]:
+    """Lay windows, each (n, L), end to end as one recording; return it and their start rows."""
+    length = windows[0].shape[1]
+    rows = np.concatenate([window.T for window in windows])
+    seen = np.isfinite(rows)
+    row, code = np.nonzero(seen)
+    copies = Recording(
+        np.arange(len(rows)),
+        np.concatenate([[0], np.cumsum(seen.sum(axis=1))]),
+        code.astype(np.int32),
+        rows[row, code],
+        tuple(str(number) for number in range(rows.shape[1])),
+    )
+    return copies, np.arange(len(windows), dtype=np.int64) * length
+
+
+def _described(
+    trace: NDArray[np.float32], first: int, change: _Change | None, times: NDArray[np.int64]
+) -> dict[str, str]:
+    """Say what kind of change a variable shows in the window, and put it into words."""
+    inside = trace[first:]
+    seen = np.flatnonzero(np.isfinite(inside))
+    excursion = 0.0
+    if len(seen):
+        away = inside[seen] - np.float32(np.median(inside[seen]))
+        farthest = int(np.argmax(np.abs(away)))
+        excursion = float(away[farthest])
+    if abs(excursion) >= LEVEL_SPREADS:
+        way, at = "rose" if excursion > 0 else "fell", times[first + seen[farthest]]
+        return {
+            "kind": "level",
+            "detail": f"{way} by {abs(excursion):.1f} spreads at {show_time(at)}",
+        }
+    if change is not None:
+        words = {
+            "vanished": "was last seen at",
+            "appeared": "appeared at",
+            "missing": "went missing for a while after",
+        }
+        detail = f"{words[change.way]} {show_time(times[change.at])}"
+        return {"kind": "presence", "detail": detail}
+    return {
+        "kind": "relation",
+        "detail": "moved differently from the others, within its usual range",
+    }
