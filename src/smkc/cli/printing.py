@@ -28,13 +28,13 @@ __all__ = [
 ]
 
 MAX_PRINTED_ALERTS = 20
-NARROW = 100  # a terminal's width below which tables are tight; pipes get this width
+PIPE_WIDTH = 140  # what no terminal shows may be wider than one
 
 
 def console() -> Console:
     """Return where people read; wide enough for a table when it is no terminal."""
     plain = Console(highlight=False)
-    return plain if plain.is_terminal else Console(highlight=False, width=NARROW)
+    return plain if plain.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
 
 
 def print_json(content: Any) -> None:
@@ -77,7 +77,7 @@ def alert_table(alerts: Sequence[Alert]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for heading in ("#", "start (UTC)" if _are_dates(alerts) else "start", "lasted", "p-value"):
         table.add_column(heading, no_wrap=True)
-    table.add_column("most guilty")
+    table.add_column("most guilty", overflow="fold")
     for number, alert in enumerate(alerts[:MAX_PRINTED_ALERTS], start=1):
         guilty = Text("no single variable")
         if alert.causes:

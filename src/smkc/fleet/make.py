@@ -42,7 +42,7 @@ def make_fleet(seed: int = 0, *, with_incidents: bool = True) -> Fleet:
     >>> len(fleet.reference), len(fleet.live), len(fleet.incidents)
     (5760, 2880, 4)
     >>> fleet.live.names[-1]
-    'request_rate{namespace="shop",pod="checkout-zntq-rh",service="checkout"}'
+    'request_rate{namespace="shop",pod="checkout-66b2-vm",service="checkout"}'
     """
     rngs = np.random.default_rng(seed).spawn(4)
     plan = Plan(rngs[0], with_incidents)

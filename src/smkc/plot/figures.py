@@ -58,8 +58,13 @@ def score_figure(
     if threshold is not None:
         axes.axhline(threshold, color=INK, linewidth=0.8, linestyle="--", label="threshold")
     _shade(axes, alerts, incidents)
-    axes.set(title="Anomaly score over time", ylabel="score", xlabel=_time_label(times))
-    axes.legend(loc="upper left", frameon=False, fontsize=8, ncols=4)
+    axes.set(ylabel="score", xlabel=_time_label(times))
+    axes.set_title("Anomaly score over time", loc="left")
+    axes.margins(x=0, y=0.12)
+    axes.set_ylim(bottom=0)
+    axes.legend(
+        loc="lower right", bbox_to_anchor=(1, 1), frameon=False, fontsize=8, ncols=4, borderpad=0
+    )
     return figure
 
 
@@ -71,7 +76,8 @@ def presence_figure(
     rows = thin(recording.cardinality)
     upper.plot(recording.times[rows], recording.cardinality[rows], color=SCORE, linewidth=0.9)
     _shade(upper, alerts, incidents)
-    upper.set(title="Variables observed over time", ylabel="how many")
+    upper.set_title("Variables observed over time", loc="left")
+    upper.set(ylabel="how many")
     upper.set_ylim(bottom=0)
     grid = presence_grid(recording)
     if grid.share.size:
@@ -89,12 +95,13 @@ def trace_figure(view: AlertView) -> "Figure":
     """Draw the variables that contributed most to an alert, the alert shaded."""
     alert, count = view.alert, max(len(view.traces), 1)
     figure, panels = _figure(count, 1.0 + 1.5 * count)
-    panels[0].set_title(
-        f"Alert {view.number}, {span(alert.start, alert.end)}: {odds(alert.p_value)}"
+    figure.suptitle(
+        f"Alert {view.number}, {span(alert.start, alert.end)}: {odds(alert.p_value)}", fontsize=12
     )
     for axes, trace in zip(panels, view.traces, strict=False):
         axes.plot(trace.times, trace.values, color=SCORE, linewidth=0.9, marker=".", markersize=2)
         axes.axvspan(alert.start, alert.end, color=ALERT, alpha=0.15, linewidth=0)
+        axes.yaxis.set_major_formatter(need("matplotlib.ticker").EngFormatter(sep=""))
         share = f"{percent(trace.cause.share)}, {trace.cause.kind}"
         label = f"{short_name(trace.cause.variable, 90)}   ({share})"
         axes.annotate(_plain(label), (0, 1.03), xycoords="axes fraction", fontsize=8, color=INK)

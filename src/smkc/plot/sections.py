@@ -73,7 +73,7 @@ def headline_section(
             f"{appeared:,} appeared, {vanished:,} vanished",
             False,
         ),
-        (percent(false_alarm_rate), "false alarms allowed", "share of normal windows", False),
+        (percent(false_alarm_rate), "false alarms allowed", "share of normal time steps", False),
     ]
     cells = "".join(
         f'<p class="card tile{" hot" * is_hot}"><b>{text(number)}</b>'
@@ -158,7 +158,7 @@ def glossary_section(settings: Mapping[str, Any]) -> str:
     words = {
         "score": "Mean distance from a window to its nearest windows in the reference data, which "
         "were taken as normal. Higher is stranger.",
-        "threshold": "The score that normal windows exceed no more often than was asked for.",
+        "threshold": "The score that normal time steps exceed no more often than was asked for.",
         "share": "How much of what made the window strange is due to this variable.",
         "level": "The variable's own values were unusual.",
         "relation": "The variable stopped moving with the others, or began to.",

@@ -38,22 +38,22 @@ def percent(share: float) -> str:
 
 
 def odds(p_value: float) -> str:
-    """Say how rare a score is among normal windows.
+    """Say how rare a score is among normal time steps.
 
     Examples
     --------
     >>> odds(0.0004)
-    'about 1 normal window in 2,500 scores this high'
+    'at most 1 normal time step in 2,500 scores this high'
     >>> odds(float("nan"))
-    'too few reference windows to say how rare this is'
+    'too little reference data to say how rare this is'
     """
     if not np.isfinite(p_value):
-        return "too few reference windows to say how rare this is"
+        return "too little reference data to say how rare this is"
     if p_value >= 0.5:
-        return "most normal windows score this high"
+        return "most normal time steps score this high"
     times = 1 / max(p_value, 1e-12)
     rounded = round(times, 1 - int(np.floor(np.log10(times)))) if times >= 100 else round(times)
-    return f"about 1 normal window in {int(rounded):,} scores this high"
+    return f"at most 1 normal time step in {int(rounded):,} scores this high"
 
 
 def clock(time: Any) -> str:
