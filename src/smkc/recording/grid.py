@@ -26,7 +26,7 @@ NANOSECONDS = {
     **{"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9},
     **{"m": 60 * 10**9, "min": 60 * 10**9, "h": 3600 * 10**9, "d": 86_400 * 10**9},
 }
-DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ns|us|ms|s|min|m|h|d)\s*", re.IGNORECASE)
+DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ns|us|ms|s|min|m|h|d)\s*")
 
 
 def on_grid(recording: Recording, step: Step) -> Recording:
@@ -54,7 +54,7 @@ def on_grid(recording: Recording, step: Step) -> Recording:
     if not n_rows <= MOST_ROWS:
         raise SettingError(
             f"step={step!r} from {show_time(times[0])} to {show_time(times[-1])} makes "
-            f"{n_rows:,.0f} rows, more than {MOST_ROWS:,}; choose a longer step, read a shorter "
+            f"{n_rows:.4g} rows, more than {MOST_ROWS:,}; choose a longer step, read a shorter "
             "part, or leave out times that are far from the others"
         )
     rows = (bins - first).astype(np.int64)
@@ -80,7 +80,7 @@ def _width(step: Step, dtype: np.dtype[Any]) -> Any:
         is_whole = dtype.kind == "i" and float(step).is_integer()
         return np.int64(step) if is_whole else np.float64(step)
     if isinstance(step, str) and (found := DURATION.fullmatch(step)):
-        nanoseconds = float(found[1]) * NANOSECONDS[found[2].lower()]
+        nanoseconds = float(found[1]) * NANOSECONDS[found[2]]
     elif isinstance(step, np.timedelta64):
         nanoseconds = float(step / np.timedelta64(1, "ns"))
     elif isinstance(step, timedelta):

@@ -96,6 +96,12 @@ def find_parts(table: Table, wishes: Wishes) -> LongParts | WideParts:
             raise ReadError(f"{table.name} has no column {name!r}; its columns are {listed(names)}")
     if twice := [name for name in set(wishes.named) if wishes.named.count(name) > 1]:
         raise SettingError(f"column {twice[0]!r} was given two parts; give each column one")
+    for name in (wishes.variable, *(wishes.labels or ()), wishes.entity):
+        if name is not None and kind_of(table.schema.field(name).type) == "other":
+            raise ReadError(
+                f"column {name!r} of {table.name} is of type {table.schema.field(name).type}, "
+                "which cannot name anything; convert it to text"
+            )
     ignored = [name for name in names if name in wishes.ignore and name not in wishes.named]
     free = [name for name in names if name not in {*ignored, *wishes.named}]
     time = wishes.time or _find_time(table, free)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from smkc import progress
-from smkc.errors import SettingError
+from smkc.errors import ReadError, SettingError
 from smkc.recording.recording import Recording
 
 if TYPE_CHECKING:
@@ -114,6 +114,8 @@ def read(
     Recording(2 rows, 2 variables, 3 observations, 1-2 a row, times 1 to 2)
     """
     # Imported when needed: Arrow takes a tenth of a second, which `import smkc` should not.
+    from pyarrow import ArrowException
+
     from smkc.recording.gather import Gathering
     from smkc.recording.grid import on_grid
     from smkc.recording.layout import WideParts, Wishes, find_parts
@@ -141,12 +143,15 @@ def read(
     gathering = Gathering()
     with progress.task(f"reading {name}", sum(table.size for table in tables)) as advance:
         for table in tables:
-            parts = find_parts(table, wishes)
-            gathering.ignore(parts.ignored)
-            if isinstance(parts, WideParts):
-                read_wide(table, parts, gathering, advance)
-            else:
-                read_long(table, parts, gathering, advance)
+            try:
+                parts = find_parts(table, wishes)
+                gathering.ignore(parts.ignored)
+                if isinstance(parts, WideParts):
+                    read_wide(table, parts, gathering, advance)
+                else:
+                    read_long(table, parts, gathering, advance)
+            except ArrowException as error:
+                raise ReadError(f"{table.name} cannot be read: {error}") from error
     if entity is None:
         recording = gathering.recording(name, time_unit)
         return recording if step is None else on_grid(recording, step)

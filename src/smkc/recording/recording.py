@@ -150,6 +150,8 @@ class Recording:
         """Join recordings that follow one another in time."""
         if not recordings:
             raise InputError("no recording to join; give at least one")
+        # One without rows tells nothing, not even of what type times are.
+        recordings = [rec for rec in recordings if len(rec)] or recordings[:1]
         kinds = {rec.times.dtype.kind for rec in recordings}
         if "M" in kinds and len(kinds) > 1:
             raise InputError(

@@ -79,13 +79,13 @@ def from_frame(frame: Any) -> Table:
         return FrameTable(name, pa.Table.from_batches([frame]))
     import narwhals as nw
 
-    known = nw.from_native(frame, pass_through=True, allow_series=False)
+    if nw.dependencies.is_pandas_like_dataframe(frame):
+        return _from_pandas_like(name, frame)
     try:
+        known = nw.from_native(frame, pass_through=True)
         if isinstance(known, nw.LazyFrame):
             known = known.collect()
         if isinstance(known, nw.DataFrame):
-            if known.implementation.is_pandas_like():
-                return _from_pandas_like(name, known.to_native())
             return FrameTable(name, known.to_arrow())
         if hasattr(frame, "__arrow_c_stream__"):
             return FrameTable(name, pa.table(frame))
@@ -147,9 +147,10 @@ def _from_pandas_like(name: str, frame: Any) -> Table:
 
 
 def _array(name: str, key: str, values: Any) -> pa.Array | pa.ChunkedArray:
-    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
+    is_flat = hasattr(values, "__len__") and getattr(values, "ndim", 1) == 1
+    if not is_flat or isinstance(values, str | bytes | Mapping):
         raise ReadError(
-            f"column {key!r} of {name} is {type(values).__name__}, not an array; "
+            f"column {key!r} of {name} is {type(values).__name__}, not a flat array; "
             "give every column one value a row"
         )
     if str(getattr(values, "dtype", "")).startswith("period"):
@@ -161,7 +162,7 @@ def _array(name: str, key: str, values: Any) -> pa.Array | pa.ChunkedArray:
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         pass
     try:
-        return pa.array(np.asarray(values, np.float64), from_pandas=True)
+        return pa.array(np.asarray(values), from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         # Mixed contents: as text, so that what is no number is found and named.
         return pa.array([None if _is_missing(value) else str(value) for value in values])
