@@ -10,7 +10,7 @@ from typing import Literal
 import pyarrow as pa
 
 from smkc.errors import ReadError, SettingError
-from smkc.recording.columns import holds_numbers, kind_of
+from smkc.recording.columns import Kind, holds_numbers, kind_of
 from smkc.recording.stamps import looks_like_dates
 from smkc.recording.tables import Table, listed
 
@@ -90,20 +90,13 @@ class WideParts:
 
 def find_parts(table: Table, wishes: Wishes) -> LongParts | WideParts:
     """Find the part of every column, or say which cannot be found and how to name it."""
+    _require_known(table, wishes)
     names = table.schema.names
-    for name in wishes.named:
-        if name not in names:
-            raise ReadError(f"{table.name} has no column {name!r}; its columns are {listed(names)}")
-    if twice := [name for name in set(wishes.named) if wishes.named.count(name) > 1]:
-        raise SettingError(f"column {twice[0]!r} was given two parts; give each column one")
-    for name in (wishes.variable, *(wishes.labels or ()), wishes.entity):
-        if name is not None and kind_of(table.schema.field(name).type) == "other":
-            raise ReadError(
-                f"column {name!r} of {table.name} is of type {table.schema.field(name).type}, "
-                "which cannot name anything; convert it to text"
-            )
-    ignored = [name for name in names if name in wishes.ignore and name not in wishes.named]
-    free = [name for name in names if name not in {*ignored, *wishes.named}]
+    named = set(wishes.named)
+    unwanted = set(wishes.ignore) - named
+    ignored = [name for name in names if name in unwanted]
+    taken = unwanted | named
+    free = [name for name in names if name not in taken]
     time = wishes.time or _find_time(table, free)
     if time is None:
         raise ReadError(
@@ -114,34 +107,44 @@ def find_parts(table: Table, wishes: Wishes) -> LongParts | WideParts:
     ignored += [name for name in free if name in INDEX_NAMES]
     free = [name for name in free if name not in INDEX_NAMES]
     if wishes.layout != "wide":
-        variable = wishes.variable or _find_variable(table, free)
-        value = wishes.value or _find_value(table, [name for name in free if name != variable])
-        is_long = wishes.layout == "long" or wishes.speaks_of_long
-        if variable is not None and value is not None:
-            rest = [name for name in free if name not in (variable, value)]
-            labels, left_out = _find_labels(table, rest, wishes.labels)
-            return LongParts(
-                time=time,
-                variable=variable,
-                value=value,
-                labels=labels,
-                entity=wishes.entity,
-                ignored=(*ignored, *left_out),
-            )
-        if is_long:
-            missing = "variable" if variable is None else "value"
-            raise ReadError(
-                f"{table.name} has no column that is known to hold the {missing} of a long "
-                f"table; its columns are {listed(names)}. Say which one does with {missing}='...'"
-            )
+        long = _find_long_parts(table, wishes, time, free, ignored)
+        if long is not None:
+            return long
     if not free:
         raise ReadError(
             f"{table.name} has no column beside {listed([time, *ignored])} that could be a "
             f"variable; its columns are {listed(names)}"
         )
     for name in free:
-        _require_readable(table, name)
+        _require_kind(table, name, ("number", "text", "nothing"), "is not a number")
     return WideParts(time=time, variables=tuple(free), entity=wishes.entity, ignored=tuple(ignored))
+
+
+def _find_long_parts(
+    table: Table, wishes: Wishes, time: str, free: Sequence[str], ignored: Sequence[str]
+) -> LongParts | None:
+    """Find the parts of a long table; None if it is not long and nobody said so."""
+    is_long = wishes.layout == "long" or wishes.speaks_of_long
+    variable = wishes.variable or _find_variable(table, free, must_be_text=not is_long)
+    value = wishes.value or _first_named((name for name in free if name != variable), VALUE_NAMES)
+    if variable is not None and value is not None:
+        rest = [name for name in free if name not in (variable, value)]
+        labels, left_out = _find_labels(table, rest, wishes.labels)
+        return LongParts(
+            time=time,
+            variable=variable,
+            value=value,
+            labels=labels,
+            entity=wishes.entity,
+            ignored=(*ignored, *left_out),
+        )
+    if not is_long:
+        return None
+    missing = "variable" if variable is None else "value"
+    raise ReadError(
+        f"{table.name} has no column that is known to hold the {missing} of a long table; its "
+        f"columns are {listed(table.schema.names)}. Say which one does with {missing}='...'"
+    )
 
 
 def _find_time(table: Table, free: Sequence[str]) -> str | None:
@@ -155,14 +158,11 @@ def _find_time(table: Table, free: Sequence[str]) -> str | None:
     return free[0] if free and looks_like_dates(_sample(table, free[0])) else None
 
 
-def _find_variable(table: Table, free: Sequence[str]) -> str | None:
+def _find_variable(table: Table, free: Sequence[str], must_be_text: bool) -> str | None:
     candidates = [name for name in free if name.strip().lower() in VARIABLE_NAMES]
-    texts = [name for name in candidates if _holds_text(table, name)]
-    return _first_named(texts, VARIABLE_NAMES)
-
-
-def _find_value(table: Table, free: Sequence[str]) -> str | None:
-    return _first_named(free, VALUE_NAMES)
+    if must_be_text:
+        candidates = [name for name in candidates if _holds_text(table, name)]
+    return _first_named(candidates, VARIABLE_NAMES)
 
 
 def _find_labels(
@@ -200,10 +200,23 @@ def _sample(table: Table, name: str) -> pa.Array:
     return pa.array([], pa.string())
 
 
-def _require_readable(table: Table, name: str) -> None:
+def _require_known(table: Table, wishes: Wishes) -> None:
+    """Refuse columns that are not there, have two parts, or cannot play theirs."""
+    names = table.schema.names
+    for name in wishes.named:
+        if name not in names:
+            raise ReadError(f"{table.name} has no column {name!r}; its columns are {listed(names)}")
+        if wishes.named.count(name) > 1:
+            raise SettingError(f"column {name!r} was given two parts; give each column one")
+    for part in (wishes.variable, *(wishes.labels or ()), wishes.entity):
+        if part is not None:
+            _require_kind(table, part, ("number", "text", "time", "nothing"), "names nothing")
+
+
+def _require_kind(table: Table, name: str, kinds: Sequence[Kind], verdict: str) -> None:
     column_type = table.schema.field(name).type
-    if kind_of(column_type) in ("other", "time"):
+    if kind_of(column_type) not in kinds:
         raise ReadError(
-            f"column {name!r} of {table.name} is of type {column_type}, which is not a number; "
+            f"column {name!r} of {table.name} is of type {column_type}, which {verdict}; "
             f"convert it, or leave it out with ignore=[{name!r}]"
         )

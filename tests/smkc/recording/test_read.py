@@ -1,0 +1,210 @@
+"""Read: what becomes of observations, and what is said of input that cannot be used."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from smkc.errors import InputError, ReadError, SettingError
+from smkc.recording import Recording, read
+
+LONG = {
+    "time": [2, 1, 1, 2],
+    "metric": ["cpu", "cpu", "mem", "cpu"],
+    "value": [0.5, 0.25, 1.0, 0.75],
+    "pod": ["a", "a", None, "a"],
+}
+
+
+def test_long_with_labels():
+    rec = read(LONG)
+    assert rec.names == ('cpu{pod="a"}', "mem")
+    assert rec.row(0) == {'cpu{pod="a"}': 0.25, "mem": 1.0}
+    assert rec.row(1) == {'cpu{pod="a"}': 0.75}
+    assert rec.notes.duplicates == 1
+
+
+def test_labels_can_be_chosen():
+    assert read(LONG, labels=[]).names == ("cpu", "mem")
+    assert read(LONG, labels=[]).notes.ignored == ("pod",)
+    numbered = {**LONG, "shard": [1, 1, 2, 2]}
+    assert read(numbered, labels=["shard"]).names == (
+        *('cpu{shard="1"}', 'cpu{shard="2"}', 'mem{shard="2"}'),
+    )
+    with pytest.raises(ReadError, match=r"labels=\['shard'\].*ignore=\['shard'\]"):
+        read(numbered)
+
+
+def test_many_labels_tell_variables_apart(rng):
+    n = 400
+    labels = {f"l{at}": rng.choice(["x", "y", ""], n).tolist() for at in range(5)}
+    table = {"time": np.arange(n), "metric": ["m"] * n, "value": np.arange(n), **labels}
+    rec = read(table)
+    for at in range(n):
+        written = [f'{name}="{cells[at]}"' for name, cells in labels.items() if cells[at]]
+        expected = f"m{{{','.join(written)}}}" if written else "m"
+        assert rec.row(at) == {expected: float(at)}
+
+
+def test_wide_names_are_canonical():
+    rec = read({"time": [1], 'm{b="2",a="1"}': [3.0]})
+    assert rec.names == ('m{a="1",b="2"}',)
+    with pytest.raises(ReadError, match="are the same variable"):
+        read({"time": [1], 'm{b="2",a="1"}': [3.0], 'm{a="1",b="2"}': [3.0]})
+
+
+def test_entities():
+    table = {"time": [1, 1, 2, 3], "host": ["b", "a", "b", "a"], "cpu": [1, 2, 3, None]}
+    by_host = read(table, entity="host")
+    assert list(by_host) == ["a", "b"]
+    assert by_host["a"].times.tolist() == [1, 3]
+    assert by_host["a"].row(1) == {}
+    assert by_host["b"] == Recording.from_rows([1, 2], [{"cpu": 1}, {"cpu": 3}])
+    long = {**LONG, "host": [7, 7, 8, 8]}
+    assert read(long, entity="host", step=1)["8"].names == ('cpu{pod="a"}', "mem")
+    with pytest.raises(ReadError, match=r"row 1 .*'host'.* names no entity"):
+        read({"time": [1, 2], "host": ["a", ""], "cpu": [1, 2]}, entity="host")
+    with pytest.raises(ReadError, match="no column 'node'"):
+        read(table, entity="node")
+    with pytest.raises(SettingError, match="one entity"):
+        read(by_host["a"], entity="host")
+
+
+def test_ground_truth_is_left_out_and_named():
+    rec = read({"time": [1], "a": [1], "label": [0]})
+    assert (rec.names, rec.notes.ignored) == (("a",), ("label",))
+    assert read({"time": [1], "a": [1], "label": [0]}, ignore=()).names == ("a", "label")
+    assert read({"time": [1], "a": [1], "b": ["x"]}, ignore="b").notes.ignored == ("b",)
+
+
+def test_times_that_go_back_are_sorted():
+    rec = read({"time": [3, 1, 2], "a": [3, 1, 2]})
+    assert rec == Recording.from_rows([1, 2, 3], [{"a": 1}, {"a": 2}, {"a": 3}])
+
+
+def test_duplicates_keep_the_last():
+    rec = read({"time": [1, 0, 1], "a": [1, 2, 3], "b": [4, 5, None]})
+    assert rec.row(1) == {"a": 3.0, "b": 4.0}
+    assert (rec.notes.duplicates, rec.notes.missing) == (1, 1)
+
+
+@pytest.mark.parametrize("huge", [np.inf, -np.inf, 1e39, "inf", "1e999"])
+def test_infinities_count_as_missing(huge):
+    rec = read({"time": [1, 2], "a": [huge, 1.0]})
+    assert rec == Recording.from_rows([1, 2], [{}, {"a": 1}])
+    assert rec.notes.infinities == 1
+
+
+def test_huge_and_tiny_values_stay():
+    rec = read({"time": [1, 2, 3], "a": [1e38, 1e-45, -3e38]})
+    assert rec.values.tolist() == np.array([1e38, 1e-45, -3e38], np.float32).tolist()
+
+
+@pytest.mark.parametrize("missing", ["", " ", "NaN", "nan", "null", "NULL", "None", "N/A", "-"])
+def test_words_for_missing(missing):
+    rec = read({"time": [1, 2], "a": [missing, " 1.5 "]})
+    assert rec == Recording.from_rows([1, 2], [{}, {"a": 1.5}])
+    assert rec.notes.missing == 1
+
+
+def test_truth_values_are_numbers():
+    expected = Recording.from_rows([1, 2], [{"a": 1}, {"a": 0}])
+    assert read({"time": [1, 2], "a": [True, False]}) == expected
+    assert read({"time": [1, 2], "a": ["True", "false"]}) == expected
+
+
+@pytest.mark.parametrize("bad", ["x", "1,5", "0x10", "1_000", "12 kg", "--"])
+def test_text_where_numbers_belong(bad):
+    with pytest.raises(ReadError, match=f"row 2 .*column 'a' .*'{bad}' where a number belongs"):
+        read({"time": [1, 2, 3], "b": [1, 2, 3], "a": ["1", "2", bad]})
+    with pytest.raises(ReadError, match=f"row 1 .*column 'value' .*'{bad}'"):
+        read({"time": [1, 2], "metric": ["a", "b"], "value": ["1", bad]})
+
+
+def test_the_row_is_counted_over_batches(tmp_path):
+    rows = [f"{at},{'oops' if at == 400_000 else '0.123456'}" for at in range(400_010)]
+    (tmp_path / "a.csv").write_text("time,a\n" + "\n".join(rows))
+    with pytest.raises(ReadError, match=r"row 400000 .*'oops'"):
+        read(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [[1], [2]],
+        [{"x": 1}, {"x": 2}],
+        np.array([1, 2], "m8[s]"),
+        np.array([1, 2], "M8[s]"),
+        np.array([1j, 2]),
+        np.eye(2),
+        [object(), 1],
+    ],
+)
+def test_what_is_no_number_is_named(cells):
+    with pytest.raises(ReadError, match="column 'a'"):
+        read({"time": [1, 2], "a": cells})
+
+
+def test_a_value_without_a_variable():
+    with pytest.raises(ReadError, match=r"row 1 .* is empty but the row has a value"):
+        read({"time": [1, 2], "metric": ["a", None], "value": [1, 2]})
+
+
+def test_nothing_observed():
+    for table in ({"time": [], "a": []}, {"time": [], "metric": [], "value": []}):
+        with pytest.raises(ReadError, match="holds no observation"):
+            read(table, layout="long" if "metric" in table else "auto")
+    with pytest.raises(ReadError, match="2 values are missing"):
+        read({"time": [1, 2], "a": [None, np.nan]})
+    with pytest.raises(ReadError, match="no observation"):
+        read(pa.table({"time": pa.array([1]), "a": pa.nulls(1)}))
+
+
+def test_one_row_one_variable():
+    rec = read({"time": [5], "a": [1.5]})
+    assert (len(rec), rec.names, rec.row(0)) == (1, ("a",), {"a": 1.5})
+
+
+def test_a_constant_is_read_like_any_other():
+    assert read({"time": range(9), "a": [7] * 9}).trace("a").tolist() == [7.0] * 9
+
+
+@pytest.mark.parametrize("layout", ["long", "wide"])
+def test_a_hundred_thousand_variables_in_one_row(layout):
+    names = [f'cpu{{pod="web-{at}"}}' for at in range(100_000)]
+    if layout == "long":
+        n = len(names)
+        table = {"time": np.ones(n), "metric": names, "value": np.arange(n)}
+    else:
+        table = {"time": [1.0], **{name: [at] for at, name in enumerate(names)}}
+    rec = read(table)
+    assert rec.cardinality.tolist() == [100_000]
+    assert rec.select([names[77_777]]).values.tolist() == [77_777.0]
+
+
+def test_names_with_any_unicode():
+    names = ["\u00e9t\u00e9", "\U0001f525", "\u0645\u0631\u062d\u0628\u0627", "a\x00b", "a\nb", " "]
+    wide = read({"time": [1], **{name: [at] for at, name in enumerate(names)}})
+    long = read({"time": [1] * 6, "metric": names, "value": range(6)})
+    assert wide == long
+    assert set(wide.names) == set(names)
+
+
+@pytest.mark.parametrize(
+    "wishes",
+    [
+        {"layout": "tall"},
+        {"layout": "wide", "variable": "metric"},
+        {"time_unit": "minutes"},
+        {"time": "metric", "variable": "metric"},
+        {"step": "often"},
+    ],
+)
+def test_settings_that_make_no_sense(wishes):
+    with pytest.raises(SettingError):
+        read(LONG, **wishes)
+
+
+def test_every_error_is_a_value_error():
+    with pytest.raises(ValueError, match="no column"):
+        read({"a": [1]})
+    assert issubclass(ReadError, InputError)
