@@ -6,7 +6,7 @@ families) and their scaling.
 """
 
 from smkc.recording.identity import Identity, canonical, identifier, parse
-from smkc.recording.read import read
+from smkc.recording.reader import read
 from smkc.recording.recording import Notes, Recording
 from smkc.recording.scaling import Scaling
 from smkc.recording.scaling_state import ScalingState

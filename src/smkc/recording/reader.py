@@ -6,7 +6,7 @@ names the place and the remedy.
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from smkc import progress
 from smkc.errors import ReadError, SettingError
@@ -14,53 +14,52 @@ from smkc.recording.recording import Recording
 
 if TYPE_CHECKING:
     from smkc.recording.grid import Step
+    from smkc.recording.layout import Layout
+    from smkc.recording.stamps import TimeUnit
     from smkc.recording.tables import Table
 
 __all__ = ["read"]
-
-Layout = Literal["auto", "long", "wide"]
-TimeUnit = Literal["auto", "s", "ms", "us", "ns", "step"]
 
 
 @overload
 def read(
     source: Any,
     *,
-    layout: Layout = "auto",
+    layout: "Layout" = "auto",
     time: str | None = None,
     variable: str | None = None,
     value: str | None = None,
     labels: Sequence[str] | None = None,
     entity: None = None,
     step: "Step | None" = None,
-    time_unit: TimeUnit = "auto",
+    time_unit: "TimeUnit" = "auto",
     ignore: Sequence[str] = ("label",),
 ) -> Recording: ...
 @overload
 def read(
     source: Any,
     *,
-    layout: Layout = "auto",
+    layout: "Layout" = "auto",
     time: str | None = None,
     variable: str | None = None,
     value: str | None = None,
     labels: Sequence[str] | None = None,
     entity: str,
     step: "Step | None" = None,
-    time_unit: TimeUnit = "auto",
+    time_unit: "TimeUnit" = "auto",
     ignore: Sequence[str] = ("label",),
 ) -> dict[str, Recording]: ...
 def read(
     source: Any,
     *,
-    layout: Layout = "auto",
+    layout: "Layout" = "auto",
     time: str | None = None,
     variable: str | None = None,
     value: str | None = None,
     labels: Sequence[str] | None = None,
     entity: str | None = None,
     step: "Step | None" = None,
-    time_unit: TimeUnit = "auto",
+    time_unit: "TimeUnit" = "auto",
     ignore: Sequence[str] = ("label",),
 ) -> Recording | dict[str, Recording]:
     """Read a recording from a file, a folder, a frame or arrays.
