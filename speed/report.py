@@ -29,8 +29,9 @@ def circumstances() -> dict[str, Any]:
         f"{psutil.virtual_memory().total / 2**30:.0f} GiB, {platform.system()}",
         "versions": ", ".join(
             [f"python {platform.python_version()}"]
-            + [f"{name} {version(name)}" for name in ("smkc", "numpy", "numba", "scikit-learn")]
+            + [f"{name} {version(name)}" for name in ("smkc", "numpy", "numba")]
         ),
+        "load": f"{psutil.getloadavg()[0]:.2f} before the run (well under 1, or others were busy)",
         "command": "make speed",
     }
 
