@@ -2,9 +2,11 @@
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from speed import growing, live, process, report, windows
+from speed.timing import Neighbours
 
 PARTS = {"windows": windows, "growing": growing, "live": live, "process": process}
 
@@ -20,8 +22,10 @@ def main() -> int:
     for key, value in where.items():
         print(f"{key}: {value}")
     lines = []
+    neighbours = Neighbours()
     for name in [options.only] if options.only else PARTS:
-        for line in PARTS[name].lines():
+        for measured in PARTS[name].lines():
+            line = replace(measured, others=neighbours.look())
             lines.append(line)
             print("  ".join(cell for cell in report.cells(line) if cell), flush=True)
     for path, text in ((options.json, report.as_json), (options.out, report.markdown)):

@@ -17,6 +17,9 @@ import psutil
 
 from speed.timing import Line
 
+# Beside this many busy cores of other processes a line is marked as no measurement.
+DISTURBED = 0.1
+
 HEADINGS = ("work (m = 128, C = 16, L = 64 unless said)", "ours", "anchor", "result", "target", "")
 
 
@@ -31,7 +34,6 @@ def circumstances() -> dict[str, Any]:
             [f"python {platform.python_version()}"]
             + [f"{name} {version(name)}" for name in ("smkc", "numpy", "numba")]
         ),
-        "load": f"{psutil.getloadavg()[0]:.2f} before the run (well under 1, or others were busy)",
         "command": "make speed",
     }
 
@@ -72,6 +74,8 @@ def time_text(seconds: float | None) -> str:
 def cells(line: Line) -> tuple[str, ...]:
     """One line's cells, in the order of the headings."""
     verdict = {True: "pass", False: "FAIL", None: ""}[line.passed]
+    if line.others > DISTURBED:
+        verdict += f" (disturbed: others kept {line.others:.1f} cores busy)"
     return (
         line.work,
         time_text(line.ours),

@@ -4,19 +4,25 @@ In: callables. Out: seconds, and lines of the table. Ours and the anchor take tu
 run, so that whatever else the machine does falls on both.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+import psutil
 
 Work = Callable[[], object]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One line of the table; numbers that a line has no use for stay out of it."""
+    """One line of the table; numbers that a line has no use for stay out of it.
+
+    ``others`` is how many cores other processes kept busy meanwhile: a measurement beside busy
+    neighbours is none, because threads that wait for one another wait for the neighbours too.
+    """
 
     work: str
     ours: float | None = None
@@ -25,10 +31,30 @@ class Line:
     figure: str
     target: str
     passed: bool | None
+    others: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
         """Return the line as JSON has it."""
         return asdict(self)
+
+
+class Neighbours:
+    """How busy other processes keep the machine between two looks at it."""
+
+    def __init__(self) -> None:
+        self.look()
+
+    def look(self) -> float:
+        """Cores that others kept busy since the last look."""
+        times = psutil.cpu_times()
+        busy = sum(times) - times.idle - getattr(times, "iowait", 0.0)
+        own = os.times()
+        mine = own.user + own.system + own.children_user + own.children_system
+        now = (perf_counter(), busy, mine)
+        before = getattr(self, "_before", now)
+        self._before = now
+        elapsed = max(now[0] - before[0], 1e-9)
+        return max(0.0, (now[1] - before[1] - (now[2] - before[2])) / elapsed)
 
 
 def seconds(work: Work) -> float:
