@@ -14,12 +14,14 @@
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
+from smkc.version import VERSION
+
 if TYPE_CHECKING:
     from smkc.decide import Alert, Cause, WindowScores
     from smkc.detector import Detector, load
     from smkc.recording import Identity, Recording, read
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "Alert",

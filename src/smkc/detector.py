@@ -30,7 +30,7 @@ from smkc.errors import (
     WindowError,
 )
 from smkc.fitted import Fitted
-from smkc.kernel import Representation
+from smkc.kernel import Representation, window_starts
 from smkc.recording import Identity, Recording, Scaling, read
 from smkc.sketch import Sketch
 from smkc.stream import Stream
@@ -44,7 +44,7 @@ RELEASE_RATE = 10.0
 JOIN_SHARE = 1 / 8
 
 # These may be changed without fitting again.
-CHANGEABLE = ("false_alarm_rate", "calibration_share", "reference_size")
+CHANGEABLE = ("false_alarm_rate", "reference_size")
 
 
 @dataclass(kw_only=True, eq=False)
@@ -73,8 +73,6 @@ class Detector:
         ``auto`` turns counters into rates (only with scaling); None does not.
     identity
         rule for the family of a variable; by default its metric name.
-    calibration_share
-        share of the reference data that is held out for p-values.
     false_alarm_rate
         share of normal time steps that :meth:`predict` and :meth:`alerts` may mark.
     least_filled
@@ -109,7 +107,6 @@ class Detector:
     scaling: str | None = "robust"
     counters: str | None = "auto"
     identity: Identity | None = None
-    calibration_share: float = 0.25
     false_alarm_rate: float = 0.001
     least_filled: float = 0.5
     align: str = "sharp"
@@ -130,7 +127,7 @@ class Detector:
         if self.scaling is not None:
             scaling = Scaling.fit(recording, self.identity, self.counters)  # type: ignore[arg-type]
         empty = self._empty(scaling)
-        self._fitted = empty.learned(recording, self.calibration_share, self.seed)
+        self._fitted = empty.learned(recording, self.seed)
         self._fitted_with = self.get_params()
         self._reference: Recording | None = recording
         return self
@@ -143,11 +140,11 @@ class Detector:
         """
         if not self.is_fitted:
             return self.fit(reference)
-        before = self._learned()
+        before = self.fitted_
         recording = _as_recording(reference)
         scaling = before.scaling.update(recording) if before.scaling is not None else None
         now = Fitted(**{**vars(before), "scaling": scaling})
-        self._fitted = now.learned(recording, self.calibration_share, self.seed)
+        self._fitted = now.learned(recording, self.seed)
         self._reference = None
         return self
 
@@ -175,14 +172,14 @@ class Detector:
             start=recording.times[starts],
             end=recording.times[last],
             score=scores,
-            p_value=self._learned().of_windows.p_values(scores),
+            p_value=self.fitted_.of_windows.p_values(scores),
         )
 
     def alerts(self, recording: Any, explain: bool = True) -> list[Alert]:
         """Intervals of time steps past the threshold, in order of time, with their causes."""
         recording = _as_recording(recording)
         prepared, starts, scores = self._score(recording)
-        of_steps = self._learned().of_steps
+        of_steps = self.fitted_.of_steps
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             release = of_steps.threshold(min(RELEASE_RATE * self.false_alarm_rate, 0.5))
@@ -231,7 +228,7 @@ class Detector:
 
         ``resume`` is a file that :meth:`smkc.stream.Stream.save` wrote: the stream goes on there.
         """
-        stream = Stream(self._learned())
+        stream = Stream(self.fitted_)
         return stream if resume is None else stream.resume(resume)
 
     # ------------------------------------------------------------------ what was learned
@@ -244,18 +241,21 @@ class Detector:
     @property
     def threshold_(self) -> float:
         """Score of a time step above which it is anomalous at the false-alarm rate."""
-        return self._learned().of_steps.threshold(self.false_alarm_rate)
+        return self.fitted_.of_steps.threshold(self.false_alarm_rate)
 
     @property
     def decision_scores_(self) -> NDArray[np.float64]:
-        """(T,) scores of the reference data themselves (stored windows count as neighbours)."""
-        self._learned()
+        """(T,) scores of the reference data, each window without the block of rows around it."""
+        learned = self.fitted_
         if self._reference is None:
             raise NotFittedError(
                 "the reference data are not kept by partial_fit or in a model file; score them "
                 "with decision_function"
             )
-        return self.decision_function(self._reference)
+        prepared = learned.prepare(self._reference)
+        starts = window_starts(len(prepared), self.window, self.stride)
+        scores = learned.left_out_scores(prepared, starts)
+        return step_scores(scores, starts, self.window, len(prepared), self.align)
 
     @property
     def labels_(self) -> NDArray[np.int64]:
@@ -293,7 +293,7 @@ class Detector:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < smallest:
                 raise SettingError(f"{name}={value!r}: give a whole number from {smallest} up")
-        for name in ("calibration_share", "false_alarm_rate", "least_filled"):
+        for name in ("false_alarm_rate", "least_filled"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not 0 <= value < 1:
                 raise SettingError(f"{name}={value!r}: give a share from 0 to less than 1")
@@ -315,7 +315,9 @@ class Detector:
         )
         return Fitted(stride=self.stride, align=self.align, scaling=scaling, density=density)
 
-    def _learned(self) -> Fitted:
+    @property
+    def fitted_(self) -> Fitted:
+        """All that was learned: scaling, density and calibration."""
         if not self.is_fitted:
             raise NotFittedError("this detector has seen no reference data; call fit first")
         for name, value in self._fitted_with.items():
@@ -331,7 +333,7 @@ class Detector:
     def _score(
         self, recording: Recording
     ) -> tuple[Recording, NDArray[np.int64], NDArray[np.float64]]:
-        prepared, starts, scores = self._learned().score(recording)
+        prepared, starts, scores = self.fitted_.score(recording)
         n_unscored = int(np.isnan(scores).sum())
         if n_unscored:
             warnings.warn(
@@ -357,7 +359,7 @@ class Detector:
         scores: NDArray[np.float64],
         number: int,
     ) -> list[Cause]:
-        learned = self._learned()
+        learned = self.fitted_
         with progress.quiet():
             return explain_window(
                 prepared,
@@ -371,7 +373,7 @@ class Detector:
 
     def save(self, path: str | Path) -> None:
         """Write the fitted detector to one file; :func:`smkc.load` reads it back exactly."""
-        arrays, header = self._learned().to_arrays()
+        arrays, header = self.fitted_.to_arrays()
         settings = self.get_params()
         if self.identity is not None:
             settings["identity"] = asdict(self.identity)

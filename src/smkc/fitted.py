@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.decide import Calibration, held_out_windows, step_scores
+from smkc.decide import Calibration, step_scores
 from smkc.density import KnnDensity
 from smkc.errors import ModelFileError, WindowError
 from smkc.kernel import window_starts
@@ -21,7 +21,16 @@ __all__ = ["Fitted"]
 # Null scores kept for calibration: enough for a false-alarm rate of 1 in 100,000.
 MOST_NULL_SCORES = 200_000
 
-NOTHING_HELD_OUT = Calibration(np.empty(0))
+# Windows scored for calibration in one go: beyond that, runs spread over the reference data.
+MOST_CALIBRATED = 32_768
+RUNS = 16
+
+# References closer to a window than this, in windows, are left out when it calibrates.
+GUARD_WINDOWS = 4
+
+TOO_SHORT = "give more reference data, a shorter window, a smaller stride or fewer neighbours"
+
+NOTHING_YET = Calibration(np.empty(0), 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,15 +48,15 @@ class Fitted:
     density
         scores windows.
     of_windows, of_steps
-        held-out normal scores of windows and of time steps.
+        what normal scores of windows and of time steps look like.
     """
 
     stride: int
     align: str
     scaling: Scaling | None
     density: KnnDensity
-    of_windows: Calibration = NOTHING_HELD_OUT
-    of_steps: Calibration = NOTHING_HELD_OUT
+    of_windows: Calibration = NOTHING_YET
+    of_steps: Calibration = NOTHING_YET
 
     @property
     def window(self) -> int:
@@ -66,48 +75,61 @@ class Fitted:
         prepared = self.prepare(recording)
         return prepared, starts, self.density.scores(prepared, starts)
 
-    def learned(self, recording: Recording, calibration_share: float, seed: int) -> "Fitted":
-        """Return what is known after more reference data (the scaling is updated before).
-
-        Blocks of rows are held out for calibration; the density never sees their windows.
-        """
+    def learned(self, recording: Recording, seed: int) -> "Fitted":
+        """Return what is known after more reference data (the scaling is updated before)."""
         prepared = self.prepare(recording)
         starts = window_starts(len(prepared), self.window, self.stride)
-        is_held, block = held_out_windows(starts, self.window, len(prepared), calibration_share)
-        is_filled = self.density.is_filled(prepared, starts)
-        stored = starts[is_filled & ~is_held & (block >= 0)]
-        n_held = int((is_held & is_filled).sum())
-        if len(stored) + len(self.density.references) < self.density.neighbours or n_held == 0:
+        offered = starts[self.density.is_filled(prepared, starts)]
+        density = self.density.learned(prepared, offered)
+        n_needed = density.neighbours
+        if len(density.references) < n_needed:
             raise WindowError(
-                f"the reference data's {len(prepared):,} rows give {len(stored):,} windows of "
-                f"{self.window} rows, for {self.density.neighbours} neighbours, and {n_held:,} "
-                "more for calibration: give more reference data, a shorter window, a smaller "
-                "stride or fewer neighbours"
+                f"the reference data's {len(prepared):,} rows give {len(offered):,} windows of "
+                f"{self.window} rows for {n_needed} neighbours: {TOO_SHORT}"
             )
-        density = self.density.learned(prepared, stored)
-        scores = density.scores(prepared, starts[is_held])
-        steps = self._steps(scores, starts[is_held], block[is_held])
+        of_windows, of_steps = replace(self, density=density)._normal_scores(prepared, starts)
+        if len(of_windows.null) == 0:
+            raise WindowError(
+                f"the reference data have {len(prepared):,} rows; with the rows around a window "
+                f"left out, no {n_needed} other windows of {self.window} rows remain to "
+                f"calibrate with: {TOO_SHORT}"
+            )
         return replace(
             self,
             density=density,
-            of_windows=self.of_windows.merged(scores, MOST_NULL_SCORES, seed),
-            of_steps=self.of_steps.merged(steps, MOST_NULL_SCORES, seed),
+            of_windows=self.of_windows.merged(of_windows, MOST_NULL_SCORES, seed),
+            of_steps=self.of_steps.merged(of_steps, MOST_NULL_SCORES, seed),
         )
 
-    def _steps(
-        self, scores: NDArray[np.float64], starts: NDArray[np.int64], block: NDArray[np.int64]
+    def left_out_scores(
+        self, prepared: Recording, starts: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Scores of held-out time steps: those that all their windows cover, if there are any."""
-        whole, every = [], []
-        for number in np.unique(block):
-            mine = block == number
-            first = int(starts[mine][0])
-            n_rows = int(starts[mine][-1]) + self.window - first
-            steps = step_scores(scores[mine], starts[mine] - first, self.window, n_rows, self.align)
-            every.append(steps)
-            whole.append(steps[self.window - 1 : n_rows - self.window + 1])
-        covered = np.concatenate(whole)
-        return covered if np.isfinite(covered).any() else np.concatenate(every)
+        """(B,) scores of windows learned from last, each with the block around it left out.
+
+        Neighbouring windows share rows and resemble one another beyond that: a window that found
+        them among the references would look more normal than any new one.
+        """
+        guard = int(np.clip(len(prepared) // 8, self.window, GUARD_WINDOWS * self.window))
+        return self.density.scores(prepared, starts, guard)
+
+    def _normal_scores(
+        self, prepared: Recording, starts: NDArray[np.int64]
+    ) -> tuple[Calibration, Calibration]:
+        """Scores of normal windows, and of normal time steps that all their windows cover."""
+        windows, steps = [], []
+        for run in _runs_for_calibration(starts):
+            scores = self.left_out_scores(prepared, run)
+            first, last = int(run[0]), int(run[-1]) + self.window
+            by_step = step_scores(scores, run - first, self.window, last - first, self.align)
+            edge = self.window - 1 if last - first >= 3 * self.window else 0
+            windows.append(scores)
+            steps.append(by_step[edge : last - first - edge])
+        # Windows that share no row count as independent; a sharp step looks at two of them.
+        reach = self.window * (2 if self.align == "sharp" else 1)
+        return (
+            _calibration(np.concatenate(windows), self.window / self.stride),
+            _calibration(np.concatenate(steps), reach),
+        )
 
     # ------------------------------------------------------------------ saving
 
@@ -120,8 +142,9 @@ class Fitted:
             if part is not None:
                 part_arrays, header[name] = part.to_arrays()
                 arrays |= {f"{name}.{key}": array for key, array in part_arrays.items()}
-        arrays["calibration.windows"] = self.of_windows.null
-        arrays["calibration.steps"] = self.of_steps.null
+        for name, calibration in (("windows", self.of_windows), ("steps", self.of_steps)):
+            arrays[f"calibration.{name}"] = calibration.null
+            header[f"independent_{name}"] = calibration.n_independent
         return arrays, header
 
     def restored(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> "Fitted":
@@ -129,20 +152,47 @@ class Fitted:
         scaling = None
         if "scaling" in header:
             scaling = Scaling.from_arrays(_part(arrays, "scaling."), header["scaling"])
-        nulls = [arrays[f"calibration.{name}"] for name in ("windows", "steps")]
-        for null in nulls:
-            if null.dtype != np.float64 or null.ndim != 1 or not np.isfinite(null).all():
-                raise ModelFileError(
-                    f"the stored calibration, {null.dtype} {null.shape}, makes no sense; fit again "
-                    "and save the model anew"
-                )
         return replace(
             self,
             scaling=scaling,
             density=self.density.restored(_part(arrays, "density."), header["density"]),
-            of_windows=Calibration(np.sort(nulls[0])),
-            of_steps=Calibration(np.sort(nulls[1])),
+            of_windows=_restored_calibration(arrays, header, "windows"),
+            of_steps=_restored_calibration(arrays, header, "steps"),
         )
+
+
+def _runs_for_calibration(starts: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return runs of consecutive windows: all of them if they are not too many."""
+    if len(starts) <= MOST_CALIBRATED:
+        return [starts]
+    length = MOST_CALIBRATED // RUNS
+    firsts = np.linspace(0, len(starts) - length, RUNS).astype(int)
+    return [starts[first : first + length] for first in firsts]
+
+
+def _calibration(scores: NDArray[np.float64], reach: float) -> Calibration:
+    """Sort the scores that are numbers; ``reach`` neighbouring ones count as one."""
+    null = np.sort(scores[np.isfinite(scores)])
+    return Calibration(null, len(null) / max(reach, 1.0))
+
+
+def _restored_calibration(
+    arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any], name: str
+) -> Calibration:
+    null, n_independent = arrays[f"calibration.{name}"], header[f"independent_{name}"]
+    if (
+        null.dtype != np.float64
+        or null.ndim != 1
+        or len(null) == 0
+        or not np.isfinite(null).all()
+        or not isinstance(n_independent, float)
+        or not 0 < n_independent <= 1e15
+    ):
+        raise ModelFileError(
+            f"the stored calibration of {name}, {null.dtype} {null.shape}, makes no sense; fit "
+            "again and save the model anew"
+        )
+    return Calibration(np.sort(null), n_independent)
 
 
 def _part(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:

@@ -12,7 +12,6 @@ import os
 import secrets
 import stat
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import save
 
 from smkc.errors import ModelFileError
+from smkc.version import VERSION
 
 __all__ = ["FORMAT", "FORMAT_VERSION", "read", "write"]
 
@@ -70,7 +70,7 @@ def write(path: PathLike, arrays: Mapping[str, NDArray[Any]], header: Mapping[st
         envelope = {
             "format": FORMAT,
             "version": FORMAT_VERSION,
-            "smkc": _smkc_version(),
+            "smkc": VERSION,
             "header": _as_read(header),
         }
         envelope["sha256"] = _checksum(plain, envelope)
@@ -225,13 +225,6 @@ def _writable(target: Path, name: str, array: NDArray[Any]) -> NDArray[Any]:
         )
     little = array.astype(array.dtype.newbyteorder("<"), copy=False)
     return np.ascontiguousarray(little).reshape(array.shape)
-
-
-def _smkc_version() -> str:
-    try:
-        return version("smkc")
-    except PackageNotFoundError:  # run from its source, not installed
-        return "unknown"
 
 
 def _checksum(arrays: Mapping[str, NDArray[Any]], envelope: Mapping[str, Any]) -> str:

@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
-from smkc import __version__
 from smkc.cli.demo import demo
 from smkc.cli.detect import detect
 from smkc.cli.explain import explain
 from smkc.cli.failure import INTERRUPTED
 from smkc.cli.fit import fit
+from smkc.version import VERSION
 
 __all__ = ["app", "main"]
 
@@ -34,7 +34,7 @@ app.command()(explain)
 
 def _show_version(is_asked: bool) -> None:
     if is_asked:
-        print(f"smkc {__version__}")
+        print(f"smkc {VERSION}")
         raise typer.Exit
 
 

@@ -5,7 +5,7 @@ hysteresis, and for each the variables that caused it.
 """
 
 from smkc.decide.alerts import Alert, Cause, find_alerts
-from smkc.decide.calibration import Calibration, held_out_windows
+from smkc.decide.calibration import Calibration
 from smkc.decide.causes import explain_window
 from smkc.decide.contributions import Contributions, contributions
 from smkc.decide.scores import ALIGNMENTS, WindowScores, step_scores
@@ -20,6 +20,5 @@ __all__ = [
     "contributions",
     "explain_window",
     "find_alerts",
-    "held_out_windows",
     "step_scores",
 ]

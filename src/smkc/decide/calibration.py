@@ -1,102 +1,112 @@
-"""Calibration: score -> p-value, on reference data that the density has not seen.
+"""Calibration: score -> p-value, from normal data that the density has not seen.
 
-In: scores of held-out normal windows. Out: p-values and thresholds. Whole blocks of rows are
-held out, never single windows: windows overlap, and a window whose neighbour in time is stored
-would look more normal than any new one.
+In: scores of normal windows or time steps, each made with the block of rows around it left out of
+the reference set. Out: p-values and thresholds.
 """
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smkc.errors import CalibrationWarning, SettingError
 
-__all__ = ["Calibration", "held_out_windows"]
+__all__ = ["Calibration"]
 
-# Blocks are spread over the reference data, so that the held-out part knows its times of day and
-# its drift; more of them than this add borders but no variety.
-MOST_BLOCKS = 16
+# The tail begins where so many independent scores lie above, but not above or below these shares.
+TAIL_SCORES = 20
+LEAST_TAIL, MOST_TAIL = 0.03, 0.2
 
-# A held-out block this many windows long has most of its steps covered by all their windows.
-WINDOWS_A_BLOCK = 6
-
-
-def held_out_windows(
-    starts: NDArray[np.int64], window: int, n_rows: int, share: float
-) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Split windows into those for the density and those for calibration.
-
-    Returns (is_held_out, block): ``is_held_out`` (B,) for windows that lie wholly in a held-out
-    block; ``block`` (B,) the number of the span that a window lies in, -1 for windows that cross a
-    border and belong to neither part.
-    """
-    if not 0 < share < 1:
-        raise SettingError(f"calibration_share={share!r}: give a share between 0 and 1")
-    period = WINDOWS_A_BLOCK * window / share
-    n_blocks = int(np.clip(n_rows // period, 1, MOST_BLOCKS))
-    edges = [0]
-    for k in range(n_blocks):
-        first, last = k * n_rows // n_blocks, (k + 1) * n_rows // n_blocks
-        held = max(round((last - first) * share), min(window, last - first))
-        edges += [last - held, last]
-    borders = np.array(edges)
-    block = np.searchsorted(borders, starts, side="right") - 1
-    is_whole = starts + window <= borders[np.minimum(block + 1, len(borders) - 1)]
-    return is_whole & (block % 2 == 1), np.where(is_whole, block, -1)
+# A p-value so many times smaller than independent data could show is a bold extrapolation.
+BOLD = 10.0
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Scores of held-out normal data, ascending: what normal looks like to the detector."""
+    """What normal scores look like to the detector.
+
+    Parameters
+    ----------
+    null
+        (n,) scores of normal data, ascending.
+    n_independent
+        how many of them count: neighbouring windows share rows, so that n scores of windows that
+        advance by one row are worth about n / window.
+
+    Notes
+    -----
+    Conformal p-values treat the test score as one more of the normal ones: (1 + number of null
+    scores >= score) / (n + 1). With blocks of dependent scores the same holds with each block's
+    scores counting as one in all. Beyond the last few independent scores ranks say nothing; there
+    the tail is taken as exponential, with its scale unknown: the predictive tail is
+    (1 + x / (k b))^-k for k independent exceedances of mean b, which is heavier the fewer there
+    were.
+    """
 
     null: NDArray[np.float64]
+    n_independent: float
 
     def p_values(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(B,) split-conformal p-values: (1 + number of null scores >= score) / (n + 1).
-
-        NaN where the score is NaN.
+        """(B,) p-values; NaN where the score is NaN.
 
         Examples
         --------
-        >>> Calibration(np.array([1.0, 2.0, 3.0])).p_values(np.array([0.5, 2.0, 9.0]))
-        array([1.  , 0.75, 0.25])
+        >>> calibration = Calibration(np.arange(1000.0), n_independent=1000)
+        >>> calibration.p_values(np.array([-1.0, 500.0, 2000.0])).round(4)
+        array([1.    , 0.5005, 0.    ])
         """
         n = len(self.null)
-        n_as_large = n - np.searchsorted(self.null, scores, side="left")
-        return np.where(np.isnan(scores), np.nan, (1 + n_as_large) / (n + 1))
+        share = (n - np.searchsorted(self.null, scores, side="left")) / n
+        by_rank = (1 + self.n_independent * share) / (1 + self.n_independent)
+        start, p_start, k, mean = self._tail
+        excess = np.maximum(scores - start, 0.0)
+        by_tail = p_start * (1 + excess / (k * mean)) ** -k if mean > 0 else by_rank
+        return np.where(np.isnan(scores), np.nan, np.where(scores > start, by_tail, by_rank))
 
     def threshold(self, rate: float) -> float:
         """Return the score above which the p-value is at most ``rate``.
 
-        With n null scores no p-value is below 1 / (n + 1): a smaller rate gets that threshold, and
-        a warning.
+        A warning says when the normal data are too short to know so small a rate.
 
         Examples
         --------
-        >>> Calibration(np.arange(99.0)).threshold(0.05)
-        94.0
+        >>> Calibration(np.arange(1000.0), n_independent=1000).threshold(0.1)
+        900.0
         """
         if not 0 < rate < 1:
             raise SettingError(f"false_alarm_rate={rate!r}: give a rate between 0 and 1")
-        n = len(self.null)
-        n_allowed = int(np.floor(rate * (n + 1) + 1e-9)) - 1
-        if n_allowed < 0:
+        if rate * BOLD * (1 + self.n_independent) < 1:
             warnings.warn(
-                f"a false-alarm rate of {rate:g} needs {int(np.ceil(1 / rate)) - 1:,} held-out "
-                f"windows, there are {n:,}: alarms are raised at {1 / (n + 1):.2g} instead; give "
-                "more reference data or a higher rate",
+                f"a false-alarm rate of {rate:g} is far below the 1 in "
+                f"{1 + self.n_independent:.0f} that the reference data can show: the threshold is "
+                "an extrapolation; give more reference data or a higher rate",
                 CalibrationWarning,
                 stacklevel=3,
             )
-            n_allowed = 0
-        return float(self.null[n - 1 - n_allowed])
+        start, p_start, k, mean = self._tail
+        if rate < p_start and mean > 0:
+            return float(start + k * mean * ((p_start / rate) ** (1 / k) - 1))
+        share = (rate * (1 + self.n_independent) - 1) / self.n_independent
+        n_above = int(np.floor(max(share, 0.0) * len(self.null) + 1e-9))
+        return float(self.null[max(len(self.null) - 1 - n_above, 0)])
 
-    def merged(self, scores: NDArray[np.float64], most: int, seed: int) -> "Calibration":
-        """Join more null scores, NaN left out, thinned at random to at most ``most``."""
-        null = np.concatenate([self.null, scores[np.isfinite(scores)]])
+    @cached_property
+    def _tail(self) -> tuple[float, float, float, float]:
+        """Where the tail begins, its p-value there, independent exceedances, their mean."""
+        share = float(np.clip(TAIL_SCORES / max(self.n_independent, 1), LEAST_TAIL, MOST_TAIL))
+        start = float(np.quantile(self.null, 1 - share))
+        above = self.null[self.null > start]
+        k = max(self.n_independent * share, 1.0)
+        p_start = (1 + self.n_independent * share) / (1 + self.n_independent)
+        mean = float((above - start).mean()) if len(above) else 0.0
+        return start, p_start, k, mean
+
+    def merged(self, more: "Calibration", most: int, seed: int) -> "Calibration":
+        """Join more null scores, thinned at random to at most ``most``."""
+        null = np.concatenate([self.null, more.null])
         if len(null) > most:
             rng = np.random.Generator(np.random.PCG64([seed, len(null)]))
             null = rng.choice(null, most, replace=False)
-        return Calibration(np.sort(null))
+        return Calibration(np.sort(null), self.n_independent + more.n_independent)

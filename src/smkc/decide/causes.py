@@ -31,6 +31,9 @@ EXPLAINS = 0.2
 # An excursion of so many usual spreads is a change of level.
 LEVEL_SPREADS = 3.0
 
+# A variable's usual level is that of the rows before the window if it was seen so often there.
+KNOWN_BEFORE = 8
+
 # Absence for this share of a window is a change of presence, not a lost sample.
 LONG_ABSENCE = 1 / 8
 
@@ -174,7 +177,8 @@ def _relief(
             stayed[j] = _reflected(stayed[j])
         of.append(members)
         windows.append(stayed[:, first:])
-        if changes[members[0]].way == "appeared":  # type: ignore[union-attr]
+        change = changes[members[0]]
+        if change is not None and change.way == "appeared":
             absent = traces[:, first:].copy()
             absent[members] = np.nan
             of.append(members)
@@ -202,8 +206,7 @@ def _reflected(trace: NDArray[np.float32]) -> NDArray[np.float32]:
             continue
         phase = (t - low) % period
         mirrored = low + (phase if phase <= high - low else period - phase)
-        nearest = seen[min(np.searchsorted(seen, mirrored), len(seen) - 1)]
-        filled[t] = trace[nearest]
+        filled[t] = trace[seen[min(int(np.searchsorted(seen, mirrored)), len(seen) - 1)]]
     return filled
 
 
@@ -229,9 +232,11 @@ def _described(
     """Say what kind of change a variable shows in the window, and put it into words."""
     inside = trace[first:]
     seen = np.flatnonzero(np.isfinite(inside))
+    before = trace[:first][np.isfinite(trace[:first])]
     excursion = 0.0
     if len(seen):
-        away = inside[seen] - np.float32(np.median(inside[seen]))
+        usual = np.median(before if len(before) >= KNOWN_BEFORE else inside[seen])
+        away = inside[seen] - np.float32(usual)
         farthest = int(np.argmax(np.abs(away)))
         excursion = float(away[farthest])
     if abs(excursion) >= LEVEL_SPREADS:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from smkc import progress
 from smkc.density.projection import GENERATOR, Projection
-from smkc.density.reference import ReferenceSet, reservoir_places
+from smkc.density.reference import ELSEWHERE, ReferenceSet, reservoir_places
 from smkc.errors import ModelFileError
 from smkc.kernel import Representation, feature_blocks, features_of_states, filled_share
 from smkc.recording import Recording
@@ -75,7 +75,7 @@ class KnnDensity:
             projection=projection,
             neighbours=neighbours,
             least_filled=least_filled,
-            references=ReferenceSet(nothing, 0, reference_size),
+            references=ReferenceSet(nothing, 0, reference_size, np.empty(0, np.int64)),
             typical=np.zeros(representation.n_features(window, sketch.width), np.float32),
         )
 
@@ -101,24 +101,34 @@ class KnnDensity:
         typical = self.typical + weight * (total / max(len(which), 1) - self.typical)
         return replace(
             self,
-            references=self.references.replaced(places, vectors, len(starts)),
+            references=self.references.replaced(places, vectors, starts[which], len(starts)),
             typical=typical.astype(np.float32),
         )
 
-    def scores(self, prepared: Recording, starts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """(B,) mean cosine distance to the nearest references; NaN where too little was seen."""
+    def scores(
+        self, prepared: Recording, starts: NDArray[np.int64], guard: int = 0
+    ) -> NDArray[np.float64]:
+        """(B,) mean cosine distance to the nearest references; NaN where too little was seen.
+
+        With a ``guard``, for windows of the recording that was learned from last: references that
+        start less than so many rows away are left out, as if the block around the window had not
+        been learned from.
+        """
         scores = np.full(len(starts), np.nan)
         chosen = np.flatnonzero(self.is_filled(prepared, starts))
-        with progress.task("scoring", len(chosen)) as advance:
+        with progress.task("calibrating" if guard else "scoring", len(chosen)) as advance:
             for part, block in self._features(prepared, starts[chosen]):
-                scores[chosen[part]] = self.score_features(block)
+                vectors = self.projection.unit_vectors(block)
+                which = chosen[part]
+                scores[which] = (
+                    self.references.mean_distance_elsewhere(
+                        vectors, self.neighbours, starts[which], guard
+                    )
+                    if guard
+                    else self.references.mean_distance(vectors, self.neighbours)
+                )
                 advance(len(block))
         return scores
-
-    def score_features(self, features: NDArray[np.float32]) -> NDArray[np.float64]:
-        """(B,) scores of (B, F) features."""
-        vectors = self.projection.unit_vectors(features)
-        return self.references.mean_distance(vectors, self.neighbours)
 
     def score_states(self, states: NDArray[np.float32]) -> float:
         """Score one window, given its states (2m, L), bucket by bucket."""
@@ -171,5 +181,6 @@ class KnnDensity:
                 f"the stored reference set, {vectors.dtype} {vectors.shape}, does not fit the "
                 "model's settings; fit again and save the model anew"
             )
-        references = ReferenceSet(vectors, seen, self.references.capacity)
+        rows = np.full(len(vectors), ELSEWHERE)
+        references = ReferenceSet(vectors, seen, self.references.capacity, rows)
         return replace(self, references=references, typical=typical)

@@ -59,8 +59,8 @@ class Projection:
 
     def unit_vector(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         """Project (F,) features of one window: as :meth:`unit_vectors`, to rounding."""
-        vector: NDArray[np.float32] = features @ self.matrix(len(features))
-        return _normalised(vector[None])[0]
+        vectors = _normalised((features @ self.matrix(len(features)))[None])
+        return vectors.reshape(-1)
 
     def digest(self, n_features: int) -> str:
         """Fingerprint of the matrix: it tells whether another machine makes the same one."""

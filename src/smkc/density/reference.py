@@ -8,11 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.density._loops import mean_of_nearest, mean_of_nearest_in_row
+from smkc.density._loops import (
+    mean_of_nearest,
+    mean_of_nearest_elsewhere,
+    mean_of_nearest_in_row,
+)
 from smkc.density.projection import stable_product
 from smkc.errors import InputError
 
-__all__ = ["ReferenceSet", "reservoir_places"]
+__all__ = ["ELSEWHERE", "ReferenceSet", "reservoir_places"]
+
+# The start row of windows from another recording: far from all rows.
+ELSEWHERE = -(2**62)
 
 # A block of similarities stays in the second-level cache's neighbourhood.
 BLOCK_WINDOWS = 256
@@ -30,11 +37,14 @@ class ReferenceSet:
         how many windows have been offered so far; beyond the capacity they are a uniform sample.
     capacity
         how many are kept at most.
+    rows
+        (n,) start rows in the recording that was learned from last; ELSEWHERE for the others.
     """
 
     vectors: NDArray[np.float32]
     seen: int
     capacity: int
+    rows: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -53,19 +63,49 @@ class ReferenceSet:
             mean_of_nearest(similarities, neighbours, distances[part])
         return distances
 
+    def mean_distance_elsewhere(
+        self,
+        vectors: NDArray[np.float32],
+        neighbours: int,
+        rows: NDArray[np.int64],
+        guard: int,
+    ) -> NDArray[np.float64]:
+        """(B,) as :meth:`mean_distance`, for windows of the recording learned from last.
+
+        References that start less than ``guard`` rows from a window's start row, ``rows`` (B,),
+        are left out; NaN where too few remain.
+        """
+        distances = np.empty(len(vectors), np.float64)
+        for first in range(0, len(vectors), BLOCK_WINDOWS):
+            part = slice(first, first + BLOCK_WINDOWS)
+            similarities = stable_product(vectors[part], self.vectors.T)
+            mean_of_nearest_elsewhere(
+                similarities, neighbours, rows[part], self.rows, guard, distances[part]
+            )
+        return distances
+
     def mean_distance_of_one(self, vector: NDArray[np.float32], neighbours: int) -> float:
         """Mean cosine distance of one unit vector (d,): as :meth:`mean_distance`, to rounding."""
         return float(mean_of_nearest_in_row(self.vectors @ vector, neighbours))
 
     def replaced(
-        self, places: NDArray[np.int64], vectors: NDArray[np.float32], n_offered: int
+        self,
+        places: NDArray[np.int64],
+        vectors: NDArray[np.float32],
+        rows: NDArray[np.int64],
+        n_offered: int,
     ) -> "ReferenceSet":
-        """Return a set with ``vectors`` put at ``places``; see :func:`reservoir_places`."""
+        """Return a set with ``vectors``, which start at ``rows``, put at ``places``.
+
+        See :func:`reservoir_places`.
+        """
         size = max(len(self), int(places.max(initial=-1)) + 1)
         merged = np.empty((size, vectors.shape[1]), np.float32)
         merged[: len(self)] = self.vectors
         merged[places] = vectors
-        return ReferenceSet(merged, self.seen + n_offered, self.capacity)
+        merged_rows = np.full(size, ELSEWHERE)
+        merged_rows[places] = rows
+        return ReferenceSet(merged, self.seen + n_offered, self.capacity, merged_rows)
 
 
 def reservoir_places(

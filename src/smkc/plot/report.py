@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-import smkc
 from smkc.decide import Alert
 from smkc.detector import Detector
 from smkc.errors import InputError
@@ -27,6 +26,7 @@ from smkc.plot.truth import truth_section
 from smkc.plot.views import AlertView, view_alerts
 from smkc.progress import task
 from smkc.recording import Recording
+from smkc.version import VERSION
 
 __all__ = ["report"]
 
@@ -92,7 +92,7 @@ def report(
                 ),
                 _alerts(views, len(found), charts),
                 sections.glossary_section(detector.get_params()),
-                f"<footer>Made by smkc {sections.text(smkc.__version__)}. "
+                f"<footer>Made by smkc {sections.text(VERSION)}. "
                 "This page needs no network.</footer>",
             ]
         )

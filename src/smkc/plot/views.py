@@ -73,7 +73,7 @@ def view_alerts(
     normal = _typical_window(windows, alerts)
     peaks = [_peak_window(windows, alert) for _, alert in chosen]
     starts = np.array([windows.first_row[at] for at in [normal, *peaks]], np.int64)
-    learned = detector._learned()
+    learned = detector.fitted_
     prepared = learned.prepare(recording)
     kernel_images, _ = images(prepared, starts, detector.window, learned.density.sketch)
     return [

@@ -1,0 +1,61 @@
+# make            lists the targets
+# PYTHON=...      the Python that builds the environment (3.11 or newer)
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PROJECT := pyproject.toml constraints.txt
+DEMO_OUT ?= demo-output
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test test-slow check format speed clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(VENV)/.with-all ## create .venv and install smkc with all extras
+
+demo: $(VENV)/.with-demo ## find four planted incidents in a fleet's telemetry; writes demo-output/report.html
+	$(BIN)/smkc demo --out $(DEMO_OUT)
+
+test: $(VENV)/.with-test ## run the tests
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
+
+test-slow: $(VENV)/.with-test ## run the long tests: fuzzers with 10,000 cases, large files
+	HYPOTHESIS_PROFILE=slow $(BIN)/python -m pytest -n auto --dist loadfile -m slow
+
+check: $(VENV)/.with-test ## style, types and the order of imports
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.with-test ## rewrite the code in the project's style
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+speed: $(VENV)/.with-test ## time smkc beside a plain NumPy reading of the paper
+	$(BIN)/python -m speed
+
+clean: ## remove the environment and all caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis $(DEMO_OUT)
+
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "smkc needs Python 3.11 or newer; run: make PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade "pip>=25.1"
+	@touch $@
+
+$(VENV)/.with-demo: $(VENV)/.created $(PROJECT)
+	$(PIP) install -c constraints.txt -e ".[plot]"
+	@touch $@
+
+$(VENV)/.with-test: $(VENV)/.with-demo $(PROJECT)
+	$(PIP) install -c constraints.txt -e ".[plot]" --group test --group check --group speed
+	@touch $@
+
+$(VENV)/.with-all: $(VENV)/.with-test $(PROJECT)
+	$(PIP) install -c constraints.txt -e ".[all]"
+	@touch $@
