@@ -25,6 +25,10 @@ MOST_NULL_SCORES = 200_000
 MOST_CALIBRATED = 32_768
 RUNS = 16
 
+# Scores count as independent when so many windows apart, for each alignment: the values with which
+# asked and delivered false-alarm rates agree best (results/false_alarms.md).
+INDEPENDENT_AFTER = {"prompt": 0.5, "sharp": 1.5}
+
 # References closer to a window than this, in windows, are left out when it calibrates.
 GUARD_WINDOWS = 4
 
@@ -124,10 +128,11 @@ class Fitted:
             edge = self.window - 1 if last - first >= 3 * self.window else 0
             windows.append(scores)
             steps.append(by_step[edge : last - first - edge])
-        # Windows that share no row count as independent; a sharp step looks at two of them.
-        reach = self.window * (2 if self.align == "sharp" else 1)
+        reach = INDEPENDENT_AFTER[self.align] * self.window
         return (
-            _calibration(np.concatenate(windows), self.window / self.stride),
+            _calibration(
+                np.concatenate(windows), INDEPENDENT_AFTER["prompt"] * self.window / self.stride
+            ),
             _calibration(np.concatenate(steps), reach),
         )
 

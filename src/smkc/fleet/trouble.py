@@ -3,6 +3,7 @@
 In: the metrics of the pods it hits. Out: the same metrics, spoiled, and an :class:`Incident`.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,7 +17,7 @@ __all__ = ["Flapping", "Leak", "Loss", "Storm", "Trouble"]
 
 
 @dataclass(frozen=True)
-class Trouble:
+class Trouble(ABC):
     """One incident: which pods it hits, from which row, for how many."""
 
     pods: list[Pod]
@@ -40,8 +41,9 @@ class Trouble:
             story=self.story,
         )
 
+    @abstractmethod
     def _strike(self, metrics: list[Metrics], rng: np.random.Generator) -> None:
-        raise NotImplementedError
+        """Change the metrics of the pods that are hit."""
 
     @property
     def _span(self) -> slice:
@@ -72,11 +74,11 @@ class Leak(Trouble):
 
     def _strike(self, metrics: list[Metrics], rng: np.random.Generator) -> None:
         full = np.linspace(0, 1, self.length)
-        collecting = np.maximum(full - 0.6, 0) * rng.exponential(1.0, self.length)
+        collecting = np.maximum(full - 0.5, 0) * rng.exponential(1.0, self.length)
         for one in metrics:
             one["memory_bytes"][self._span] += 6.5e8 * full
-            one["cpu_usage"][self._span] += 0.8 * collecting
-            one["latency_p95"][self._span] *= 1 + 4.0 * collecting
+            one["cpu_usage"][self._span] += 1.2 * collecting
+            one["latency_p95"][self._span] *= 1 + 8.0 * collecting
 
 
 class Flapping(Trouble):
@@ -84,14 +86,15 @@ class Flapping(Trouble):
 
     kind = "CPU flapping"
     story = "catalog's pods throw their caches away and refill them, every two minutes"
-    shown_by = ("cpu_usage",)
+    shown_by = ("cpu_usage", "latency_p95", "request_rate")
 
     def _strike(self, metrics: list[Metrics], rng: np.random.Generator) -> None:
         phase = np.arange(self.length) % (2 * ROWS_A_MINUTE) < ROWS_A_MINUTE
         for one in metrics:
             swing = np.where(phase, 0.40, -0.30) * rng.uniform(0.8, 1.2, self.length)
             one["cpu_usage"][self._span] = np.maximum(one["cpu_usage"][self._span] + swing, 0.01)
-            one["latency_p95"][self._span] *= np.where(phase, 1.25, 1.0)
+            one["latency_p95"][self._span] *= np.where(phase, 2.0, 1.0)
+            one["request_rate"][self._span] *= np.where(phase, 0.75, 1.05)
 
 
 class Loss(Trouble):
@@ -102,4 +105,4 @@ class Loss(Trouble):
     shown_by = ("cpu_usage", "memory_bytes", "request_rate", RENAMED[2], "error_rate", COUNTER)
 
     def _strike(self, metrics: list[Metrics], rng: np.random.Generator) -> None:
-        pass  # the plan ends their lives; the load that falls on the last one does the rest
+        """Change nothing: the plan ends their lives, and their load falls on the last one."""
