@@ -86,7 +86,7 @@ class _Bar:
             BarColumn(),
             TextColumn("{task.percentage:>3.0f}%"),
             TimeRemainingColumn(),
-            console=Console(stderr=True),
+            console=Console(stderr=True, force_terminal=True),
             transient=True,
         )
         key = progress.add_task(self._description, total=self._total)
