@@ -235,10 +235,10 @@ class _Names:
 
 _KNOWN = np.dtype(
     [
-        ("value_bucket", np.int32),
-        ("value_sign", np.float64),
-        ("presence_bucket", np.int32),
-        ("presence_sign", np.float64),
+        ("value_bucket", np.uint32),
+        ("value_sign", np.float32),
+        ("presence_bucket", np.uint32),
+        ("presence_sign", np.float32),
         ("slot", np.int64),
         ("order", np.int64),
     ]

@@ -68,16 +68,22 @@ def explain_window(
     changes = [_presence_change(trace, first) for trace in traces]
     own, joint = _exact(context, first, density)
     shares = own / own.sum() if own.any() else own
+    by_presence = np.zeros(len(own), bool)
     if own.any() and score > usual_score:
         tried = np.argsort(-own, kind="stable")[:MOST_TRIED]
         together = _came_or_went_together(changes, density.window)
-        relief, doers = _relief(traces, first, tried, together, changes, score, density)
+        relief, doers, of_presence = _relief(
+            traces, first, tried, together, changes, score, density
+        )
         usual_relief = min(float(np.median(relief)), 0.5 * float(relief.max()))
         gain = np.maximum(relief - usual_relief, 0.0)
         if gain.max() >= EXPLAINS * (score - usual_score):
             shares = np.zeros(len(own))
-            for members, share in zip(doers, gain / gain.sum(), strict=True):
-                shares[members] = np.maximum(shares[members], share)
+            for members, share, is_presence in zip(
+                doers, gain / gain.sum(), of_presence, strict=True
+            ):
+                better = members[share > shares[members]]
+                shares[better], by_presence[better] = share, is_presence
                 for j in members:
                     joint[j].update(members.tolist())
     return [
@@ -85,7 +91,7 @@ def explain_window(
             variable=context.names[j],
             share=float(shares[j]),
             joint_with=tuple(context.names[i] for i in sorted(joint[j] - {j})),
-            **_described(traces[j], first, changes[j], context.times),
+            **_described(traces[j], first, changes[j], bool(by_presence[j]), context.times),
         )
         for j in np.lexsort((-own, -shares)).tolist()
         if shares[j] > 0
@@ -131,6 +137,8 @@ def _presence_change(trace: NDArray[np.float32], first: int) -> _Change | None:
     if len(trace) - 1 - seen[-1] >= gap:
         return _Change("vanished", int(seen[-1]))
     in_window = seen[seen >= first]
+    if len(in_window) and seen[0] >= max(gap, first - gap):
+        return _Change("appeared", int(seen[0]))
     if len(in_window) and in_window[0] - first >= gap and (seen < first).sum() <= first // 8:
         return _Change("appeared", int(in_window[0]))
     inside = np.diff(np.concatenate([[max(first - 1, 0)], in_window, [len(trace)]]))
@@ -163,8 +171,11 @@ def _relief(
     changes: list[_Change | None],
     score: float,
     density: KnnDensity,
-) -> tuple[NDArray[np.float64], list[NDArray[np.int64]]]:
-    """Score the counterfactuals; return how much goes away, and whose doing each was."""
+) -> tuple[NDArray[np.float64], list[NDArray[np.int64]], NDArray[np.bool_]]:
+    """Score the counterfactuals; return how much goes away, whose doing it was, and of what kind.
+
+    The last of these says for each whether it undid coming or going, rather than moving.
+    """
     of, windows = [], []
     for j in tried:
         calm = traces[:, first:].copy()
@@ -184,7 +195,8 @@ def _relief(
             of.append(members)
             windows.append(absent)
     scores = density.scores(*_end_to_end(windows))
-    return np.nan_to_num(score - scores, nan=-np.inf), of
+    relief = np.nan_to_num(score - scores, nan=-np.inf)
+    return relief, of, np.arange(len(of)) >= len(tried)
 
 
 def _calm(trace: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -227,9 +239,17 @@ def _end_to_end(windows: list[NDArray[np.float32]]) -> tuple[Recording, NDArray[
 
 
 def _described(
-    trace: NDArray[np.float32], first: int, change: _Change | None, times: NDArray[np.int64]
+    trace: NDArray[np.float32],
+    first: int,
+    change: _Change | None,
+    by_presence: bool,
+    times: NDArray[np.int64],
 ) -> dict[str, str]:
-    """Say what kind of change a variable shows in the window, and put it into words."""
+    """Say what kind of change a variable shows in the window, and put it into words.
+
+    ``by_presence`` says that undoing its coming or going explained most. What has only just
+    appeared has no usual level that it could leave.
+    """
     inside = trace[first:]
     seen = np.flatnonzero(np.isfinite(inside))
     before = trace[:first][np.isfinite(trace[:first])]
@@ -239,7 +259,8 @@ def _described(
         away = inside[seen] - np.float32(usual)
         farthest = int(np.argmax(np.abs(away)))
         excursion = float(away[farthest])
-    if abs(excursion) >= LEVEL_SPREADS:
+    came_or_went = change is not None and (by_presence or change.way == "appeared")
+    if abs(excursion) >= LEVEL_SPREADS and not came_or_went:
         way, at = "rose" if excursion > 0 else "fell", times[first + seen[farthest]]
         return {
             "kind": "level",

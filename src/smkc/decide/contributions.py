@@ -97,7 +97,7 @@ def _own_states(span: Recording, sketch: Sketch) -> tuple[NDArray[np.float64], N
 class _Stream:
     """One of the two streams of a window's states: variables, and the buckets they sum into."""
 
-    def __init__(self, own: NDArray[np.float64], bucket_of: NDArray[np.int32]) -> None:
+    def __init__(self, own: NDArray[np.float64], bucket_of: NDArray[np.uint32]) -> None:
         self.own = own
         self.used, self.place = np.unique(bucket_of, return_inverse=True)
         self.summed = np.zeros((len(self.used), own.shape[1]))
@@ -194,8 +194,8 @@ def _excess_weight(
 
 def _joint(
     names: tuple[str, ...],
-    value_bucket: NDArray[np.int32],
-    presence_bucket: NDArray[np.int32],
+    value_bucket: NDArray[np.uint32],
+    presence_bucket: NDArray[np.uint32],
     presence: bool,
 ) -> tuple[tuple[str, ...], ...]:
     """For each variable the others in its value bucket, or else in its presence bucket."""

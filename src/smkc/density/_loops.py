@@ -1,21 +1,30 @@
 """Jitted loops of the density: distances to the reference set -> mean of the nearest ones."""
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
-from smkc.kernel._select import sum_of_smallest
+from smkc.kernel._select import COUNTED, NO_GUESS, sum_of_smallest
+
+__all__ = ["mean_of_nearest", "mean_of_nearest_elsewhere"]
+
+ZERO, ONE = np.float32(0.0), np.float32(1.0)
 
 
-@njit(cache=True)
-def mean_of_nearest_in_row(similarities: NDArray[np.float32], k: int) -> float:
-    """Return the mean of the k smallest cosine distances; ``similarities`` (n,) is overwritten."""
-    for i in range(similarities.size):
-        similarities[i] = max(np.float32(1.0) - similarities[i], np.float32(0.0))
-    return sum_of_smallest(similarities, similarities.size, k) / k
+@njit(cache=True, nogil=True)
+def mean_of_nearest(similarities: NDArray[np.float32], k: int, out: NDArray[np.float64]) -> None:
+    """out[b] = mean of the k smallest cosine distances, 1 - ``similarities`` (B, n)."""
+    n_windows, n = similarities.shape
+    distances = np.empty(n + COUNTED, np.float32)
+    guess = NO_GUESS
+    for b in range(n_windows):
+        for i in range(n):
+            distances[i] = max(ONE - similarities[b, i], ZERO)
+        total, guess = sum_of_smallest(distances, n, k, guess)
+        out[b] = total / k
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def mean_of_nearest_elsewhere(
     similarities: NDArray[np.float32],
     k: int,
@@ -28,18 +37,16 @@ def mean_of_nearest_elsewhere(
 
     out[b] is NaN where fewer than k remain.
     """
-    for b in prange(similarities.shape[0]):
-        row = similarities[b]
-        n = 0
-        for i in range(row.size):
+    n_windows, n = similarities.shape
+    distances = np.empty(n + COUNTED, np.float32)
+    guess = NO_GUESS
+    for b in range(n_windows):
+        n_left = 0
+        for i in range(n):
             if abs(reference_rows[i] - rows[b]) >= guard:
-                row[n] = row[i]
-                n += 1
-        out[b] = mean_of_nearest_in_row(row[:n], k) if n >= k else np.nan
-
-
-@njit(cache=True, parallel=True)
-def mean_of_nearest(similarities: NDArray[np.float32], k: int, out: NDArray[np.float64]) -> None:
-    """out[b] = mean of the k smallest cosine distances; ``similarities`` (B, n) is overwritten."""
-    for b in prange(similarities.shape[0]):
-        out[b] = mean_of_nearest_in_row(similarities[b], k)
+                distances[n_left] = max(ONE - similarities[b, i], ZERO)
+                n_left += 1
+        out[b] = np.nan
+        if n_left >= k:
+            total, guess = sum_of_smallest(distances, n_left, k, guess)
+            out[b] = total / k

@@ -3,9 +3,9 @@
 In: windows of a prepared recording. Out: one score a window, higher = farther from normal.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,13 @@ from smkc import progress
 from smkc.density.projection import GENERATOR, Projection
 from smkc.density.reference import ELSEWHERE, ReferenceSet, reservoir_places
 from smkc.errors import ModelFileError
-from smkc.kernel import Representation, feature_blocks, features_of_states, filled_share
+from smkc.kernel import Representation, features_of_states, filled_share, map_features
 from smkc.recording import Recording
 from smkc.sketch import Sketch
 
 __all__ = ["KnnDensity"]
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,12 +93,16 @@ class KnnDensity:
         seen, capacity = self.references.seen, self.references.capacity
         which, places = reservoir_places(len(starts), seen, capacity, self.projection.seed)
         vectors = np.empty((len(which), self.projection.components), np.float32)
+
+        def keep(part: slice, block: NDArray[np.float32]) -> tuple[int, NDArray[np.float64]]:
+            vectors[part] = self.projection.unit_vectors(block)
+            return len(block), block.sum(axis=0, dtype=np.float64)
+
         total = np.zeros(len(self.typical))
         with progress.task("learning what is normal", len(which)) as advance:
-            for part, block in self._features(prepared, starts[which]):
-                vectors[part] = self.projection.unit_vectors(block)
-                total += block.sum(axis=0, dtype=np.float64)
-                advance(len(block))
+            for n_done, block_total in self._map(keep, prepared, starts[which]):
+                total += block_total
+                advance(n_done)
         weight = len(starts) / max(seen + len(starts), 1)
         typical = self.typical + weight * (total / max(len(which), 1) - self.typical)
         return replace(
@@ -114,20 +120,22 @@ class KnnDensity:
         start less than so many rows away are left out, as if the block around the window had not
         been learned from.
         """
-        scores = np.full(len(starts), np.nan)
         chosen = np.flatnonzero(self.is_filled(prepared, starts))
-        with progress.task("calibrating" if guard else "scoring", len(chosen)) as advance:
-            for part, block in self._features(prepared, starts[chosen]):
-                vectors = self.projection.unit_vectors(block)
-                which = chosen[part]
-                scores[which] = (
-                    self.references.mean_distance_elsewhere(
-                        vectors, self.neighbours, starts[which], guard
-                    )
-                    if guard
-                    else self.references.mean_distance(vectors, self.neighbours)
+        scores = np.full(len(starts), np.nan)
+
+        def score(part: slice, block: NDArray[np.float32]) -> int:
+            vectors, which = self.projection.unit_vectors(block), chosen[part]
+            if guard:
+                scores[which] = self.references.mean_distance_elsewhere(
+                    vectors, self.neighbours, starts[which], guard
                 )
-                advance(len(block))
+            else:
+                scores[which] = self.references.mean_distance(vectors, self.neighbours)
+            return len(block)
+
+        with progress.task("calibrating" if guard else "scoring", len(chosen)) as advance:
+            for n_done in self._map(score, prepared, starts[chosen]):
+                advance(n_done)
         return scores
 
     def score_states(self, states: NDArray[np.float32]) -> float:
@@ -135,8 +143,15 @@ class KnnDensity:
         vector = self.projection.unit_vector(features_of_states(states, self.representation))
         return self.references.mean_distance_of_one(vector, self.neighbours)
 
-    def _features(self, prepared: Recording, starts: NDArray[np.int64]) -> Any:
-        return feature_blocks(prepared, starts, self.window, self.representation, self.sketch)
+    def _map(
+        self,
+        function: Callable[[slice, NDArray[np.float32]], Result],
+        prepared: Recording,
+        starts: NDArray[np.int64],
+    ) -> Iterator[Result]:
+        return map_features(
+            function, prepared, starts, self.window, self.representation, self.sketch
+        )
 
     # ------------------------------------------------------------------ saving
 

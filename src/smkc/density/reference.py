@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from smkc.density._loops import (
     mean_of_nearest,
     mean_of_nearest_elsewhere,
-    mean_of_nearest_in_row,
 )
 from smkc.density.projection import stable_product
 from smkc.errors import InputError
@@ -86,7 +85,9 @@ class ReferenceSet:
 
     def mean_distance_of_one(self, vector: NDArray[np.float32], neighbours: int) -> float:
         """Mean cosine distance of one unit vector (d,): as :meth:`mean_distance`, to rounding."""
-        return float(mean_of_nearest_in_row(self.vectors @ vector, neighbours))
+        distance = np.empty(1)
+        mean_of_nearest((self.vectors @ vector)[None], neighbours, distance)
+        return float(distance[0])
 
     def replaced(
         self,

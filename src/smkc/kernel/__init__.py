@@ -7,10 +7,10 @@ its difference and its absolute difference), or their bands, anchors and pooled 
 
 from smkc.kernel.features import (
     anchor_steps,
-    feature_blocks,
     features,
     features_of_states,
     images,
+    map_features,
     scale_token,
 )
 from smkc.kernel.representation import CHANNELS, Representation
@@ -20,11 +20,11 @@ __all__ = [
     "CHANNELS",
     "Representation",
     "anchor_steps",
-    "feature_blocks",
     "features",
     "features_of_states",
     "filled_share",
     "images",
+    "map_features",
     "scale_token",
     "segments",
     "window_starts",

@@ -4,17 +4,17 @@ Windows that overlap form a *segment*; what they share is computed once.
 """
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
-from smkc.kernel._pairs import compare_anchors, compare_lags
+from smkc.kernel._pairs import PADDING, compare_anchors, compare_lags
 from smkc.sketch import Hashed
-from smkc.sketch._loops import fill_states, number_columns
+from smkc.sketch._loops import NOWHERE, fill_states, number_columns
 
-__all__ = ["scan_anchors", "scan_lags"]
+__all__ = ["scan_anchors", "scan_lags", "scan_sequences"]
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def scan_lags(
     rows: Hashed,
     starts: NDArray[np.int64],
@@ -34,7 +34,7 @@ def scan_lags(
     ``projection`` and ``pool`` as in :func:`_span_states`, the rest as in
     :func:`smkc.kernel._pairs.compare_lags`.
     """
-    for s in prange(segments.size - 1):
+    for s in range(segments.size - 1):
         a, b = segments[s], segments[s + 1]
         first = starts[a]
         states = _span_states(rows, first, starts[b - 1] + window, projection, pool)
@@ -50,7 +50,7 @@ def scan_lags(
         )
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def scan_anchors(
     rows: Hashed,
     starts: NDArray[np.int64],
@@ -63,28 +63,47 @@ def scan_anchors(
     sigma_g: NDArray[np.float64],
 ) -> None:
     """Compare every time step with the anchors (r,) in every window; ``out`` (B, K, L, r)."""
-    for b in prange(starts.size):
+    for b in range(starts.size):
         states = _span_states(rows, starts[b], starts[b] + window, projection, pool)
         compare_anchors(states, anchors, channel_at, out[b], sigma_g[b : b + 1])
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
+def scan_sequences(
+    rows: Hashed,
+    starts: NDArray[np.int64],
+    window: int,
+    projection: NDArray[np.float32],
+    pool: int,
+    out: NDArray[np.float32],
+) -> None:
+    """Copy every window's projected states; ``out`` (B, L, d')."""
+    for b in range(starts.size):
+        states = _span_states(rows, starts[b], starts[b] + window, projection, pool)
+        for t in range(out.shape[1]):
+            for p in range(out.shape[2]):
+                out[b, t, p] = states[p, t]
+
+
+@njit(cache=True, nogil=True)
 def _span_states(
     rows: Hashed, first: int, last: int, projection: NDArray[np.float32], pool: int
 ) -> NDArray[np.float32]:
-    """Return the states of rows first to last, (n_columns, n_steps), occurring buckets only.
+    """Return the states of rows first to last, (n_columns, n_steps + PADDING), packed.
+
+    Only buckets that occur have a column.
 
     ``projection`` (2m, d') maps them to d' columns unless d' is 0; ``pool`` averages so many steps
     into one.
     """
-    column_of = np.empty(projection.shape[0], np.int32)
+    column_of = np.empty(projection.shape[0], np.uint32)
     n_columns = number_columns(rows, first, last, column_of)
-    states = np.zeros((n_columns, last - first), np.float32)
+    states = np.zeros((n_columns, last - first + PADDING), np.float32)
     fill_states(rows, first, last, column_of, states)
     if projection.shape[1] > 0:
-        projected = np.zeros((projection.shape[1], last - first), np.float32)
+        projected = np.zeros((projection.shape[1], states.shape[1]), np.float32)
         for bucket in range(projection.shape[0]):
-            if column_of[bucket] >= 0:
+            if column_of[bucket] != NOWHERE:
                 source = states[column_of[bucket]]
                 for p in range(projection.shape[1]):
                     weight = projection[bucket, p]
@@ -92,10 +111,10 @@ def _span_states(
                         projected[p, t] += weight * source[t]
         states = projected
     if pool > 1:
-        pooled = np.zeros((states.shape[0], states.shape[1] // pool), np.float32)
+        pooled = np.zeros((states.shape[0], (last - first) // pool + PADDING), np.float32)
         share = np.float32(1.0 / pool)
         for c in range(states.shape[0]):
-            for t in range(pooled.shape[1] * pool):
+            for t in range(last - first):
                 pooled[c, t // pool] += states[c, t] * share
         states = pooled
     return states

@@ -2,20 +2,25 @@
 
 States lie bucket by bucket, (n_columns, n_rows), so that every inner loop runs over time: each
 distance is summed over the buckets in ascending order and over nothing else, which makes it the
-same to the bit whichever windows, rows or empty buckets are computed beside it.
+same to the bit whichever windows, rows or empty buckets are computed beside it. Behind the last
+row lies PADDING: loops run on to a multiple of LANES, and what they compute there is not used.
 """
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from smkc.kernel._select import median_root
+from smkc.kernel._select import COUNTED, NO_GUESS, median_root
 
-__all__ = ["compare_anchors", "compare_lags"]
+__all__ = ["PADDING", "compare_anchors", "compare_lags"]
 
 # Numba widens constants to float64 unless they are float32 already.
 ZERO, HALF, ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 LARGEST = np.float32(3.0e38)
+
+# Vector loops take so many steps at once; a rest is done one by one, so there should be none.
+LANES = 16
+PADDING = LANES
 
 # Cephes' logf (S. Moshier): a polynomial on [sqrt(1/2), sqrt(2)), error below 2e-7.
 SQRT_HALF_BITS = np.int32(0x3F3504F3)
@@ -26,7 +31,7 @@ P3, P4, P5 = np.float32(-1.2420140846e-1), np.float32(1.4249322787e-1), np.float
 P6, P7, P8 = np.float32(2.0000714765e-1), np.float32(-2.4999993993e-1), np.float32(3.3333331174e-1)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def compare_lags(
     states: NDArray[np.float32],
     offsets: NDArray[np.int64],
@@ -39,15 +44,15 @@ def compare_lags(
 ) -> None:
     """Compare time steps at lags 1..n_lags in the windows of one span.
 
-    ``states`` (n_columns, n_rows); ``offsets`` (B,) are the windows' first rows in it.
+    ``states`` (n_columns, n_rows + PADDING); ``offsets`` (B,) are the windows' first rows in it.
     ``channel_at`` (6,) is each channel's place in the output, -1 where it is not wanted. ``out``
     is (B, K, n_lags, L) for bands, (B, K, L, L) for images. ``sigma_g`` (B,) receives sigma(g)
     where log distances of g are wanted.
     """
-    n_rows = states.shape[1]
-    pairs = np.empty((n_lags, n_rows), np.float32)
-    squares = np.empty(n_rows, np.float32)
-    buffer = np.empty(n_lags * length, np.float32)
+    pairs = np.empty((n_lags, states.shape[1]), np.float32)
+    squares = np.empty(states.shape[1], np.float32)
+    buffer = np.empty(n_lags * length + 2 * COUNTED, np.float32)
+    logs = np.empty(n_lags * length if as_image else 0, np.float32)
     for which in range(3):
         cosine, distance = channel_at[which], channel_at[3 + which]
         if cosine < 0 and distance < 0:
@@ -56,21 +61,34 @@ def compare_lags(
         _squares(z, squares)
         if distance >= 0:
             _lag_distances(z, n_lags, pairs)
+            guess = NO_GUESS
             for b in range(offsets.size):
                 n = _gather_distances(pairs, squares, offsets[b], length, which > 0, buffer)
-                sigma = median_root(buffer, n)
+                sigma, guess = median_root(buffer, n, guess)
                 if which == 0:
                     sigma_g[b] = sigma
-                _to_log_distance(buffer, n, sigma)
-                _place(buffer, length, n_lags, as_image, ZERO, out[b, distance])
+                target = out[b, distance]
+                if as_image:
+                    _to_log_distance(buffer, logs, n, sigma)
+                    _place_image(logs, length, ZERO, target)
+                    continue
+                at = 0
+                for lag in range(1, n_lags + 1):
+                    _to_log_distance(buffer[at:], target[lag - 1], length, sigma)
+                    target[lag - 1, length - lag :] = ZERO
+                    at += length - lag
         if cosine >= 0:
             _lag_products(z, n_lags, pairs)
+            _invert_roots(squares)
             for b in range(offsets.size):
                 _gather_cosines(pairs, squares, offsets[b], length, which > 0, buffer)
-                _place(buffer, length, n_lags, as_image, ONE, out[b, cosine])
+                if as_image:
+                    _place_image(buffer, length, ONE, out[b, cosine])
+                else:
+                    _place_band(buffer, length, n_lags, out[b, cosine])
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def compare_anchors(
     states: NDArray[np.float32],
     anchors: NDArray[np.int64],
@@ -79,10 +97,10 @@ def compare_anchors(
     sigma_g: NDArray[np.float64],
 ) -> None:
     """Compare every time step of one window's states with the anchors; ``out`` (K, L, r)."""
-    length, r = states.shape[1], anchors.size
-    squares = np.empty(length, np.float32)
-    pairs = np.empty((r, length), np.float32)
-    buffer = np.empty(r * length, np.float32)
+    length, r = states.shape[1] - PADDING, anchors.size
+    squares = np.empty(states.shape[1], np.float32)
+    pairs = np.empty((r, states.shape[1]), np.float32)
+    buffer = np.empty(r * length + 2 * COUNTED, np.float32)
     for which in range(3):
         cosine, distance = channel_at[which], channel_at[3 + which]
         if cosine < 0 and distance < 0:
@@ -97,14 +115,15 @@ def compare_anchors(
                     if t != anchors[k]:
                         buffer[n] = pairs[k, t]
                         n += 1
-            sigma = median_root(buffer, n)
+            sigma, _ = median_root(buffer, n, NO_GUESS)
             if which == 0:
                 sigma_g[0] = sigma
             for k in range(r):
-                _to_log_distance(pairs[k], length, sigma)
+                _to_log_distance(pairs[k], pairs[k], length, sigma)
                 for t in range(length):
                     out[distance, t, k] = pairs[k, t]
         if cosine >= 0:
+            _invert_roots(squares)
             for k in range(r):
                 _products_with(z, anchors[k], pairs[k])
                 for t in range(length):
@@ -115,7 +134,7 @@ def compare_anchors(
 # ---------------------------------------------------------------------- sequences and their pairs
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _sequence(states: NDArray[np.float32], which: int) -> NDArray[np.float32]:
     """Return g (0), its first difference (1) or the absolute difference (2) of a span."""
     if which == 0:
@@ -128,7 +147,7 @@ def _sequence(states: NDArray[np.float32], which: int) -> NDArray[np.float32]:
     return z
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _squares(z: NDArray[np.float32], out: NDArray[np.float32]) -> None:
     """out[t] = |z_t|^2."""
     out[:] = ZERO
@@ -137,52 +156,61 @@ def _squares(z: NDArray[np.float32], out: NDArray[np.float32]) -> None:
             out[t] += z[c, t] * z[c, t]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _lag_distances(z: NDArray[np.float32], n_lags: int, out: NDArray[np.float32]) -> None:
     """out[lag - 1, t] = |z_t - z_{t+lag}|^2.
 
     Four buckets a pass: the sums still run in order, but are loaded and stored less often.
     """
-    n_columns, n_rows = z.shape
-    out[:, :] = ZERO
+    n_columns, n_rows = z.shape[0], z.shape[1] - PADDING
     in_fours = n_columns - n_columns % 4
     for lag in range(1, min(n_lags, n_rows - 1) + 1):
         row = out[lag - 1]
+        n = _in_lanes(n_rows - lag)
+        for t in range(n):
+            row[t] = ZERO
         for c in range(0, in_fours, 4):
             z0, z1, z2, z3 = z[c], z[c + 1], z[c + 2], z[c + 3]
-            for t in range(n_rows - lag):
+            for t in range(n):
                 d0, d1 = z0[t + lag] - z0[t], z1[t + lag] - z1[t]
                 d2, d3 = z2[t + lag] - z2[t], z3[t + lag] - z3[t]
                 row[t] = (((row[t] + d0 * d0) + d1 * d1) + d2 * d2) + d3 * d3
         for c in range(in_fours, n_columns):
             z0 = z[c]
-            for t in range(n_rows - lag):
+            for t in range(n):
                 d0 = z0[t + lag] - z0[t]
                 row[t] += d0 * d0
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _lag_products(z: NDArray[np.float32], n_lags: int, out: NDArray[np.float32]) -> None:
     """out[lag - 1, t] = z_t . z_{t+lag}."""
-    n_columns, n_rows = z.shape
-    out[:, :] = ZERO
+    n_columns, n_rows = z.shape[0], z.shape[1] - PADDING
     in_fours = n_columns - n_columns % 4
     for lag in range(1, min(n_lags, n_rows - 1) + 1):
         row = out[lag - 1]
+        n = _in_lanes(n_rows - lag)
+        for t in range(n):
+            row[t] = ZERO
         for c in range(0, in_fours, 4):
             z0, z1, z2, z3 = z[c], z[c + 1], z[c + 2], z[c + 3]
-            for t in range(n_rows - lag):
+            for t in range(n):
                 u = t + lag
                 row[t] = (((row[t] + z0[t] * z0[u]) + z1[t] * z1[u]) + z2[t] * z2[u]) + z3[t] * z3[
                     u
                 ]
         for c in range(in_fours, n_columns):
             z0 = z[c]
-            for t in range(n_rows - lag):
+            for t in range(n):
                 row[t] += z0[t] * z0[t + lag]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True, inline="always")
+def _in_lanes(n: int) -> int:
+    return (n + LANES - 1) // LANES * LANES
+
+
+@njit(cache=True, nogil=True)
 def _distances_to(z: NDArray[np.float32], anchor: int, out: NDArray[np.float32]) -> None:
     """out[t] = |z_t - z_anchor|^2."""
     out[:] = ZERO
@@ -193,7 +221,7 @@ def _distances_to(z: NDArray[np.float32], anchor: int, out: NDArray[np.float32])
             out[t] += difference * difference
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _products_with(z: NDArray[np.float32], anchor: int, out: NDArray[np.float32]) -> None:
     """out[t] = z_t . z_anchor."""
     out[:] = ZERO
@@ -206,7 +234,7 @@ def _products_with(z: NDArray[np.float32], anchor: int, out: NDArray[np.float32]
 # ---------------------------------------------------------------------- one window
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _gather_distances(
     pairs: NDArray[np.float32],
     squares: NDArray[np.float32],
@@ -232,68 +260,71 @@ def _gather_distances(
     return n
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _gather_cosines(
     pairs: NDArray[np.float32],
-    squares: NDArray[np.float32],
+    inverse: NDArray[np.float32],
     offset: int,
     length: int,
     starts_at_zero: bool,
     buffer: NDArray[np.float32],
 ) -> None:
-    """Put one window's similarities, lag by lag, into ``buffer``."""
+    """Put one window's similarities, lag by lag, into ``buffer``; ``inverse`` norms of steps."""
     n = 0
     for lag in range(1, min(pairs.shape[0], length - 1) + 1):
-        row = pairs[lag - 1]
+        row = pairs[lag - 1, offset : offset + length - lag]
+        target = buffer[n : n + length - lag]
+        here = inverse[offset : offset + length - lag]
+        there = inverse[offset + lag : offset + length]
         for t in range(length - lag):
-            at = offset + t
-            buffer[n + t] = _similarity(row[at], squares[at], squares[at + lag])
+            target[t] = _similarity(row[t], here[t], there[t])
         if starts_at_zero:
-            buffer[n] = HALF
+            target[0] = HALF
         n += length - lag
 
 
-@njit(cache=True)
-def _place(
-    buffer: NDArray[np.float32],
-    length: int,
-    n_lags: int,
-    as_image: bool,
-    diagonal: np.float32,
-    out: NDArray[np.float32],
+@njit(cache=True, nogil=True)
+def _place_band(
+    buffer: NDArray[np.float32], length: int, n_lags: int, out: NDArray[np.float32]
 ) -> None:
-    """Lay one window's pairs out as a band (n_lags, L), 0 past the end, or as an image (L, L)."""
-    n = 0
-    if as_image:
-        for t in range(length):
-            out[t, t] = diagonal
-        for lag in range(1, length):
-            for t in range(length - lag):
-                out[t, t + lag] = buffer[n + t]
-                out[t + lag, t] = buffer[n + t]
-            n += length - lag
-        return
+    """Lay one window's pairs out as a band (n_lags, L), 0 past the end."""
+    at = 0
     for lag in range(1, n_lags + 1):
-        here = max(length - lag, 0)
-        for t in range(here):
-            out[lag - 1, t] = buffer[n + t]
-        for t in range(here, length):
-            out[lag - 1, t] = ZERO
-        n += here
+        row = out[lag - 1]
+        for t in range(length):
+            row[t] = buffer[at + t] if t < length - lag else ZERO
+        at += length - lag
 
 
-@njit(cache=True)
-def _to_log_distance(squares: NDArray[np.float32], n: int, sigma: float) -> None:
-    """Replace ``squares[:n]`` by log(1 + D / (2 sigma^2)); by 0 where sigma is 0."""
+@njit(cache=True, nogil=True)
+def _place_image(
+    buffer: NDArray[np.float32], length: int, diagonal: np.float32, out: NDArray[np.float32]
+) -> None:
+    """Lay one window's pairs out as an image (L, L)."""
+    for t in range(length):
+        out[t, t] = diagonal
+    at = 0
+    for lag in range(1, length):
+        for t in range(length - lag):
+            out[t, t + lag] = buffer[at + t]
+            out[t + lag, t] = buffer[at + t]
+        at += length - lag
+
+
+@njit(cache=True, nogil=True)
+def _to_log_distance(
+    squares: NDArray[np.float32], out: NDArray[np.float32], n: int, sigma: float
+) -> None:
+    """out[i] = log(1 + D_i / (2 sigma^2)) of n squares; 0 where sigma is 0."""
     if sigma == 0.0:
-        squares[:n] = ZERO
+        out[:n] = ZERO
         return
     factor = np.float32(min(1.0 / (2.0 * sigma * sigma), 3.0e38))
     for i in range(n):
-        squares[i] = _log(ONE + min(squares[i] * factor, LARGEST))
+        out[i] = _log(ONE + min(squares[i] * factor, LARGEST))
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True, nogil=True, inline="always")
 def _log(y: np.float32) -> np.float32:
     """Return log(y) for 1 <= y <= LARGEST in float32; log(1) is exactly 0."""
     bits = np.float32(y).view(np.int32)
@@ -306,10 +337,15 @@ def _log(y: np.float32) -> np.float32:
     return x + (p * x * xx + e * LOG_2_LOW - HALF * xx) + e * LOG_2_HIGH
 
 
-@njit(cache=True, inline="always")
-def _similarity(product: np.float32, square_a: np.float32, square_b: np.float32) -> np.float32:
-    """Map a cosine to [0, 1]; 1/2 with a zero vector."""
-    if square_a == ZERO or square_b == ZERO:
-        return HALF
-    cosine = np.float32(product / (np.sqrt(np.float64(square_a)) * np.sqrt(np.float64(square_b))))
-    return min(max(HALF * (ONE + cosine), ZERO), ONE)
+@njit(cache=True, nogil=True, inline="always")
+def _similarity(product: np.float32, inverse_a: np.float32, inverse_b: np.float32) -> np.float32:
+    """Map a cosine to [0, 1]; 1/2 with a zero vector, whose inverse norm is set to 0."""
+    return min(max(HALF + HALF * (product * inverse_a * inverse_b), ZERO), ONE)
+
+
+@njit(cache=True, nogil=True)
+def _invert_roots(squares: NDArray[np.float32]) -> None:
+    """Replace squared norms by inverse norms, 0 by 0."""
+    for t in range(squares.size):
+        root = np.sqrt(squares[t])
+        squares[t] = ONE / root if root > ZERO else ZERO

@@ -4,31 +4,35 @@ In: a recording (scaled, if at all, before), start rows, a window length, a repr
 float32 features, block by block, or six-channel kernel images with their scale tokens.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smkc.errors import WindowError
-from smkc.kernel._loops import scan_anchors, scan_lags
-from smkc.kernel._pairs import compare_anchors, compare_lags
+from smkc.kernel._loops import scan_anchors, scan_lags, scan_sequences
+from smkc.kernel._pairs import PADDING, compare_anchors, compare_lags
 from smkc.kernel.representation import CHANNELS, Representation
 from smkc.kernel.windows import segments
+from smkc.parallel import in_threads
 from smkc.recording import Recording
-from smkc.sketch import Sketch
+from smkc.sketch import Hashed, Sketch
 
 __all__ = [
     "anchor_steps",
-    "feature_blocks",
     "features",
     "features_of_states",
     "images",
+    "map_features",
     "scale_token",
 ]
 
-# A block of features is as large as this at most: images are never all in memory at once.
-BLOCK_BYTES = 16 * 2**20
-BLOCK_WINDOWS = 1024
+# A block of features is as large as this at most, and small enough to stay near the processor.
+BLOCK_BYTES = 8 * 2**20
+BLOCK_WINDOWS = 256
+
+Result = TypeVar("Result")
 
 # Seed of the matrix that projects states (representation option proj): part of the definition.
 STATE_PROJECTION_SEED = 7
@@ -50,31 +54,43 @@ def features(
     -----
     Paper, section 3.2.2 (channels) and 3.3 (band, anchor, proj, down).
     """
-    starts = _checked_starts(recording, starts, window)
-    representation.check(window)
-    n_features = representation.n_features(window, sketch.width)
-    out = np.empty((len(starts), n_features), np.float32)
-    if representation.layout == "seq":
-        _sequences(recording, starts, window, representation, sketch, out)
-    else:
-        shaped = out.reshape(len(starts), *representation.shape(window, sketch.width))
-        _compare(recording, starts, window, representation, sketch, shaped)
+    out = np.empty((len(starts), representation.n_features(window, sketch.width)), np.float32)
+
+    def keep(part: slice, block: NDArray[np.float32]) -> None:
+        out[part] = block
+
+    for _ in map_features(keep, recording, starts, window, representation, sketch):
+        pass
     return out
 
 
-def feature_blocks(
+def map_features(
+    function: Callable[[slice, NDArray[np.float32]], Result],
     recording: Recording,
     starts: NDArray[np.int64],
     window: int,
     representation: Representation,
     sketch: Sketch,
-) -> Iterator[tuple[slice, NDArray[np.float32]]]:
-    """Yield (which windows, their features) block by block, in bounded memory."""
+) -> Iterator[Result]:
+    """Yield ``function(which windows, their features)`` for block after block of windows.
+
+    Several blocks are worked on at a time, in threads, and their features are gone with the call:
+    however many windows there are, only a few blocks are in memory.
+    """
+    starts = _checked_starts(recording, starts, window)
+    representation.check(window)
+    rows = sketch.hashed(recording)
+    shape = representation.shape(window, sketch.width)
     n_features = representation.n_features(window, sketch.width)
-    block = max(1, min(BLOCK_WINDOWS, BLOCK_BYTES // (4 * n_features)))
-    for first in range(0, len(starts), block):
-        part = slice(first, min(first + block, len(starts)))
-        yield part, features(recording, starts[part], window, representation, sketch)
+    size = max(1, min(BLOCK_WINDOWS, BLOCK_BYTES // (4 * n_features)))
+
+    def work(first: int) -> Result:
+        part = slice(first, min(first + size, len(starts)))
+        block = np.empty((part.stop - first, *shape), np.float32)
+        _compare(rows, starts[part], window, representation, sketch.width, block)
+        return function(part, block.reshape(len(block), n_features))
+
+    yield from in_threads(work, range(0, len(starts), size))
 
 
 def features_of_states(
@@ -89,17 +105,18 @@ def features_of_states(
         states = states.reshape(len(states), length, -1).mean(axis=2)
     if representation.layout == "seq":
         return states.T.ravel()
-    states = np.ascontiguousarray(states, np.float32)
+    padded = np.zeros((len(states), length + PADDING), np.float32)
+    padded[:, :length] = states
     out = np.empty((1, *representation.shape(window)), np.float32)
     sigma = np.empty(1)
     channel_at = _channel_places(representation)
     if representation.layout == "anchor":
         anchors = anchor_steps(length, representation.size)
-        compare_anchors(states, anchors, channel_at, out[0], sigma)
+        compare_anchors(padded, anchors, channel_at, out[0], sigma)
     else:
         n_lags, is_image = _lags(representation, length)
         first = np.zeros(1, np.int64)
-        compare_lags(states, first, length, n_lags, channel_at, is_image, out, sigma)
+        compare_lags(padded, first, length, n_lags, channel_at, is_image, out, sigma)
     return out.reshape(-1)
 
 
@@ -117,7 +134,7 @@ def images(
     starts = _checked_starts(recording, starts, window)
     representation = Representation(channels=channels, layout="image", size=0)
     out = np.empty((len(starts), *representation.shape(window)), np.float32)
-    sigma = _compare(recording, starts, window, representation, sketch, out)
+    sigma = _compare(sketch.hashed(recording), starts, window, representation, sketch.width, out)
     return out, scale_token(sigma)
 
 
@@ -163,11 +180,11 @@ def _state_projection(width: int, size: int) -> NDArray[np.float32]:
 
 
 def _compare(
-    recording: Recording,
+    rows: Hashed,
     starts: NDArray[np.int64],
     window: int,
     representation: Representation,
-    sketch: Sketch,
+    width: int,
     out: NDArray[np.float32],
 ) -> NDArray[np.float64]:
     """Fill ``out`` with compared time steps; return sigma(g) of each window."""
@@ -175,10 +192,13 @@ def _compare(
     if len(starts) == 0:
         return sigma
     channel_at = _channel_places(representation)
-    projection = _state_projection(sketch.width, representation.proj)
+    projection = _state_projection(width, representation.proj)
     length = representation.down or window
     pool = window // length
-    rows = sketch.hashed(recording)
+    if representation.layout == "seq":
+        every_bucket = projection if representation.proj else np.eye(width, dtype=np.float32)
+        scan_sequences(rows, starts, window, every_bucket, pool, out)
+        return sigma
     if representation.layout == "anchor":
         anchors = anchor_steps(length, representation.size)
         scan_anchors(rows, starts, window, projection, pool, anchors, channel_at, out, sigma)
@@ -202,24 +222,3 @@ def _compare(
         sigma,
     )
     return sigma
-
-
-def _sequences(
-    recording: Recording,
-    starts: NDArray[np.int64],
-    window: int,
-    representation: Representation,
-    sketch: Sketch,
-    out: NDArray[np.float32],
-) -> None:
-    """Fill ``out`` with each window's flattened states."""
-    if len(starts) == 0:
-        return
-    first, last = int(starts.min()), int(starts.max()) + window
-    states = sketch.states(recording.rows(first, last))
-    if representation.proj:
-        states = states @ _state_projection(sketch.width, representation.proj)
-    length = representation.down or window
-    for b, start in enumerate(starts - first):
-        span = states[start : start + window]
-        out[b] = span.reshape(length, window // length, -1).mean(axis=1).ravel()

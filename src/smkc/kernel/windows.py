@@ -16,7 +16,7 @@ __all__ = ["filled_share", "segments", "window_starts"]
 
 # Windows of a segment share their states and distances. Longer segments waste less on the rows
 # before their first window is full; shorter ones keep more threads busy and stay in cache.
-WINDOWS_A_SEGMENT = 256
+WINDOWS_A_SEGMENT = 128
 
 
 def window_starts(n_rows: int, window: int, stride: int = 1) -> NDArray[np.int64]:

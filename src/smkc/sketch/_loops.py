@@ -6,58 +6,69 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["PRESENCE_SLOPE", "Hashed", "fill_states", "number_columns"]
+__all__ = ["NOWHERE", "PRESENCE_SLOPE", "Hashed", "fill_states", "number_columns"]
 
 # Paper: A_PRES = 1 / ceil(0.3 * Cmax) with Cmax = 16.
 PRESENCE_SLOPE = 0.2
 
 # No state entry may grow beyond this, so that a squared distance over thousands of buckets stays
 # finite in float32 (docs/decisions.md).
-STATE_LIMIT = 1e16
+STATE_LIMIT = np.float32(1e16)
+
+# Sums are made so much smaller, exactly, that no row of finite values can overflow on the way.
+HEADROOM = np.float32(2.0**-12)
+
+
+# The column of a bucket that does not occur.
+NOWHERE = np.uint32(0xFFFFFFFF)
 
 
 class Hashed(NamedTuple):
-    """Observations by row, with their variables' hashes and the sketch's settings."""
+    """Observations by row, with their variables' hashes and the sketch's settings.
+
+    Indices are unsigned: numba then need not ask whether they count from the end.
+    """
 
     indptr: NDArray[np.int64]
-    codes: NDArray[np.int32]
+    codes: NDArray[np.uint32]
     values: NDArray[np.float32]
-    value_bucket: NDArray[np.int32]
-    value_sign: NDArray[np.float64]
-    presence_bucket: NDArray[np.int32]
-    presence_sign: NDArray[np.float64]
+    value_bucket: NDArray[np.uint32]
+    value_sign: NDArray[np.float32]
+    presence_bucket: NDArray[np.uint32]
+    presence_sign: NDArray[np.float32]
     presence: bool
     saturate: bool
     normalise: bool
 
 
-@njit(cache=True)
-def number_columns(rows: Hashed, first: int, last: int, column_of: NDArray[np.int32]) -> int:
+@njit(cache=True, nogil=True)
+def number_columns(rows: Hashed, first: int, last: int, column_of: NDArray[np.uint32]) -> int:
     """Give the buckets that occur in rows first to last columns, ascending; return how many.
 
-    ``column_of`` (2m,) receives each occurring bucket's column, -1 elsewhere.
+    ``column_of`` (2m,) receives each occurring bucket's column, NOWHERE elsewhere.
     """
-    m = column_of.size // 2
-    column_of[:] = -1
+    # Fields of a tuple are fetched once, not in the loop: numba counts references to each.
+    codes, value_bucket, presence_bucket = rows.codes, rows.value_bucket, rows.presence_bucket
+    m = np.uint32(column_of.size // 2)
+    occurs = np.zeros(column_of.size, np.bool_)
     for i in range(rows.indptr[first], rows.indptr[last]):
-        j = rows.codes[i]
-        column_of[rows.value_bucket[j]] = 0
+        j = codes[i]
+        occurs[value_bucket[j]] = True
         if rows.presence:
-            column_of[m + rows.presence_bucket[j]] = 0
+            occurs[m + presence_bucket[j]] = True
     n_columns = 0
-    for bucket in range(2 * m):
-        if column_of[bucket] == 0:
-            column_of[bucket] = n_columns
-            n_columns += 1
+    for bucket in range(column_of.size):
+        column_of[bucket] = np.uint32(n_columns) if occurs[bucket] else NOWHERE
+        n_columns += occurs[bucket]
     return n_columns
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def fill_states(
     rows: Hashed,
     first: int,
     last: int,
-    column_of: NDArray[np.int32],
+    column_of: NDArray[np.uint32],
     states: NDArray[np.float32],
 ) -> None:
     """Fill ``states`` (n_columns, last - first), zero on entry, with g_t of each row t.
@@ -65,31 +76,26 @@ def fill_states(
     Sums run in the order of the codes, which is the order of the names: the same bits whatever
     order the variables were handed in.
     """
-    m = column_of.size // 2
-    total = np.zeros(states.shape[0], np.float64)
+    indptr, codes, values = rows.indptr, rows.codes, rows.values
+    value_bucket, value_sign = rows.value_bucket, rows.value_sign
+    presence_bucket, presence_sign = rows.presence_bucket, rows.presence_sign
+    m = np.uint32(column_of.size // 2)
     for t in range(first, last):
-        begin, end = rows.indptr[t], rows.indptr[t + 1]
+        begin, end = indptr[t], indptr[t + 1]
         n = end - begin
-        if n == 0:
-            continue
-        scale = 1.0 / np.sqrt(n) if rows.normalise else 1.0
+        scale = np.float32(1.0 / np.sqrt(n) if rows.normalise and n > 0 else 1.0)
         weight = PRESENCE_SLOPE * n
         if rows.saturate and weight > 1.0:
             weight = 1.0
+        scale *= HEADROOM
+        mark = np.float32(weight * scale)
+        here = t - first
         for i in range(begin, end):
-            j = rows.codes[i]
-            total[column_of[rows.value_bucket[j]]] += rows.value_sign[j] * rows.values[i]
+            j = codes[i]
+            states[column_of[value_bucket[j]], here] += value_sign[j] * (values[i] * scale)
             if rows.presence:
-                total[column_of[m + rows.presence_bucket[j]]] += rows.presence_sign[j] * weight
-        for i in range(begin, end):
-            j = rows.codes[i]
-            column = column_of[rows.value_bucket[j]]
-            states[column, t - first] = min(max(total[column] * scale, -STATE_LIMIT), STATE_LIMIT)
-            if rows.presence:
-                column = column_of[m + rows.presence_bucket[j]]
-                states[column, t - first] = total[column] * scale
-        for i in range(begin, end):
-            j = rows.codes[i]
-            total[column_of[rows.value_bucket[j]]] = 0.0
-            if rows.presence:
-                total[column_of[m + rows.presence_bucket[j]]] = 0.0
+                states[column_of[m + presence_bucket[j]], here] += presence_sign[j] * mark
+    for column in range(states.shape[0]):
+        row = states[column]
+        for here in range(row.size):
+            row[here] = min(max(row[here] / HEADROOM, -STATE_LIMIT), STATE_LIMIT)

@@ -20,12 +20,12 @@ CACHED_IDENTIFIERS = 65_536
 
 @dataclass(frozen=True)
 class Hashes:
-    """Where V variables go: (V,) int32 buckets, from 0, and (V,) float64 signs, a stream each."""
+    """Where V variables go: (V,) uint32 buckets, from 0, and (V,) float32 signs, a stream each."""
 
-    value_bucket: NDArray[np.int32]
-    value_sign: NDArray[np.float64]
-    presence_bucket: NDArray[np.int32]
-    presence_sign: NDArray[np.float64]
+    value_bucket: NDArray[np.uint32]
+    value_sign: NDArray[np.float32]
+    presence_bucket: NDArray[np.uint32]
+    presence_sign: NDArray[np.float32]
 
     def take(self, which: NDArray[np.int64]) -> "Hashes":
         """Return the hashes of some of the variables, by number."""
@@ -68,8 +68,8 @@ def hash_names(names: Sequence[str], buckets: int) -> Hashes:
     """Hash (V,) names into ``buckets`` buckets a stream."""
     table = np.array([hash_identifier(name, buckets) for name in names], np.int64).reshape(-1, 4)
     return Hashes(
-        table[:, 0].astype(np.int32),
-        table[:, 1].astype(np.float64),
-        table[:, 2].astype(np.int32),
-        table[:, 3].astype(np.float64),
+        table[:, 0].astype(np.uint32),
+        table[:, 1].astype(np.float32),
+        table[:, 2].astype(np.uint32),
+        table[:, 3].astype(np.float32),
     )

@@ -87,7 +87,7 @@ class Sketch:
     ) -> Hashed:
         return Hashed(
             indptr,
-            codes,
+            codes.view(np.uint32),
             values,
             hashes.value_bucket,
             hashes.value_sign,
@@ -101,5 +101,5 @@ class Sketch:
     def _all_buckets(self, rows: Hashed) -> NDArray[np.float32]:
         n_rows = len(rows.indptr) - 1
         states = np.zeros((self.width, n_rows), np.float32)
-        fill_states(rows, 0, n_rows, np.arange(self.width, dtype=np.int32), states)
+        fill_states(rows, 0, n_rows, np.arange(self.width, dtype=np.uint32), states)
         return states

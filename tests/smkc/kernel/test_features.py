@@ -7,7 +7,7 @@ import pytest
 from tests import naive
 
 from smkc.errors import SettingError, WindowError
-from smkc.kernel import CHANNELS, Representation, feature_blocks, features, images
+from smkc.kernel import CHANNELS, Representation, features, images, map_features
 from smkc.recording import Recording
 from smkc.sketch import Sketch
 
@@ -196,8 +196,10 @@ def test_blocks_are_the_features_in_order():
     recording, sketch = recording_of("ordinary"), Sketch(buckets=16)
     starts = np.arange(ROWS - WINDOW + 1)
     representation = Representation.parse("log3 band(4)")
-    blocks = list(feature_blocks(recording, starts, WINDOW, representation, sketch))
-    joined = np.concatenate([block.copy() for _, block in blocks])
+    blocks = map_features(
+        lambda part, block: block.copy(), recording, starts, WINDOW, representation, sketch
+    )
+    joined = np.concatenate(list(blocks))
     expected = features(recording, starts, WINDOW, representation, sketch)
     np.testing.assert_array_equal(joined, expected)
 
