@@ -70,7 +70,7 @@ def spike(rng: np.random.Generator, table: Table, row: int, guilty: int) -> None
 
 def shift(rng: np.random.Generator, table: Table, row: int, guilty: int) -> None:
     """Let one variable's level change and stay."""
-    table[row:, guilty] += rng.choice([-1, 1]) * 6 * table[:, guilty].std()
+    table[row:, guilty] += rng.choice([-1, 1]) * 9 * table[:, guilty].std()
 
 
 def noise(rng: np.random.Generator, table: Table, row: int, guilty: int) -> None:

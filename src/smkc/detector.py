@@ -43,8 +43,11 @@ RELEASE_RATE = 10.0
 # Alerts closer than this share of a window are one.
 JOIN_SHARE = 1 / 8
 
-# These may be changed without fitting again.
-CHANGEABLE = ("false_alarm_rate", "reference_size")
+# Entries of the largest projection: 4 GiB, a full image of 800 rows projected to 256 numbers.
+MOST_PROJECTED = 2**30
+
+# This may be changed without fitting again.
+CHANGEABLE = ("false_alarm_rate",)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -289,26 +292,46 @@ class Detector:
         if self.align not in ALIGNMENTS:
             raise SettingError(f"align={self.align!r} is not known; use {' or '.join(ALIGNMENTS)}")
         least = {"window": 2, "stride": 1, "neighbours": 1, "reference_size": self.neighbours}
-        for name, smallest in least.items():
+        for name, smallest in (least | {"seed": 0}).items():
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < smallest:
                 raise SettingError(f"{name}={value!r}: give a whole number from {smallest} up")
-        for name in ("false_alarm_rate", "least_filled"):
-            value = getattr(self, name)
-            if not isinstance(value, int | float) or not 0 <= value < 1:
-                raise SettingError(f"{name}={value!r}: give a share from 0 to less than 1")
+        if not isinstance(self.least_filled, int | float) or not 0 <= self.least_filled < 1:
+            raise SettingError(
+                f"least_filled={self.least_filled!r}: give a share from 0 to below 1"
+            )
+        if not isinstance(self.false_alarm_rate, float) or not 0 < self.false_alarm_rate < 1:
+            raise SettingError(
+                f"false_alarm_rate={self.false_alarm_rate!r}: give a rate between 0 and 1"
+            )
+        for name in ("presence", "saturate", "normalise"):
+            if not isinstance(getattr(self, name), bool):
+                raise SettingError(f"{name}={getattr(self, name)!r}: give True or False")
+        if not isinstance(self.representation, str):
+            raise SettingError(
+                f"representation={self.representation!r}: give text such as 'log3 band(8)'"
+            )
         representation = Representation.parse(self.representation)
         representation.check(self.window)
+        sketch = Sketch(
+            buckets=self.buckets,
+            presence=self.presence,
+            saturate=self.saturate,
+            normalise=self.normalise,
+        )
+        projection = Projection(components=self.components, seed=self.seed)
+        n_features = representation.n_features(self.window, sketch.width)
+        if n_features * self.components > MOST_PROJECTED:
+            raise SettingError(
+                f"representation={self.representation!r} makes {n_features:,} numbers of a window "
+                f"of {self.window:,} rows, too many to project to {self.components}; take a "
+                "shorter window, or a band such as 'log3 band(8)'"
+            )
         density = KnnDensity.empty(
             window=self.window,
             representation=representation,
-            sketch=Sketch(
-                buckets=self.buckets,
-                presence=self.presence,
-                saturate=self.saturate,
-                normalise=self.normalise,
-            ),
-            projection=Projection(components=self.components, seed=self.seed),
+            sketch=sketch,
+            projection=projection,
             neighbours=self.neighbours,
             least_filled=self.least_filled,
             reference_size=self.reference_size,
@@ -350,6 +373,11 @@ class Detector:
     ) -> int:
         """Return the number of the highest window that overlaps rows first to last."""
         overlaps = (starts <= last) & (starts + self.window > first) & ~np.isnan(scores)
+        if not overlaps.any():
+            raise WindowError(
+                f"no window with a score covers rows {first} to {last}; choose a time at which "
+                "more was observed, or before the last window's end"
+            )
         return int(np.argmax(np.where(overlaps, scores, -np.inf)))
 
     def _causes(
@@ -392,6 +420,8 @@ def load(path: str | Path) -> Detector:
             settings["identity"] = Identity(drop=tuple(rule["drop"]), pattern=rule["pattern"])
         detector = Detector(**settings)
         detector._fitted = detector._empty(None).restored(arrays, header)
+        if (detector._fitted.scaling is None) != (detector.scaling is None):
+            raise ModelFileError("its scaling is not the one that its settings name")
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ModelFileError(
             f"{path} is no usable detector: {error}; fit again and save it anew"

@@ -22,6 +22,9 @@ LEAST_TAIL, MOST_TAIL = 0.03, 0.2
 # A p-value so many times smaller than independent data could show is a bold extrapolation.
 BOLD = 10.0
 
+# No p-value is zero, however far a score is from all normal ones.
+SMALLEST = float(np.finfo(np.float64).tiny)
+
 
 @dataclass(frozen=True)
 class Calibration:
@@ -63,6 +66,7 @@ class Calibration:
         start, p_start, k, mean = self._tail
         excess = np.maximum(scores - start, 0.0)
         by_tail = p_start * (1 + excess / (k * mean)) ** -k if mean > 0 else by_rank
+        by_tail = np.maximum(by_tail, SMALLEST)
         return np.where(np.isnan(scores), np.nan, np.where(scores > start, by_tail, by_rank))
 
     def threshold(self, rate: float) -> float:
@@ -95,9 +99,11 @@ class Calibration:
     @cached_property
     def _tail(self) -> tuple[float, float, float, float]:
         """Where the tail begins, its p-value there, independent exceedances, their mean."""
-        share = float(np.clip(TAIL_SCORES / max(self.n_independent, 1), LEAST_TAIL, MOST_TAIL))
-        start = float(np.quantile(self.null, 1 - share))
+        wanted = float(np.clip(TAIL_SCORES / max(self.n_independent, 1), LEAST_TAIL, MOST_TAIL))
+        n = len(self.null)
+        start = float(self.null[n - 1 - int(n * wanted)])
         above = self.null[self.null > start]
+        share = len(above) / n
         k = max(self.n_independent * share, 1.0)
         p_start = (1 + self.n_independent * share) / (1 + self.n_independent)
         mean = float((above - start).mean()) if len(above) else 0.0
