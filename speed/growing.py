@@ -5,11 +5,12 @@ In: nothing. Out: lines of the table with fitted exponents; 1 is a straight line
 
 from collections.abc import Callable, Iterator
 
-from smkc.kernel import Representation, feature_blocks, window_starts
+from smkc.kernel import Representation, map_features, window_starts
 from smkc.recording import Recording
 from smkc.sketch import Sketch
 from speed.data import telemetry
 from speed.timing import Line, growth
+from speed.windows import len_of
 
 ROUNDS = 7
 
@@ -61,7 +62,7 @@ def scan(recording: Recording, length: int, stride: int) -> Callable[[], object]
     representation, sketch = Representation.parse("log3 band(8)"), Sketch()
 
     def work() -> None:
-        for _ in feature_blocks(recording, starts, length, representation, sketch):
+        for _ in map_features(len_of, recording, starts, length, representation, sketch):
             pass
 
     return work

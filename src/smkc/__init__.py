@@ -6,7 +6,7 @@
 >>> normal = {"time": np.arange(2000), "cpu": rng.normal(size=2000), "mem": rng.normal(size=2000)}
 >>> det = smkc.Detector(window=32, false_alarm_rate=0.01).fit(normal)
 >>> today = {"time": np.arange(200), "cpu": rng.normal(size=200), "new": rng.normal(size=200)}
->>> today["cpu"][100] = 9
+>>> today["cpu"][100:103] = 9
 >>> [cause.variable for cause in det.alerts(today)[0].causes][:1]
 ['cpu']
 """

@@ -5,7 +5,7 @@ The cost of a row depends on the window, not on how many rows came before.
 """
 
 from collections.abc import Mapping
-from hashlib import md5, sha256
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from smkc import model_file
 from smkc.errors import InputError, ModelFileError
 from smkc.fitted import Fitted
+from smkc.kernel import SlidingWindow
 from smkc.recording import ScalingState, canonical
 from smkc.recording.times import as_times, moment, show_time
-from smkc.sketch import Hashes, hash_names
+from smkc.sketch import Hashes, hash_identifier
 
 __all__ = ["Stream"]
 
@@ -42,7 +43,7 @@ class Stream:
     def __init__(self, fitted: Fitted) -> None:
         self._fitted = fitted
         sketch, window = fitted.density.sketch, fitted.window
-        self._states = np.zeros((sketch.width, window), np.float32)
+        self._latest = SlidingWindow(window, sketch.width, fitted.density.representation)
         self._is_filled = np.zeros(window, bool)
         self._n_rows = 0
         self._last_time: Any = None
@@ -65,9 +66,7 @@ class Stream:
         is_seen = np.isfinite(values)
         if not is_seen.all():
             values, hashes = values[is_seen], hashes.take(np.flatnonzero(is_seen))
-        density = self._fitted.density
-        self._states[:, :-1] = self._states[:, 1:]
-        self._states[:, -1] = density.sketch.state_of_row(hashes, values)
+        self._latest.push(self._fitted.density.sketch.state_of_row(hashes, values))
         self._is_filled[:-1] = self._is_filled[1:]
         self._is_filled[-1] = len(values) > 0
         self._last_time = stamp
@@ -81,7 +80,7 @@ class Stream:
             return None
         if self._is_filled.mean() < self._fitted.density.least_filled:
             return float("nan")
-        return self._fitted.density.score_states(self._states)
+        return self._fitted.density.score_latest(self._latest)
 
     def _next_time(self, time: Any) -> Any:
         if self._last_time is None:
@@ -112,7 +111,10 @@ class Stream:
 
     def save(self, path: str | Path) -> None:
         """Write the stream's state; ``detector.stream(resume=path)`` goes on exactly there."""
-        arrays: dict[str, NDArray[Any]] = {"states": self._states, "is_filled": self._is_filled}
+        arrays: dict[str, NDArray[Any]] = {
+            "states": self._latest.states,
+            "is_filled": self._is_filled,
+        }
         header: dict[str, Any] = {
             "kind": "stream",
             "model": _fingerprint(self._fitted),
@@ -136,7 +138,7 @@ class Stream:
                 raise ModelFileError("it was saved by a stream of another model")
             states, is_filled = arrays["states"], arrays["is_filled"]
             if (
-                states.shape != self._states.shape
+                states.shape != self._latest.states.shape
                 or states.dtype != np.float32
                 or not np.isfinite(states).all()
                 or is_filled.shape != self._is_filled.shape
@@ -153,13 +155,18 @@ class Stream:
             raise ModelFileError(
                 f"{path} cannot be resumed: {error}; start the stream afresh"
             ) from None
-        self._states, self._is_filled = states.copy(), is_filled.copy()
+        self._latest.restore(states)
+        self._is_filled = is_filled.copy()
         self._n_rows = header["n_rows"]
         return self
 
 
 class _Names:
-    """What is known about the names that rows mention: hashes, scaling slots, a fixed order."""
+    """What is known about the names that rows mention: their hashes and scaling slots.
+
+    Names are numbered as they are first seen, those of one row in ascending order, so that sums
+    over a row run in an order that does not depend on the order within the row.
+    """
 
     def __init__(self, buckets: int, scaling: ScalingState | None) -> None:
         self._buckets = buckets
@@ -168,86 +175,68 @@ class _Names:
 
     def _forget(self) -> None:
         self._number_of: dict[str, int] = {}
-        self._names: list[str] = []
-        self._table = np.zeros(64, _KNOWN)
+        self._n_names = 0
+        self._table = np.zeros((5, 64), np.int64)  # buckets and signs of both streams, and slots
         self._keys: tuple[str, ...] | None = None
         self._generation = self._scaling.generation if self._scaling is not None else 0
 
     def arrange(self, observations: Mapping[str, float]) -> tuple[Hashes, NDArray[np.float32]]:
-        """Return the row's hashes and values, in an order that does not depend on the mapping's.
-
-        ``slots`` then holds the scaling's slots in the same order.
-        """
+        """Return the row's hashes and values; ``slots`` then has the scaling's, in that order."""
         try:
             values = np.fromiter(observations.values(), np.float64, len(observations))
         except (TypeError, ValueError):
             raise _not_a_number(observations) from None
-        keys = tuple(observations)
         if self._scaling is not None and self._scaling.generation != self._generation:
             self._forget()
+        keys = tuple(observations)
         if keys != self._keys:
             self._look_up(keys)
         with np.errstate(over="ignore"):
             return self._hashes, values[self._order].astype(np.float32)
 
     def _look_up(self, keys: tuple[str, ...]) -> None:
-        if not self._number_of.keys() >= set(keys):
+        number_of = self._number_of.__getitem__
+        try:
+            numbers = np.fromiter(map(number_of, keys), np.int64, len(keys))
+        except KeyError:
             self._learn(keys)
-        numbers = np.fromiter(map(self._number_of.__getitem__, keys), np.int64, len(keys))
-        self._order = np.argsort(self._table["order"][numbers], kind="stable")
-        numbers = numbers[self._order]
-        if (np.diff(np.sort(numbers)) == 0).any():
+            number_of = self._number_of.__getitem__
+            numbers = np.fromiter(map(number_of, keys), np.int64, len(keys))
+        order = np.argsort(numbers)
+        numbers = numbers[order]
+        if (numbers[1:] == numbers[:-1]).any():
             raise InputError(
                 "a row names one variable twice, with its labels in different order; name each "
                 f"variable once (row of {len(keys)}, starting with {keys[0]!r})"
             )
-        known = self._table[numbers]
+        self._order = order
+        value_bucket, value_sign, presence_bucket, presence_sign, slots = self._table[:, numbers]
         self._hashes = Hashes(
-            known["value_bucket"].copy(),
-            known["value_sign"].copy(),
-            known["presence_bucket"].copy(),
-            known["presence_sign"].copy(),
+            value_bucket.astype(np.uint32),
+            value_sign.astype(np.float32),
+            presence_bucket.astype(np.uint32),
+            presence_sign.astype(np.float32),
         )
-        self.slots = known["slot"].copy()
+        self.slots = slots
         self._keys = keys
 
     def _learn(self, keys: tuple[str, ...]) -> None:
-        if len(self._names) > MOST_KNOWN_NAMES:
+        if self._n_names > MOST_KNOWN_NAMES:
             self._forget()
         fresh = {key: canonical(key) for key in keys if key not in self._number_of}
-        names = [name for name in dict.fromkeys(fresh.values()) if name not in self._number_of]
-        first = len(self._names)
-        if first + len(names) > len(self._table):
-            larger = np.zeros(2 * (first + len(names)), _KNOWN)
-            larger[:first] = self._table[:first]
+        names = sorted(set(fresh.values()).difference(self._number_of))
+        first, last = self._n_names, self._n_names + len(names)
+        if last > self._table.shape[1]:
+            larger = np.zeros((5, 2 * last), np.int64)
+            larger[:, :first] = self._table[:, :first]
             self._table = larger
-        mine = self._table[first : first + len(names)]
-        hashes = hash_names(names, self._buckets)
-        for field in ("value_bucket", "value_sign", "presence_bucket", "presence_sign"):
-            mine[field] = getattr(hashes, field)
-        mine["order"] = [_order_of(name) for name in names]
+        for at, name in enumerate(names, start=first):
+            self._table[:4, at] = hash_identifier(name, self._buckets)
         if self._scaling is not None:
-            mine["slot"] = self._scaling.slots(names)
-        self._names += names
+            self._table[4, first:last] = self._scaling.slots(names)
         self._number_of |= {name: first + at for at, name in enumerate(names)}
         self._number_of |= {key: self._number_of[name] for key, name in fresh.items()}
-
-
-_KNOWN = np.dtype(
-    [
-        ("value_bucket", np.uint32),
-        ("value_sign", np.float32),
-        ("presence_bucket", np.uint32),
-        ("presence_sign", np.float32),
-        ("slot", np.int64),
-        ("order", np.int64),
-    ]
-)
-
-
-def _order_of(name: str) -> int:
-    digest = md5(name.encode("utf-8", "surrogatepass"), usedforsecurity=False).digest()
-    return int.from_bytes(digest[:8], "big", signed=True)
+        self._n_names = last
 
 
 def _not_a_number(observations: Mapping[str, float]) -> InputError:

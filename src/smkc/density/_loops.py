@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from smkc.kernel._select import COUNTED, NO_GUESS, sum_of_smallest
 
-__all__ = ["mean_of_nearest", "mean_of_nearest_elsewhere"]
+__all__ = ["mean_of_nearest", "mean_of_nearest_elsewhere", "weighted_sum"]
 
 ZERO, ONE = np.float32(0.0), np.float32(1.0)
 
@@ -50,3 +50,24 @@ def mean_of_nearest_elsewhere(
         if n_left >= k:
             total, guess = sum_of_smallest(distances, n_left, k, guess)
             out[b] = total / k
+
+
+@njit(cache=True, nogil=True)
+def weighted_sum(
+    weights: NDArray[np.float32], rows: NDArray[np.float32], out: NDArray[np.float32]
+) -> None:
+    """Set out (d,) to weights (n,) @ rows (n, d), on this thread alone.
+
+    One product a time step is too little work to wake other threads for. Four rows a pass.
+    """
+    out[:] = ZERO
+    in_fours = rows.shape[0] - rows.shape[0] % 4
+    for i in range(0, in_fours, 4):
+        w0, w1, w2, w3 = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
+        r0, r1, r2, r3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+        for j in range(out.size):
+            out[j] += (w0 * r0[j] + w1 * r1[j]) + (w2 * r2[j] + w3 * r3[j])
+    for i in range(in_fours, rows.shape[0]):
+        w0, r0 = weights[i], rows[i]
+        for j in range(out.size):
+            out[j] += w0 * r0[j]

@@ -14,7 +14,7 @@ from smkc import progress
 from smkc.density.projection import GENERATOR, Projection
 from smkc.density.reference import ELSEWHERE, ReferenceSet, reservoir_places
 from smkc.errors import ModelFileError
-from smkc.kernel import Representation, features_of_states, filled_share, map_features
+from smkc.kernel import Representation, SlidingWindow, filled_share, map_features
 from smkc.recording import Recording
 from smkc.sketch import Sketch
 
@@ -138,9 +138,9 @@ class KnnDensity:
                 advance(n_done)
         return scores
 
-    def score_states(self, states: NDArray[np.float32]) -> float:
-        """Score one window, given its states (2m, L), bucket by bucket."""
-        vector = self.projection.unit_vector(features_of_states(states, self.representation))
+    def score_latest(self, latest: SlidingWindow) -> float:
+        """Score the latest window of a stream."""
+        vector = self.projection.unit_vector(latest.features())
         return self.references.mean_distance_of_one(vector, self.neighbours)
 
     def _map(

@@ -10,6 +10,7 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
+from smkc.density._loops import weighted_sum
 from smkc.errors import SettingError
 
 __all__ = ["GENERATOR", "Projection", "stable_product"]
@@ -59,8 +60,9 @@ class Projection:
 
     def unit_vector(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         """Project (F,) features of one window: as :meth:`unit_vectors`, to rounding."""
-        vectors = _normalised((features @ self.matrix(len(features)))[None])
-        return vectors.reshape(-1)
+        vectors = np.empty((1, self.components), np.float32)
+        weighted_sum(features, self.matrix(len(features)), vectors[0])
+        return _normalised(vectors).reshape(-1)
 
     def digest(self, n_features: int) -> str:
         """Fingerprint of the matrix: it tells whether another machine makes the same one."""

@@ -4,6 +4,7 @@ In: unit vectors. Out: mean cosine distance to the K nearest, higher = sparser.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from smkc.density._loops import (
     mean_of_nearest,
     mean_of_nearest_elsewhere,
+    weighted_sum,
 )
 from smkc.density.projection import stable_product
 from smkc.errors import InputError
@@ -85,9 +87,16 @@ class ReferenceSet:
 
     def mean_distance_of_one(self, vector: NDArray[np.float32], neighbours: int) -> float:
         """Mean cosine distance of one unit vector (d,): as :meth:`mean_distance`, to rounding."""
+        similarities = np.empty((1, len(self)), np.float32)
+        weighted_sum(vector, self._by_component, similarities[0])
         distance = np.empty(1)
-        mean_of_nearest((self.vectors @ vector)[None], neighbours, distance)
+        mean_of_nearest(similarities, neighbours, distance)
         return float(distance[0])
+
+    @cached_property
+    def _by_component(self) -> NDArray[np.float32]:
+        """(d, n) the vectors, component by component."""
+        return np.ascontiguousarray(self.vectors.T)
 
     def replaced(
         self,

@@ -14,11 +14,13 @@ from smkc.kernel.features import (
     scale_token,
 )
 from smkc.kernel.representation import CHANNELS, Representation
+from smkc.kernel.sliding import SlidingWindow
 from smkc.kernel.windows import filled_share, segments, window_starts
 
 __all__ = [
     "CHANNELS",
     "Representation",
+    "SlidingWindow",
     "anchor_steps",
     "features",
     "features_of_states",

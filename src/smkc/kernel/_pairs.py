@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from smkc.kernel._select import COUNTED, NO_GUESS, median_root
 
-__all__ = ["PADDING", "compare_anchors", "compare_lags"]
+__all__ = ["PADDING", "compare_anchors", "compare_lags", "compare_pushed", "push_step"]
 
 # Numba widens constants to float64 unless they are float32 already.
 ZERO, HALF, ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
@@ -52,7 +52,7 @@ def compare_lags(
     pairs = np.empty((n_lags, states.shape[1]), np.float32)
     squares = np.empty(states.shape[1], np.float32)
     buffer = np.empty(n_lags * length + 2 * COUNTED, np.float32)
-    logs = np.empty(n_lags * length if as_image else 0, np.float32)
+    logs = np.empty(n_lags * length, np.float32)
     for which in range(3):
         cosine, distance = channel_at[which], channel_at[3 + which]
         if cosine < 0 and distance < 0:
@@ -63,29 +63,108 @@ def compare_lags(
             _lag_distances(z, n_lags, pairs)
             guess = NO_GUESS
             for b in range(offsets.size):
-                n = _gather_distances(pairs, squares, offsets[b], length, which > 0, buffer)
-                sigma, guess = median_root(buffer, n, guess)
+                sigma, guess = _log_distances(
+                    pairs,
+                    squares,
+                    offsets[b],
+                    length,
+                    which > 0,
+                    as_image,
+                    buffer,
+                    logs,
+                    guess,
+                    out[b, distance],
+                )
                 if which == 0:
                     sigma_g[b] = sigma
-                target = out[b, distance]
-                if as_image:
-                    _to_log_distance(buffer, logs, n, sigma)
-                    _place_image(logs, length, ZERO, target)
-                    continue
-                at = 0
-                for lag in range(1, n_lags + 1):
-                    _to_log_distance(buffer[at:], target[lag - 1], length, sigma)
-                    target[lag - 1, length - lag :] = ZERO
-                    at += length - lag
         if cosine >= 0:
             _lag_products(z, n_lags, pairs)
             _invert_roots(squares)
             for b in range(offsets.size):
-                _gather_cosines(pairs, squares, offsets[b], length, which > 0, buffer)
-                if as_image:
-                    _place_image(buffer, length, ONE, out[b, cosine])
-                else:
-                    _place_band(buffer, length, n_lags, out[b, cosine])
+                at, target = offsets[b], out[b, cosine]
+                _cosines(pairs, squares, at, length, which > 0, as_image, buffer, target)
+
+
+@njit(cache=True, nogil=True)
+def push_step(
+    states: NDArray[np.float32],
+    wanted: NDArray[np.bool_],
+    pairs: NDArray[np.float32],
+    squares: NDArray[np.float32],
+) -> None:
+    """Bring one window's pairs up to date after a step was pushed onto its states.
+
+    ``states`` (n_columns, L), the newest step last; ``pairs`` (6, n_lags, L), products before
+    squared distances, and ``squares`` (3, L) move on by one step. Only pairs with the newest step
+    are computed, each by the same sums as in :func:`compare_lags`.
+    """
+    n_columns, length = states.shape
+    n_lags = pairs.shape[1]
+    newest = length - 1
+    for which in range(3):
+        if not (wanted[which] or wanted[3 + which]):
+            continue
+        squares[which, :newest] = squares[which, 1:]
+        squares[which, newest] = ZERO
+        for kind in (which, 3 + which):
+            for lag in range(n_lags):
+                row = pairs[kind, lag]
+                row[:newest] = row[1:]
+                row[newest - 1 - lag] = ZERO
+        product, distance = pairs[which], pairs[3 + which]
+        for c in range(n_columns):
+            z = states[c]
+            here = _entry(z, newest, which)
+            squares[which, newest] += here * here
+            for lag in range(1, n_lags + 1):
+                at = newest - lag
+                there = _entry(z, at, which)
+                difference = here - there
+                distance[lag - 1, at] += difference * difference
+                product[lag - 1, at] += there * here
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _entry(z: NDArray[np.float32], t: int, which: int) -> np.float32:
+    """Return g (0), its difference (1) or the absolute difference (2) at step t of one bucket."""
+    if which == 0:
+        return np.float32(z[t])
+    difference: np.float32 = z[t] - z[t - 1] if t > 0 else ZERO
+    return difference if which == 1 else np.float32(abs(difference))
+
+
+@njit(cache=True, nogil=True)
+def compare_pushed(
+    pairs: NDArray[np.float32],
+    squares: NDArray[np.float32],
+    channel_at: NDArray[np.int64],
+    as_image: bool,
+    out: NDArray[np.float32],
+) -> None:
+    """Lay out one window's channels from pairs that :func:`push_step` kept; ``out`` (K, ...)."""
+    n_lags, length = pairs.shape[1], pairs.shape[2]
+    buffer = np.empty(n_lags * length + 2 * COUNTED, np.float32)
+    logs = np.empty(n_lags * length, np.float32)
+    for which in range(3):
+        cosine, distance = channel_at[which], channel_at[3 + which]
+        if distance >= 0:
+            _log_distances(
+                pairs[3 + which],
+                squares[which],
+                0,
+                length,
+                which > 0,
+                as_image,
+                buffer,
+                logs,
+                NO_GUESS,
+                out[distance],
+            )
+        if cosine >= 0:
+            inverse = squares[which].copy()
+            _invert_roots(inverse)
+            target = out[cosine]
+            _cosines(pairs[which], inverse, 0, length, which > 0, as_image, buffer, target)
 
 
 @njit(cache=True, nogil=True)
@@ -232,6 +311,53 @@ def _products_with(z: NDArray[np.float32], anchor: int, out: NDArray[np.float32]
 
 
 # ---------------------------------------------------------------------- one window
+
+
+@njit(cache=True, nogil=True)
+def _log_distances(
+    pairs: NDArray[np.float32],
+    squares: NDArray[np.float32],
+    offset: int,
+    length: int,
+    starts_at_zero: bool,
+    as_image: bool,
+    buffer: NDArray[np.float32],
+    logs: NDArray[np.float32],
+    guess: int,
+    out: NDArray[np.float32],
+) -> tuple[float, int]:
+    """Lay out one window's log distances; return sigma and a guess for the next window's."""
+    n = _gather_distances(pairs, squares, offset, length, starts_at_zero, buffer)
+    sigma, guess = median_root(buffer, n, guess)
+    if as_image:
+        _to_log_distance(buffer, logs, n, sigma)
+        _place_image(logs, length, ZERO, out)
+        return sigma, guess
+    at = 0
+    for lag in range(1, pairs.shape[0] + 1):
+        _to_log_distance(buffer[at:], out[lag - 1], length, sigma)
+        out[lag - 1, length - lag :] = ZERO
+        at += length - lag
+    return sigma, guess
+
+
+@njit(cache=True, nogil=True)
+def _cosines(
+    pairs: NDArray[np.float32],
+    inverse: NDArray[np.float32],
+    offset: int,
+    length: int,
+    starts_at_zero: bool,
+    as_image: bool,
+    buffer: NDArray[np.float32],
+    out: NDArray[np.float32],
+) -> None:
+    """Lay out one window's similarities; ``inverse`` norms of the steps."""
+    _gather_cosines(pairs, inverse, offset, length, starts_at_zero, buffer)
+    if as_image:
+        _place_image(buffer, length, ONE, out)
+    else:
+        _place_band(buffer, length, pairs.shape[0], out)
 
 
 @njit(cache=True, nogil=True)

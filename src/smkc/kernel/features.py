@@ -21,9 +21,11 @@ from smkc.sketch import Hashed, Sketch
 
 __all__ = [
     "anchor_steps",
+    "channel_places",
     "features",
     "features_of_states",
     "images",
+    "lags",
     "map_features",
     "scale_token",
 ]
@@ -109,12 +111,12 @@ def features_of_states(
     padded[:, :length] = states
     out = np.empty((1, *representation.shape(window)), np.float32)
     sigma = np.empty(1)
-    channel_at = _channel_places(representation)
+    channel_at = channel_places(representation)
     if representation.layout == "anchor":
         anchors = anchor_steps(length, representation.size)
         compare_anchors(padded, anchors, channel_at, out[0], sigma)
     else:
-        n_lags, is_image = _lags(representation, length)
+        n_lags, is_image = lags(representation, length)
         first = np.zeros(1, np.int64)
         compare_lags(padded, first, length, n_lags, channel_at, is_image, out, sigma)
     return out.reshape(-1)
@@ -161,14 +163,14 @@ def _checked_starts(
     return starts
 
 
-def _channel_places(representation: Representation) -> NDArray[np.int64]:
+def channel_places(representation: Representation) -> NDArray[np.int64]:
     """(6,) each channel's place among those wanted, -1 for the others."""
     place = {channel: k for k, channel in enumerate(representation.channels)}
     return np.array([place.get(channel, -1) for channel in CHANNELS], np.int64)
 
 
-def _lags(representation: Representation, length: int) -> tuple[int, bool]:
-    """How many lags are compared, and whether they are laid out as an image."""
+def lags(representation: Representation, length: int) -> tuple[int, bool]:
+    """Return how many lags are compared, and whether they are laid out as an image."""
     is_image = representation.layout == "image"
     return (length - 1 if is_image else representation.size), is_image
 
@@ -191,7 +193,7 @@ def _compare(
     sigma = np.full(len(starts), np.nan)
     if len(starts) == 0:
         return sigma
-    channel_at = _channel_places(representation)
+    channel_at = channel_places(representation)
     projection = _state_projection(width, representation.proj)
     length = representation.down or window
     pool = window // length
@@ -203,7 +205,7 @@ def _compare(
         anchors = anchor_steps(length, representation.size)
         scan_anchors(rows, starts, window, projection, pool, anchors, channel_at, out, sigma)
         return sigma
-    n_lags, is_image = _lags(representation, length)
+    n_lags, is_image = lags(representation, length)
     # Pooled steps are not shared. An image's shared pairs are worth computing while windows
     # advance by less than half their length; those of a band always are.
     sharing = 0 if pool > 1 else window // 2 if is_image else window - 1
