@@ -65,23 +65,23 @@ def churn(rng: np.random.Generator, table: Table, lost: float = 0.05) -> Table:
 
 def spike(rng: np.random.Generator, table: Table, row: int, guilty: int) -> None:
     """Let one variable leave its range for a single row."""
-    table[row, guilty] += rng.choice([-1, 1]) * 8 * table[:, guilty].std()
+    table[row, guilty] += rng.choice([-1, 1]) * 8 * np.nanstd(table[:, guilty])
 
 
 def shift(rng: np.random.Generator, table: Table, row: int, guilty: int) -> None:
     """Let one variable's level change and stay."""
-    table[row:, guilty] += rng.choice([-1, 1]) * 9 * table[:, guilty].std()
+    table[row:, guilty] += rng.choice([-1, 1]) * 9 * np.nanstd(table[:, guilty])
 
 
 def noise(rng: np.random.Generator, table: Table, row: int, guilty: int) -> None:
     """Add noise to one variable from a row on."""
-    own = table[:, guilty].std()
+    own = np.nanstd(table[:, guilty])
     table[row:, guilty] += 3 * own * rng.normal(size=len(table) - row)
 
 
 def decouple(rng: np.random.Generator, table: Table, row: int, guilty: int) -> None:
     """Let one variable jump about in its usual range instead of following the others."""
-    low, high = np.quantile(table[:row, guilty], [0.1, 0.9])
+    low, high = np.nanquantile(table[:row, guilty], [0.1, 0.9])
     table[row:, guilty] = rng.uniform(low, high, len(table) - row)
 
 

@@ -49,7 +49,7 @@ def test_prompt_is_the_window_that_ended_last(case):
 
 
 def test_other_alignments_are_named_in_the_error():
-    with pytest.raises(SettingError, match="'late'.*sharp, prompt"):
+    with pytest.raises(SettingError, match=r"'late'.*sharp, prompt"):
         step_scores(np.ones(1), np.zeros(1, int), 2, 2, "late")
 
 

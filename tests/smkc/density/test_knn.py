@@ -106,7 +106,7 @@ def test_saved_and_restored(recording):
 
 def test_another_generator_is_refused(recording):
     arrays, header = density().learned(recording, window_starts(60, WINDOW)).to_arrays()
-    with pytest.raises(ModelFileError, match="random projection.*fit again"):
+    with pytest.raises(ModelFileError, match=r"random projection.*fit again"):
         density().restored(arrays, header | {"generator": "numpy.MT19937"})
-    with pytest.raises(ModelFileError, match="random projection.*fit again"):
+    with pytest.raises(ModelFileError, match=r"random projection.*fit again"):
         density().restored(arrays, header | {"sha256": "0" * 64})

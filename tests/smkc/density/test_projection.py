@@ -67,5 +67,5 @@ def test_angles_are_kept(rng):
 
 @pytest.mark.parametrize("components", [0, -1, 2.0, 100_000, "256"])
 def test_components_that_make_no_sense(components):
-    with pytest.raises(SettingError, match="components=.*1 to 16384"):
+    with pytest.raises(SettingError, match=r"components=.*1 to 16384"):
         Projection(components=components)

@@ -70,7 +70,7 @@ def test_references_nearby_are_left_out(rng, guard, neighbours):
 
 
 def test_too_few_references_say_how_many(rng):
-    with pytest.raises(InputError, match="5 reference windows, 6 neighbours.*more reference data"):
+    with pytest.raises(InputError, match=r"5 reference windows, 6 neighbours.*more reference data"):
         reference_set(unit_vectors(rng, 5)).mean_distance(unit_vectors(rng, 1), 6)
 
 
