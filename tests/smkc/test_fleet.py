@@ -5,6 +5,7 @@ import pytest
 
 from smkc.decide import Alert
 from smkc.fleet import Fleet, Incident, hold_against, make_fleet
+from smkc.fleet.plan import Plan
 from smkc.recording import parse
 
 
@@ -34,6 +35,13 @@ def test_pods_are_replaced_in_the_reference_and_live(fleet: Fleet) -> None:
         assert last - first
         assert first - last
     assert set(fleet.live.names) - set(fleet.reference.names)
+
+
+def test_no_two_pods_share_a_name() -> None:
+    for seed in (0, 14):  # by chance, seed 14 draws one name twice
+        plan = Plan(np.random.default_rng(seed).spawn(4)[0], with_incidents=False)
+        names = [pod.name for pod in plan.pods]
+        assert len(set(names)) == len(names)
 
 
 def test_names_are_label_sets(fleet: Fleet) -> None:

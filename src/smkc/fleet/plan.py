@@ -76,7 +76,11 @@ class Plan:
         return [pod for pod in self.pods if pod.service == service and pod.lives(row, row + 1)]
 
     def _start(self, service: str, revision: str, row: int) -> None:
-        self.pods.append(Pod(service, f"{service}-{revision}-{self._letters(2)}", row))
+        taken = {pod.name for pod in self.pods}
+        name = f"{service}-{revision}-{self._letters(2)}"
+        while name in taken:
+            name = f"{service}-{revision}-{self._letters(2)}"
+        self.pods.append(Pod(service, name, row))
 
     def _roll_out(self, service: str, row: int) -> None:
         """Replace pod after pod; the new one comes up a minute before the old one goes."""
