@@ -96,8 +96,9 @@ def burst(case: Case) -> None:
 
 
 def slow_shift(case: Case) -> None:
-    """Ramp of 5 standard deviations over 150 rows."""
+    """Ramp of 5 standard deviations over 150 rows; it stays there."""
     case.add(slice(FIRST, FIRST + SLOW_ROWS), np.linspace(0.0, 5.0, SLOW_ROWS))
+    case.add(slice(FIRST + SLOW_ROWS, None), 5.0)
 
 
 def broken_relation(case: Case) -> None:
