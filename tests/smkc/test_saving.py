@@ -94,7 +94,7 @@ def test_a_loaded_detector_goes_on_learning_as_the_original(table, live, tmp_pat
 
 def test_the_reference_data_themselves_are_not_in_the_file(det, tmp_path):
     det.save(tmp_path / "m")
-    with pytest.raises(smkc.errors.NotFittedError, match="not kept.*decision_function"):
+    with pytest.raises(smkc.errors.NotFittedError, match=r"not kept.*decision_function"):
         _ = smkc.load(tmp_path / "m").decision_scores_
 
 
@@ -281,8 +281,7 @@ def check_any_change(content, live, folder, draw):
     model_file.write(file, arrays, header)
     try:
         det = smkc.load(file)
-    except ModelFileError as error:
-        assert str(error)
+    except ModelFileError:
         return
     scores = det.score_windows(live)
     assert np.isfinite(scores.score).any()
