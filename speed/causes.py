@@ -20,14 +20,16 @@ N_VARIABLES = 12
 REFERENCE_ROWS, LIVE_ROWS = 8000, 400
 FIRST, LAST = 200, 220  # rows of the fault, the latter not included
 SLOW_ROWS = 150
-MEMORY, NOISE, MISSING_SHARE = 0.95, 0.4, 0.05
+MEMORY, NOISE = 0.95, 0.4
+MISSING_SHARES = (0.05, 0.0)
 SEEDS = 40
 
 PREFACE = """\
 Faults of several kinds, planted one at a time in made-up normal data: {n_variables} variables, a
-mixture of two hidden factors with memory {memory:g} plus noise, {missing:.0%} of the values
-missing. One detector with default settings (window 64, false-alarm rate 0.01 a time step) learned
-from {reference:,} normal rows; each fault is planted in {live} fresh rows, {seeds} seeds a kind.
+mixture of two hidden factors with memory {memory:g} plus noise. One detector with default settings
+(window 64, false-alarm rate 0.01 a time step) learned from {reference:,} normal rows; each fault is
+planted in {live} fresh rows, {seeds} seeds a kind. All of it twice: with some values missing at
+random, in reference and live data alike, and with none.
 
 - alerted: an alert touches the fault. "nothing" is the same question with no fault planted: what
   chance alone gives.
@@ -35,7 +37,9 @@ from {reference:,} normal rows; each fault is planted in {live} fresh rows, {see
 - guilty first if alerted: the same among the alerted ones.
 - said to be: the kinds that `explain` gave the first cause, by how often.
 
-Sizes are in standard deviations of the variable.
+Sizes are in standard deviations of the variable. A variable that is far from its usual level jumps
+in the sketch whenever one of its samples is missing, and its gaps then look like spikes: that is
+how a slow shift is seen where samples are lost.
 """
 
 
@@ -127,6 +131,11 @@ def nothing(case: Case) -> None:
     """No fault."""
 
 
+HEADINGS = (
+    *("fault", "what", "variables hit", "alerted"),
+    *("guilty first", "guilty first if alerted", "said to be"),
+)
+
 # What is planted, and in how many variables at once.
 KINDS: tuple[tuple[str, Callable[[Case], None], int], ...] = (
     ("spike", spike, 1),
@@ -145,7 +154,11 @@ KINDS: tuple[tuple[str, Callable[[Case], None], int], ...] = (
 
 
 def measured(
-    detector: Detector, plant: Callable[[Case], None], n_guilty: int, n_seeds: int
+    detector: Detector,
+    plant: Callable[[Case], None],
+    n_guilty: int,
+    missing_share: float,
+    n_seeds: int,
 ) -> tuple[str, ...]:
     """Plant one kind of fault again and again; return the cells of its line."""
     alerted, first, said = [], [], []
@@ -154,7 +167,7 @@ def measured(
         rng = np.random.default_rng([seed, 1])
         case = Case(
             values=normal(LIVE_ROWS, rng),
-            seen=rng.random((LIVE_ROWS, N_VARIABLES)) >= MISSING_SHARE,
+            seen=rng.random((LIVE_ROWS, N_VARIABLES)) >= missing_share,
             guilty=rng.permutation(N_VARIABLES)[:n_guilty],
             deviation=np.sqrt((mixture() ** 2).sum(axis=0) + NOISE**2),
             rng=rng,
@@ -183,6 +196,20 @@ def measured(
     )
 
 
+def table(missing_share: float, n_seeds: int) -> list[str]:
+    """Plant every kind of fault where this share of the values is missing."""
+    rng = np.random.default_rng(1)
+    values = normal(REFERENCE_ROWS, rng)
+    detector = Detector().fit(recording(values, rng.random(values.shape) >= missing_share))
+    rows = [HEADINGS, ("---",) * len(HEADINGS)]
+    for name, plant, n_guilty in KINDS:
+        what = (plant.__doc__ or "").rstrip(".")
+        found = measured(detector, plant, n_guilty, missing_share, n_seeds)
+        rows.append((name, what, str(n_guilty), *found))
+        print(f"{missing_share:.0%}", *rows[-1], sep="  ", flush=True)
+    return ["| " + " | ".join(row) + " |" for row in rows]
+
+
 def main() -> None:
     """Measure, print line by line, and write the page where asked."""
     parser = argparse.ArgumentParser(prog="speed.causes", description=__doc__)
@@ -190,34 +217,21 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=SEEDS, help=f"how many; {SEEDS} by default")
     options = parser.parse_args()
     where = {**circumstances(), "command": f"python -m speed.causes --seeds {options.seeds}"}
-    rng = np.random.default_rng(1)
-    values = normal(REFERENCE_ROWS, rng)
-    detector = Detector().fit(recording(values, rng.random(values.shape) >= MISSING_SHARE))
-    headings = (
-        *("fault", "what", "variables hit", "alerted"),
-        *("guilty first", "guilty first if alerted", "said to be"),
+    preface = PREFACE.format(
+        n_variables=N_VARIABLES,
+        memory=MEMORY,
+        reference=REFERENCE_ROWS,
+        live=LIVE_ROWS,
+        seeds=options.seeds,
     )
-    rows = [headings, ("---",) * len(headings)]
-    for name, plant, n_guilty in KINDS:
-        what = (plant.__doc__ or "").rstrip(".")
-        rows.append(
-            (name, what, str(n_guilty), *measured(detector, plant, n_guilty, options.seeds))
-        )
-        print(*rows[-1], sep="  ", flush=True)
+    parts = ["# Planted faults and their causes", ""]
+    parts += [f"- {key}: {value}" for key, value in where.items()]
+    parts += ["", preface]
+    for share in MISSING_SHARES:
+        parts += [f"## {share:.0%} of the values missing", "", *table(share, options.seeds), ""]
     if options.out is not None:
-        preface = PREFACE.format(
-            n_variables=N_VARIABLES,
-            memory=MEMORY,
-            missing=MISSING_SHARE,
-            reference=REFERENCE_ROWS,
-            live=LIVE_ROWS,
-            seeds=options.seeds,
-        )
-        head = [f"- {key}: {value}" for key, value in where.items()]
-        table = ["| " + " | ".join(row) + " |" for row in rows]
-        text = "\n".join(["# Planted faults and their causes", "", *head, "", preface, *table, ""])
         options.out.parent.mkdir(parents=True, exist_ok=True)
-        options.out.write_text(text, encoding="utf-8")
+        options.out.write_text("\n".join(parts), encoding="utf-8")
 
 
 if __name__ == "__main__":
