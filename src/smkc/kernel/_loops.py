@@ -8,6 +8,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from smkc.kernel._pairs import PADDING, compare_anchors, compare_lags
+from smkc.kernel._select import NO_GUESS
 from smkc.sketch import Hashed
 from smkc.sketch._loops import NOWHERE, fill_states, number_columns
 
@@ -34,6 +35,7 @@ def scan_lags(
     ``projection`` and ``pool`` as in :func:`_span_states`, the rest as in
     :func:`smkc.kernel._pairs.compare_lags`.
     """
+    guesses = np.full(3, NO_GUESS)
     for s in range(segments.size - 1):
         a, b = segments[s], segments[s + 1]
         first = starts[a]
@@ -45,6 +47,7 @@ def scan_lags(
             n_lags,
             channel_at,
             as_image,
+            guesses,
             out[a:b],
             sigma_g[a:b],
         )

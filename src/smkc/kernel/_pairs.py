@@ -39,6 +39,7 @@ def compare_lags(
     n_lags: int,
     channel_at: NDArray[np.int64],
     as_image: bool,
+    guesses: NDArray[np.int64],
     out: NDArray[np.float32],
     sigma_g: NDArray[np.float64],
 ) -> None:
@@ -47,42 +48,54 @@ def compare_lags(
     ``states`` (n_columns, n_rows + PADDING); ``offsets`` (B,) are the windows' first rows in it.
     ``channel_at`` (6,) is each channel's place in the output, -1 where it is not wanted. ``out``
     is (B, K, n_lags, L) for bands, (B, K, L, L) for images. ``sigma_g`` (B,) receives sigma(g)
-    where log distances of g are wanted.
+    where log distances of g are wanted. ``guesses`` (3,), of the medians, are used and improved:
+    they save time and change no result.
     """
-    pairs = np.empty((n_lags, states.shape[1]), np.float32)
-    squares = np.empty(states.shape[1], np.float32)
+    n_rows = states.shape[1]
+    # Distances of g, of its difference and of the absolute difference; or products of one of them.
+    pairs = np.empty((3, n_lags, n_rows), np.float32)
+    squares = np.empty(n_rows, np.float32)
+    inverse = np.empty(n_rows, np.float32)
     buffer = np.empty(n_lags * length + 2 * COUNTED, np.float32)
     logs = np.empty(n_lags * length, np.float32)
+    difference = _difference(states)
+    if channel_at[3] >= 0:
+        _lag_distances(states, n_lags, pairs[0])
+    if channel_at[4] >= 0 or channel_at[5] >= 0:
+        _lag_distances_of_difference(difference, n_lags, pairs[1], pairs[2])
+    _squares(difference, squares)
     for which in range(3):
-        cosine, distance = channel_at[which], channel_at[3 + which]
-        if cosine < 0 and distance < 0:
+        distance = channel_at[3 + which]
+        if distance < 0:
             continue
-        z = _sequence(states, which)
+        for b in range(offsets.size):
+            sigma, guesses[which] = _log_distances(
+                pairs[which],
+                squares,
+                offsets[b],
+                length,
+                which > 0,
+                as_image,
+                buffer,
+                logs,
+                guesses[which],
+                out[b, distance],
+            )
+            if which == 0:
+                sigma_g[b] = sigma
+    for which in range(3):
+        cosine = channel_at[which]
+        if cosine < 0:
+            continue
+        z = states if which == 0 else difference
+        if which == 2:
+            z = np.abs(z)
         _squares(z, squares)
-        if distance >= 0:
-            _lag_distances(z, n_lags, pairs)
-            guess = NO_GUESS
-            for b in range(offsets.size):
-                sigma, guess = _log_distances(
-                    pairs,
-                    squares,
-                    offsets[b],
-                    length,
-                    which > 0,
-                    as_image,
-                    buffer,
-                    logs,
-                    guess,
-                    out[b, distance],
-                )
-                if which == 0:
-                    sigma_g[b] = sigma
-        if cosine >= 0:
-            _lag_products(z, n_lags, pairs)
-            _invert_roots(squares)
-            for b in range(offsets.size):
-                at, target = offsets[b], out[b, cosine]
-                _cosines(pairs, squares, at, length, which > 0, as_image, buffer, target)
+        _invert_roots(squares, inverse)
+        _lag_products(z, n_lags, pairs[0])
+        for b in range(offsets.size):
+            at, target = offsets[b], out[b, cosine]
+            _cosines(pairs[0], inverse, at, length, which > 0, as_image, buffer, target)
 
 
 @njit(cache=True, nogil=True)
@@ -161,8 +174,8 @@ def compare_pushed(
                 out[distance],
             )
         if cosine >= 0:
-            inverse = squares[which].copy()
-            _invert_roots(inverse)
+            inverse = np.empty(length, np.float32)
+            _invert_roots(squares[which], inverse)
             target = out[cosine]
             _cosines(pairs[which], inverse, 0, length, which > 0, as_image, buffer, target)
 
@@ -180,11 +193,11 @@ def compare_anchors(
     squares = np.empty(states.shape[1], np.float32)
     pairs = np.empty((r, states.shape[1]), np.float32)
     buffer = np.empty(r * length + 2 * COUNTED, np.float32)
+    z = states
     for which in range(3):
+        if which > 0:
+            z = _difference(states) if which == 1 else np.abs(z)
         cosine, distance = channel_at[which], channel_at[3 + which]
-        if cosine < 0 and distance < 0:
-            continue
-        z = _sequence(states, which)
         _squares(z, squares)
         if distance >= 0:
             n = 0
@@ -202,7 +215,7 @@ def compare_anchors(
                 for t in range(length):
                     out[distance, t, k] = pairs[k, t]
         if cosine >= 0:
-            _invert_roots(squares)
+            _invert_roots(squares, squares)
             for k in range(r):
                 _products_with(z, anchors[k], pairs[k])
                 for t in range(length):
@@ -214,15 +227,14 @@ def compare_anchors(
 
 
 @njit(cache=True, nogil=True)
-def _sequence(states: NDArray[np.float32], which: int) -> NDArray[np.float32]:
-    """Return g (0), its first difference (1) or the absolute difference (2) of a span."""
-    if which == 0:
-        return states
-    z = np.zeros_like(states)
+def _difference(states: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the first difference over time, 0 at the first step."""
+    z = np.empty_like(states)
     for c in range(z.shape[0]):
-        for t in range(1, z.shape[1]):
-            difference = states[c, t] - states[c, t - 1]
-            z[c, t] = difference if which == 1 else abs(difference)
+        before, row = states[c], z[c]
+        row[0] = ZERO
+        for t in range(1, row.size):
+            row[t] = before[t] - before[t - 1]
     return z
 
 
@@ -239,26 +251,62 @@ def _squares(z: NDArray[np.float32], out: NDArray[np.float32]) -> None:
 def _lag_distances(z: NDArray[np.float32], n_lags: int, out: NDArray[np.float32]) -> None:
     """out[lag - 1, t] = |z_t - z_{t+lag}|^2.
 
-    Four buckets a pass: the sums still run in order, but are loaded and stored less often.
+    Eight buckets a pass: the sums still run in order, but are loaded and stored less often.
     """
     n_columns, n_rows = z.shape[0], z.shape[1] - PADDING
-    in_fours = n_columns - n_columns % 4
+    in_eights = n_columns - n_columns % 8
     for lag in range(1, min(n_lags, n_rows - 1) + 1):
         row = out[lag - 1]
         n = _in_lanes(n_rows - lag)
         for t in range(n):
             row[t] = ZERO
-        for c in range(0, in_fours, 4):
+        for c in range(0, in_eights, 8):
             z0, z1, z2, z3 = z[c], z[c + 1], z[c + 2], z[c + 3]
+            z4, z5, z6, z7 = z[c + 4], z[c + 5], z[c + 6], z[c + 7]
             for t in range(n):
-                d0, d1 = z0[t + lag] - z0[t], z1[t + lag] - z1[t]
-                d2, d3 = z2[t + lag] - z2[t], z3[t + lag] - z3[t]
-                row[t] = (((row[t] + d0 * d0) + d1 * d1) + d2 * d2) + d3 * d3
-        for c in range(in_fours, n_columns):
+                u = t + lag
+                d0, d1, d2, d3 = z0[u] - z0[t], z1[u] - z1[t], z2[u] - z2[t], z3[u] - z3[t]
+                d4, d5, d6, d7 = z4[u] - z4[t], z5[u] - z5[t], z6[u] - z6[t], z7[u] - z7[t]
+                four = (((row[t] + d0 * d0) + d1 * d1) + d2 * d2) + d3 * d3
+                row[t] = (((four + d4 * d4) + d5 * d5) + d6 * d6) + d7 * d7
+        for c in range(in_eights, n_columns):
             z0 = z[c]
             for t in range(n):
                 d0 = z0[t + lag] - z0[t]
                 row[t] += d0 * d0
+
+
+@njit(cache=True, nogil=True)
+def _lag_distances_of_difference(
+    z: NDArray[np.float32],
+    n_lags: int,
+    out: NDArray[np.float32],
+    out_absolute: NDArray[np.float32],
+) -> None:
+    """Do as :func:`_lag_distances` for z and for its absolute values, reading z once for both."""
+    n_columns, n_rows = z.shape[0], z.shape[1] - PADDING
+    in_fours = n_columns - n_columns % 4
+    for lag in range(1, min(n_lags, n_rows - 1) + 1):
+        row, absolute = out[lag - 1], out_absolute[lag - 1]
+        n = _in_lanes(n_rows - lag)
+        for t in range(n):
+            row[t] = ZERO
+            absolute[t] = ZERO
+        for c in range(0, in_fours, 4):
+            z0, z1, z2, z3 = z[c], z[c + 1], z[c + 2], z[c + 3]
+            for t in range(n):
+                u = t + lag
+                d0, d1, d2, d3 = z0[u] - z0[t], z1[u] - z1[t], z2[u] - z2[t], z3[u] - z3[t]
+                a0, a1 = abs(z0[u]) - abs(z0[t]), abs(z1[u]) - abs(z1[t])
+                a2, a3 = abs(z2[u]) - abs(z2[t]), abs(z3[u]) - abs(z3[t])
+                row[t] = (((row[t] + d0 * d0) + d1 * d1) + d2 * d2) + d3 * d3
+                absolute[t] = (((absolute[t] + a0 * a0) + a1 * a1) + a2 * a2) + a3 * a3
+        for c in range(in_fours, n_columns):
+            z0 = z[c]
+            for t in range(n):
+                d0, a0 = z0[t + lag] - z0[t], abs(z0[t + lag]) - abs(z0[t])
+                row[t] += d0 * d0
+                absolute[t] += a0 * a0
 
 
 @njit(cache=True, nogil=True)
@@ -470,8 +518,8 @@ def _similarity(product: np.float32, inverse_a: np.float32, inverse_b: np.float3
 
 
 @njit(cache=True, nogil=True)
-def _invert_roots(squares: NDArray[np.float32]) -> None:
-    """Replace squared norms by inverse norms, 0 by 0."""
+def _invert_roots(squares: NDArray[np.float32], out: NDArray[np.float32]) -> None:
+    """Turn squared norms into inverse norms, 0 into 0."""
     for t in range(squares.size):
         root = np.sqrt(squares[t])
-        squares[t] = ONE / root if root > ZERO else ZERO
+        out[t] = ONE / root if root > ZERO else ZERO

@@ -17,7 +17,7 @@ FEW = 3
 # Neighbouring windows have medians that differ by a few percent: the first bracket's width.
 FIRST_STEP = 1 << 19
 
-LARGEST_BITS = 0x7F7FFFFF
+LARGEST_BITS = 0x7FFFFFFF
 NO_GUESS = -1
 
 # Counting goes by so many numbers at a time; behind the last one lie some that are never counted.
@@ -61,7 +61,7 @@ def _bracket(bits: NDArray[np.int32], n: int, k: int, guess: int) -> tuple[int, 
     while True:
         high = min(at + step, LARGEST_BITS)
         up_to = _count_up_to(bits, n, high)
-        if up_to > k:
+        if up_to > k or high == LARGEST_BITS:
             return at, high, count, up_to
         at, count = high, up_to
         step *= 4

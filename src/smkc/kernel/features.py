@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from smkc.errors import WindowError
 from smkc.kernel._loops import scan_anchors, scan_lags, scan_sequences
 from smkc.kernel._pairs import PADDING, compare_anchors, compare_lags
+from smkc.kernel._select import NO_GUESS
 from smkc.kernel.representation import CHANNELS, Representation
 from smkc.kernel.windows import segments
 from smkc.parallel import in_threads
@@ -118,7 +119,9 @@ def features_of_states(
     else:
         n_lags, is_image = lags(representation, length)
         first = np.zeros(1, np.int64)
-        compare_lags(padded, first, length, n_lags, channel_at, is_image, out, sigma)
+        compare_lags(
+            padded, first, length, n_lags, channel_at, is_image, np.full(3, NO_GUESS), out, sigma
+        )
     return out.reshape(-1)
 
 
