@@ -67,7 +67,7 @@ FalseAlarmRate = Annotated[
     float | None,
     typer.Option(
         metavar="RATE",
-        help="Share of normal time steps that may be marked. [default: 0.001]",
+        help="Share of normal time steps that may be marked. [default: 0.01]",
         rich_help_panel=DETECTOR,
     ),
 ]
