@@ -11,7 +11,7 @@ from tests import worlds
 
 import smkc
 from smkc import model_file
-from smkc.errors import ModelFileError
+from smkc.errors import InputError, ModelFileError
 from smkc.recording import Identity
 
 SMALL = {"window": 12, "neighbours": 4, "components": 16, "false_alarm_rate": 0.05}
@@ -283,7 +283,10 @@ def check_any_change(content, live, folder, draw):
         det = smkc.load(file)
     except ModelFileError:
         return
-    scores = det.score_windows(live)
+    try:
+        scores = det.score_windows(live)
+    except InputError:  # such as a model of dated recordings now
+        return
     assert np.isfinite(scores.score).any()
     assert ((scores.p_value > 0) & (scores.p_value <= 1) | np.isnan(scores.score)).all()
 

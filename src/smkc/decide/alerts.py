@@ -14,6 +14,9 @@ from smkc.recording.times import show_time
 
 __all__ = ["Alert", "Cause", "find_alerts"]
 
+# Variables that a cause is shared with are written out up to this many.
+MOST_SHOWN = 5
+
 
 @dataclass(frozen=True, kw_only=True)
 class Cause:
@@ -41,7 +44,10 @@ class Cause:
     detail: str = ""
 
     def __str__(self) -> str:
-        joint = f" (jointly with {', '.join(self.joint_with)})" if self.joint_with else ""
+        others = ", ".join(self.joint_with[:MOST_SHOWN])
+        if len(self.joint_with) > MOST_SHOWN:
+            others += f" and {len(self.joint_with) - MOST_SHOWN} more"
+        joint = f" (jointly with {others})" if others else ""
         return f"{self.variable}{joint}: {self.kind}, {self.share:.0%}; {self.detail}"
 
 

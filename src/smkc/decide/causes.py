@@ -9,21 +9,30 @@ largest exact contributions (:mod:`smkc.decide.contributions`), and those that c
 no single variable explains much, the exact contributions are the answer.
 """
 
+from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smkc.decide.alerts import Cause
-from smkc.decide.contributions import contributions
+from smkc.decide.contributions import Contributions, contributions
 from smkc.density import KnnDensity
 from smkc.recording import Recording
 from smkc.recording.times import show_time
 
 __all__ = ["explain_window"]
 
-# So many variables, the largest contributors, are tried; and as many that came or went.
+# So many variables, the largest contributors, are tried; and all that came or went, in groups.
 MOST_TRIED = 24
+
+# So many causes are named.
+MOST_NAMED = 64
+
+# Numbers held at once while counterfactuals are scored.
+MOST_NUMBERS = 2**24
 
 # Counterfactuals are trusted when the best of them explains this share of the deviation.
 EXPLAINS = 0.2
@@ -66,53 +75,58 @@ def explain_window(
         return []
     traces = _traces(context)
     changes = [_presence_change(trace, first) for trace in traces]
-    own, joint = _exact(context, first, density)
+    parts, own = _exact(context, first, density)
     shares = own / own.sum() if own.any() else own
     by_presence = np.zeros(len(own), bool)
+    group_of: dict[int, NDArray[np.int64]] = {}
     if own.any() and score > usual_score:
         tried = np.argsort(-own, kind="stable")[:MOST_TRIED]
         together = _came_or_went_together(changes, density.window)
-        relief, doers, of_presence = _relief(
-            traces, first, tried, together, changes, score, density
+        relief, doers = _relief(
+            context.names, traces, first, tried, together, changes, score, density
         )
         usual_relief = min(float(np.median(relief)), 0.5 * float(relief.max()))
         gain = np.maximum(relief - usual_relief, 0.0)
         if gain.max() >= EXPLAINS * (score - usual_score):
             shares = np.zeros(len(own))
-            for members, share, is_presence in zip(
-                doers, gain / gain.sum(), of_presence, strict=True
-            ):
+            for number, (members, share) in enumerate(zip(doers, gain / gain.sum(), strict=True)):
                 better = members[share > shares[members]]
-                shares[better], by_presence[better] = share, is_presence
-                for j in members:
-                    joint[j].update(members.tolist())
+                shares[better], by_presence[better] = share, number >= len(tried)
+            group_of = {j: members for members in together for j in members.tolist()}
+    named = [j for j in np.lexsort((-own, -shares)).tolist() if shares[j] > 0][:MOST_NAMED]
     return [
         Cause(
             variable=context.names[j],
             share=float(shares[j]),
-            joint_with=tuple(context.names[i] for i in sorted(joint[j] - {j})),
+            joint_with=_joint(context.names, j, parts, group_of.get(j)),
             **_described(traces[j], first, changes[j], bool(by_presence[j]), context.times),
         )
-        for j in np.lexsort((-own, -shares)).tolist()
-        if shares[j] > 0
+        for j in named
     ]
 
 
 def _exact(
     context: Recording, first: int, density: KnnDensity
-) -> tuple[NDArray[np.float64], list[set[int]]]:
-    """Each variable's exact contribution in the window, and those that share a bucket with it."""
+) -> tuple[Contributions, NDArray[np.float64]]:
+    """Return the window's exact contributions, and their sums by variable of the context."""
     span = context.rows(first)
     parts = contributions(span, density.representation, density.sketch, density.typical)
     number_of = {name: j for j, name in enumerate(context.names)}
     own = np.zeros(len(context.names))
-    joint: list[set[int]] = [set() for _ in context.names]
-    for name, value, presence, others in zip(
-        parts.names, parts.value, parts.presence, parts.joint, strict=True
-    ):
-        own[number_of[name]] = value + presence
-        joint[number_of[name]] = {number_of[other] for other in others}
-    return own, joint
+    own[[number_of[name] for name in parts.names]] = parts.value + parts.presence
+    return parts, own
+
+
+def _joint(
+    names: tuple[str, ...], j: int, parts: Contributions, group: NDArray[np.int64] | None
+) -> tuple[str, ...]:
+    """Return the variables that share a bucket with one, or came or went together with it."""
+    in_window = bisect_left(parts.names, names[j])
+    is_seen = in_window < len(parts.names) and parts.names[in_window] == names[j]
+    joint = set(parts.joint(in_window)) if is_seen else set()
+    if group is not None:
+        joint.update(names[i] for i in group)
+    return tuple(sorted(joint - {names[j]}))
 
 
 @dataclass(frozen=True)
@@ -164,6 +178,7 @@ def _came_or_went_together(changes: list[_Change | None], window: int) -> list[N
 
 
 def _relief(
+    names: tuple[str, ...],
     traces: NDArray[np.float32],
     first: int,
     tried: NDArray[np.int64],
@@ -171,58 +186,69 @@ def _relief(
     changes: list[_Change | None],
     score: float,
     density: KnnDensity,
-) -> tuple[NDArray[np.float64], list[NDArray[np.int64]], NDArray[np.bool_]]:
-    """Score the counterfactuals; return how much goes away, whose doing it was, and of what kind.
+) -> tuple[NDArray[np.float64], list[NDArray[np.int64]]]:
+    """Score the counterfactuals; return how much goes away, and whose doing each was."""
+    doers: list[NDArray[np.int64]] = []
+    scores = []
+    windows = _counterfactuals(traces, first, tried, together, changes)
+    at_once = max(1, MOST_NUMBERS // traces[:, first:].size)
+    while some := list(islice(windows, at_once)):
+        doers += [members for members, _ in some]
+        scores.append(density.scores(*_end_to_end(names, [window for _, window in some])))
+    return np.nan_to_num(score - np.concatenate(scores), nan=-np.inf), doers
 
-    The last of these says for each whether it undid coming or going, rather than moving.
-    """
-    of, windows = [], []
+
+def _counterfactuals(
+    traces: NDArray[np.float32],
+    first: int,
+    tried: NDArray[np.int64],
+    together: list[NDArray[np.int64]],
+    changes: list[_Change | None],
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+    """Yield whose doing is undone, and the window (n, L) without it; first those of the tried."""
     for j in tried:
         calm = traces[:, first:].copy()
         calm[j] = _calm(calm[j])
-        of.append(np.array([j]))
-        windows.append(calm)
+        yield np.array([j]), calm
     for members in together:
         stayed = traces.copy()
         for j in members:
             stayed[j] = _reflected(stayed[j])
-        of.append(members)
-        windows.append(stayed[:, first:])
+        yield members, stayed[:, first:]
         change = changes[members[0]]
         if change is not None and change.way == "appeared":
             absent = traces[:, first:].copy()
             absent[members] = np.nan
-            of.append(members)
-            windows.append(absent)
-    scores = density.scores(*_end_to_end(windows))
-    relief = np.nan_to_num(score - scores, nan=-np.inf)
-    return relief, of, np.arange(len(of)) >= len(tried)
+            yield members, absent
 
 
 def _calm(trace: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return a trace that is seen when it was, at its usual value."""
     seen = np.isfinite(trace)
-    usual = np.float32(np.median(trace[seen])) if seen.any() else np.float32(0.0)
+    usual = _median(trace[seen]) if seen.any() else np.float32(0.0)
     return np.where(seen, usual, np.float32(np.nan)).astype(np.float32)
+
+
+def _median(values: NDArray[np.float32]) -> np.float32:
+    return np.float32(np.median(values.astype(np.float64)))  # two huge values overflow float32
 
 
 def _reflected(trace: NDArray[np.float32]) -> NDArray[np.float32]:
     """Fill the time before a trace was first seen and after it was last, by reflection."""
     seen = np.flatnonzero(np.isfinite(trace))
-    low, high = int(seen[0]), int(seen[-1])
-    filled = trace.copy()
-    period = max(2 * (high - low), 1)
-    for t in np.flatnonzero(~np.isfinite(trace)):
-        if low < t < high:
-            filled[t] = trace[seen[np.searchsorted(seen, t) - 1]]
-            continue
-        phase = (t - low) % period
-        mirrored = low + (phase if phase <= high - low else period - phase)
-        filled[t] = trace[seen[min(int(np.searchsorted(seen, mirrored)), len(seen) - 1)]]
-    return filled
+    low, high = seen[0], seen[-1]
+    t = np.arange(len(trace))
+    phase = (t - low) % max(2 * (high - low), 1)
+    mirrored = low + np.where(phase <= high - low, phase, 2 * (high - low) - phase)
+    after = np.minimum(np.searchsorted(seen, mirrored), len(seen) - 1)
+    before = np.searchsorted(seen, t, side="right") - 1
+    filled: NDArray[np.float32] = trace[seen[np.where((low < t) & (t < high), before, after)]]
+    return np.where(np.isfinite(trace), trace, filled)
 
 
-def _end_to_end(windows: list[NDArray[np.float32]]) -> tuple[Recording, NDArray[np.int64]]:
+def _end_to_end(
+    names: tuple[str, ...], windows: list[NDArray[np.float32]]
+) -> tuple[Recording, NDArray[np.int64]]:
     """Lay windows, each (n, L), end to end as one recording; return it and their start rows."""
     length = windows[0].shape[1]
     rows = np.concatenate([window.T for window in windows])
@@ -233,7 +259,7 @@ def _end_to_end(windows: list[NDArray[np.float32]]) -> tuple[Recording, NDArray[
         np.concatenate([[0], np.cumsum(seen.sum(axis=1))]),
         code.astype(np.int32),
         rows[row, code],
-        tuple(str(number) for number in range(rows.shape[1])),
+        names,
     )
     return copies, np.arange(len(windows), dtype=np.int64) * length
 
@@ -255,8 +281,8 @@ def _described(
     before = trace[:first][np.isfinite(trace[:first])]
     excursion = 0.0
     if len(seen):
-        usual = np.median(before if len(before) >= KNOWN_BEFORE else inside[seen])
-        away = inside[seen] - np.float32(usual)
+        usual = _median(before if len(before) >= KNOWN_BEFORE else inside[seen])
+        away = inside[seen].astype(np.float64) - usual
         farthest = int(np.argmax(np.abs(away)))
         excursion = float(away[farthest])
     came_or_went = change is not None and (by_presence or change.way == "appeared")

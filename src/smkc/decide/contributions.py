@@ -14,12 +14,15 @@ from numpy.typing import NDArray
 
 from smkc.kernel import Representation, anchor_steps
 from smkc.recording import Recording
-from smkc.sketch import PRESENCE_SLOPE, Sketch
+from smkc.sketch import PRESENCE_SLOPE, Hashes, Sketch
 
 __all__ = ["Contributions", "contributions"]
 
 # Representations that keep no pairs (seq) are explained by these lags.
 FALLBACK_LAGS = 8
+
+# Numbers held at once while the motion of many variables is compared.
+MOST_NUMBERS = 2**22
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -29,14 +32,24 @@ class Contributions:
     """Each variable's part of what a window's distances exceed the typical ones by.
 
     ``value`` and ``presence`` (n,) add up, over the n variables observed, to ``total``.
-    ``joint`` lists for each the variables that share a bucket with it.
+    ``hashes`` says which bucket of either stream each fell into.
     """
 
     names: tuple[str, ...]
     value: NDArray[np.float64]
     presence: NDArray[np.float64]
-    joint: tuple[tuple[str, ...], ...]
     total: float
+    hashes: Hashes
+    has_presence: bool
+
+    def joint(self, number: int) -> tuple[str, ...]:
+        """Return the variables that share a bucket with one of them, given its number."""
+        of = self.hashes
+        together = of.value_bucket == of.value_bucket[number]
+        if self.has_presence:
+            together |= of.presence_bucket == of.presence_bucket[number]
+        together[number] = False
+        return tuple(self.names[j] for j in np.flatnonzero(together))
 
 
 def contributions(
@@ -72,8 +85,9 @@ def contributions(
         span.names,
         value,
         presence,
-        _joint(span.names, hashes.value_bucket, hashes.presence_bucket, sketch.presence),
         total,
+        hashes,
+        sketch.presence,
     )
 
 
@@ -121,7 +135,11 @@ class _Stream:
             alone: NDArray[np.float64] = by_bucket[self.place]
             return alone
         mine = _derived(self.own, which)
-        own = ((mine[:, i] - mine[:, j]) ** 2) @ weight + 1e-300
+        own = np.full(len(mine), 1e-300)
+        at_once = max(1, MOST_NUMBERS // max(len(i), 1))
+        for first in range(0, len(mine), at_once):
+            some = mine[first : first + at_once]
+            own[first : first + at_once] += ((some[:, i] - some[:, j]) ** 2) @ weight
         in_bucket = np.bincount(self.place, own, len(self.used))
         shared: NDArray[np.float64] = by_bucket[self.place] * own / in_bucket[self.place]
         return shared
@@ -190,24 +208,3 @@ def _excess_weight(
     weight = np.zeros_like(squares)
     np.divide(excess, squares, out=weight, where=squares > 0)
     return weight
-
-
-def _joint(
-    names: tuple[str, ...],
-    value_bucket: NDArray[np.uint32],
-    presence_bucket: NDArray[np.uint32],
-    presence: bool,
-) -> tuple[tuple[str, ...], ...]:
-    """For each variable the others in its value bucket, or else in its presence bucket."""
-    by_value: dict[int, list[str]] = {}
-    by_presence: dict[int, list[str]] = {}
-    for name, v, p in zip(names, value_bucket, presence_bucket, strict=True):
-        by_value.setdefault(int(v), []).append(name)
-        by_presence.setdefault(int(p), []).append(name)
-    joint = []
-    for name, v, p in zip(names, value_bucket, presence_bucket, strict=True):
-        together = set(by_value[int(v)])
-        if presence:
-            together |= set(by_presence[int(p)])
-        joint.append(tuple(sorted(together - {name})))
-    return tuple(joint)
