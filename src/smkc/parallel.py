@@ -9,9 +9,14 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from math import prod
+from threading import local
 from typing import Any, TypeVar
 
-__all__ = ["in_threads", "n_threads"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["in_threads", "n_threads", "scratch"]
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -41,6 +46,23 @@ def in_threads(function: Callable[[Part], Result], parts: Iterable[Part]) -> Ite
                 yield waiting.pop(0).result()
         for future in waiting:
             yield future.result()
+
+
+def scratch(purpose: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
+    """Return a float32 array of this thread's, to write into at once and to forget.
+
+    The next call for the same purpose gives the same memory: fresh memory of some megabytes costs
+    as much as the work that is done in it.
+    """
+    size = prod(shape)
+    mine: NDArray[np.float32] | None = getattr(_own, purpose, None)
+    if mine is None or mine.size < size:
+        mine = np.empty(size, np.float32)
+        setattr(_own, purpose, mine)
+    return mine[:size].reshape(shape)
+
+
+_own = local()
 
 
 @cache

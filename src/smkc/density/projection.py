@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from smkc.density._loops import weighted_sum
 from smkc.errors import SettingError
 
-__all__ = ["GENERATOR", "Projection", "stable_product"]
+__all__ = ["FEWEST_ROWS", "GENERATOR", "Projection", "stable_product"]
 
 # Part of the model file: another generator would be another projection.
 GENERATOR = "numpy.PCG64.standard_normal.float32"
@@ -82,14 +82,21 @@ def _normalised(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 FEWEST_ROWS = 16
 
 
-def stable_product(rows: NDArray[np.float32], matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(B, F) @ (F, d), each row's result the same to the bit however many stand beside it."""
+def stable_product(
+    rows: NDArray[np.float32],
+    matrix: NDArray[np.float32],
+    out: NDArray[np.float32] | None = None,
+) -> NDArray[np.float32]:
+    """(B, F) @ (F, d), each row's result the same to the bit however many stand beside it.
+
+    ``out`` has room for at least FEWEST_ROWS rows.
+    """
     n = len(rows)
-    if n >= FEWEST_ROWS:
-        return rows @ matrix
-    padded = np.zeros((FEWEST_ROWS, rows.shape[1]), np.float32)
-    padded[:n] = rows
-    return (padded @ matrix)[:n]
+    if n < FEWEST_ROWS:
+        padded = np.zeros((FEWEST_ROWS, rows.shape[1]), np.float32)
+        padded[:n] = rows
+        rows = padded
+    return np.matmul(rows, matrix, out=out)[:n]
 
 
 @lru_cache(maxsize=4)

@@ -14,8 +14,9 @@ from smkc.density._loops import (
     mean_of_nearest_elsewhere,
     weighted_sum,
 )
-from smkc.density.projection import stable_product
+from smkc.density.projection import FEWEST_ROWS, stable_product
 from smkc.errors import InputError
+from smkc.parallel import scratch
 
 __all__ = ["ELSEWHERE", "ReferenceSet", "reservoir_places"]
 
@@ -60,7 +61,7 @@ class ReferenceSet:
         distances = np.empty(len(vectors), np.float64)
         for first in range(0, len(vectors), BLOCK_WINDOWS):
             part = slice(first, first + BLOCK_WINDOWS)
-            similarities = stable_product(vectors[part], self.vectors.T)
+            similarities = self._similarities(vectors[part])
             mean_of_nearest(similarities, neighbours, distances[part])
         return distances
 
@@ -79,7 +80,7 @@ class ReferenceSet:
         distances = np.empty(len(vectors), np.float64)
         for first in range(0, len(vectors), BLOCK_WINDOWS):
             part = slice(first, first + BLOCK_WINDOWS)
-            similarities = stable_product(vectors[part], self.vectors.T)
+            similarities = self._similarities(vectors[part])
             mean_of_nearest_elsewhere(
                 similarities, neighbours, rows[part], self.rows, guard, distances[part]
             )
@@ -92,6 +93,12 @@ class ReferenceSet:
         distance = np.empty(1)
         mean_of_nearest(similarities, neighbours, distance)
         return float(distance[0])
+
+    def _similarities(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """(B, n) cosines with all references, in memory that the next call uses again."""
+        n_rows = max(len(vectors), FEWEST_ROWS)
+        out = scratch("similarities", (n_rows, len(self)))
+        return stable_product(vectors, self._by_component, out)
 
     @cached_property
     def _by_component(self) -> NDArray[np.float32]:

@@ -141,12 +141,17 @@ def sum_of_smallest(values: NDArray[np.float32], n: int, k: int, guess: int) -> 
 
     The second result is a guess for the next, similar set.
     """
-    kth, _ = kth_bits(values.view(np.int32), n, k - 1, guess)
+    bits = values.view(np.int32)
+    kth, _ = kth_bits(bits, n, k - 1, guess)
     limit = np.int32(kth).view(np.float32)
+    n_below = _count_up_to(bits, n, kth - 1)
+    return _sum_below(values, n, limit) + (k - n_below) * np.float64(limit), kth
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def _sum_below(values: NDArray[np.float32], n: int, limit: np.float32) -> float:
+    """Return the sum of the values below a limit, in whatever order is quickest."""
     total = 0.0
-    n_below = 0
     for i in range(n):
-        if values[i] < limit:
-            total += values[i]
-            n_below += 1
-    return total + (k - n_below) * np.float64(limit), kth
+        total += np.float64(values[i]) if values[i] < limit else 0.0
+    return total

@@ -16,7 +16,7 @@ from smkc.kernel._pairs import PADDING, compare_anchors, compare_lags
 from smkc.kernel._select import NO_GUESS
 from smkc.kernel.representation import CHANNELS, Representation
 from smkc.kernel.windows import segments
-from smkc.parallel import in_threads
+from smkc.parallel import in_threads, scratch
 from smkc.recording import Recording
 from smkc.sketch import Hashed, Sketch
 
@@ -89,7 +89,7 @@ def map_features(
 
     def work(first: int) -> Result:
         part = slice(first, min(first + size, len(starts)))
-        block = np.empty((part.stop - first, *shape), np.float32)
+        block = scratch("features", (part.stop - first, *shape))
         _compare(rows, starts[part], window, representation, sketch.width, block)
         return function(part, block.reshape(len(block), n_features))
 
