@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from smkc import model_file, progress
 from smkc.decide import (
-    ALIGNMENTS,
     Alert,
     Cause,
     WindowScores,
@@ -21,7 +20,6 @@ from smkc.decide import (
     find_alerts,
     step_scores,
 )
-from smkc.density import KnnDensity, Projection
 from smkc.errors import (
     ModelFileError,
     NotFittedError,
@@ -30,9 +28,9 @@ from smkc.errors import (
     WindowError,
 )
 from smkc.fitted import Fitted
-from smkc.kernel import Representation, window_starts
+from smkc.kernel import window_starts
 from smkc.recording import Identity, Recording, Scaling, read
-from smkc.sketch import Sketch
+from smkc.settings import empty_fitted
 from smkc.stream import Stream
 
 __all__ = ["Detector", "load"]
@@ -42,9 +40,6 @@ RELEASE_RATE = 10.0
 
 # Alerts closer than this share of a window are one.
 JOIN_SHARE = 1 / 8
-
-# Entries of the largest projection: 4 GiB, a full image of 800 rows projected to 256 numbers.
-MOST_PROJECTED = 2**30
 
 # This may be changed without fitting again.
 CHANGEABLE = ("false_alarm_rate",)
@@ -285,58 +280,7 @@ class Detector:
 
     def _empty(self, scaling: Scaling | None) -> Fitted:
         """Check the settings and return what they describe before any data."""
-        if self.detector != "knn":
-            raise SettingError(f"detector={self.detector!r} is not known; use 'knn'")
-        if self.scaling not in ("robust", None):
-            raise SettingError(f"scaling={self.scaling!r} is not known; use 'robust' or None")
-        if self.align not in ALIGNMENTS:
-            raise SettingError(f"align={self.align!r} is not known; use {' or '.join(ALIGNMENTS)}")
-        least = {"window": 2, "stride": 1, "neighbours": 1, "reference_size": self.neighbours}
-        for name, smallest in (least | {"seed": 0}).items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < smallest:
-                raise SettingError(f"{name}={value!r}: give a whole number from {smallest} up")
-        if not isinstance(self.least_filled, int | float) or not 0 <= self.least_filled < 1:
-            raise SettingError(
-                f"least_filled={self.least_filled!r}: give a share from 0 to below 1"
-            )
-        if not isinstance(self.false_alarm_rate, float) or not 0 < self.false_alarm_rate < 1:
-            raise SettingError(
-                f"false_alarm_rate={self.false_alarm_rate!r}: give a rate between 0 and 1"
-            )
-        for name in ("presence", "saturate", "normalise"):
-            if not isinstance(getattr(self, name), bool):
-                raise SettingError(f"{name}={getattr(self, name)!r}: give True or False")
-        if not isinstance(self.representation, str):
-            raise SettingError(
-                f"representation={self.representation!r}: give text such as 'log3 band(8)'"
-            )
-        representation = Representation.parse(self.representation)
-        representation.check(self.window)
-        sketch = Sketch(
-            buckets=self.buckets,
-            presence=self.presence,
-            saturate=self.saturate,
-            normalise=self.normalise,
-        )
-        projection = Projection(components=self.components, seed=self.seed)
-        n_features = representation.n_features(self.window, sketch.width)
-        if n_features * self.components > MOST_PROJECTED:
-            raise SettingError(
-                f"representation={self.representation!r} makes {n_features:,} numbers of a window "
-                f"of {self.window:,} rows, too many to project to {self.components}; take a "
-                "shorter window, or a band such as 'log3 band(8)'"
-            )
-        density = KnnDensity.empty(
-            window=self.window,
-            representation=representation,
-            sketch=sketch,
-            projection=projection,
-            neighbours=self.neighbours,
-            least_filled=self.least_filled,
-            reference_size=self.reference_size,
-        )
-        return Fitted(stride=self.stride, align=self.align, scaling=scaling, density=density)
+        return empty_fitted(self.get_params(), scaling)
 
     @property
     def fitted_(self) -> Fitted:

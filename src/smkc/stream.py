@@ -18,12 +18,18 @@ from smkc.fitted import Fitted
 from smkc.kernel import SlidingWindow
 from smkc.recording import ScalingState, canonical
 from smkc.recording.times import as_times, moment, show_time
-from smkc.sketch import Hashes, hash_identifier
+from smkc.sketch import STATE_LIMIT, Hashes, hash_identifier
 
 __all__ = ["Stream"]
 
 # Names whose hashes are at hand; past that the stream forgets all and starts collecting anew.
 MOST_KNOWN_NAMES = 65_536
+
+# Whole numbers up to this are numbers to NumPy.
+LARGEST_WHOLE = 2**63
+
+# What the latest time may be saved as.
+TIME_TYPES = ("<M8[ns]", "<i8", "<f8")
 
 
 class Stream:
@@ -53,8 +59,10 @@ class Stream:
 
     # ------------------------------------------------------------------ rows
 
-    def push(self, time: Any, observations: Mapping[str, float]) -> float | None:
+    def push(self, time: Any, observations: Mapping[str, float | None]) -> float | None:
         """Take the next row; return the score of the window that ends here.
+
+        A value of None, NaN or infinity counts as not observed.
 
         None while there is no such window: before the first is full, and between windows when the
         stride is above 1. NaN if too little was observed in it.
@@ -137,27 +145,34 @@ class Stream:
             if header["model"] != _fingerprint(self._fitted):
                 raise ModelFileError("it was saved by a stream of another model")
             states, is_filled = arrays["states"], arrays["is_filled"]
+            n_rows, time_type = header["n_rows"], header.get("time_type")
             if (
                 states.shape != self._latest.states.shape
                 or states.dtype != np.float32
-                or not np.isfinite(states).all()
+                or not (np.abs(states) <= STATE_LIMIT).all()
                 or is_filled.shape != self._is_filled.shape
                 or is_filled.dtype != np.bool_
-                or not isinstance(header["n_rows"], int)
+                or type(n_rows) is not int
+                or n_rows < 0
+                or (time_type is None) != (n_rows == 0)
+                or (time_type is not None and time_type not in TIME_TYPES)
             ):
-                raise ModelFileError("its arrays do not fit the model")
+                raise ModelFileError("its content does not fit the model")
             if self._scaling is not None:
                 part = {k[8:]: a for k, a in arrays.items() if k.startswith("scaling.")}
                 self._scaling.restore(part, header["scaling"])
-            if "time_type" in header:
-                self._last_time = arrays["last_time"].view(header["time_type"])[0]
+            if time_type is not None:
+                last_time = arrays["last_time"].view(time_type)
+                if last_time.shape != (1,) or last_time[0] != last_time[0]:
+                    raise ModelFileError("its latest time is none")
+                self._last_time = last_time[0]
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(
                 f"{path} cannot be resumed: {error}; start the stream afresh"
             ) from None
         self._latest.restore(states)
         self._is_filled = is_filled.copy()
-        self._n_rows = header["n_rows"]
+        self._n_rows = n_rows
         return self
 
 
@@ -180,12 +195,11 @@ class _Names:
         self._keys: tuple[str, ...] | None = None
         self._generation = self._scaling.generation if self._scaling is not None else 0
 
-    def arrange(self, observations: Mapping[str, float]) -> tuple[Hashes, NDArray[np.float32]]:
+    def arrange(
+        self, observations: Mapping[str, float | None]
+    ) -> tuple[Hashes, NDArray[np.float32]]:
         """Return the row's hashes and values; ``slots`` then has the scaling's, in that order."""
-        try:
-            values = np.fromiter(observations.values(), np.float64, len(observations))
-        except (TypeError, ValueError):
-            raise _not_a_number(observations) from None
+        values = _numbers(observations)
         if self._scaling is not None and self._scaling.generation != self._generation:
             self._forget()
         keys = tuple(observations)
@@ -223,6 +237,9 @@ class _Names:
     def _learn(self, keys: tuple[str, ...]) -> None:
         if self._n_names > MOST_KNOWN_NAMES:
             self._forget()
+        for key in keys:
+            if not isinstance(key, str):
+                raise InputError(f"a variable is called {key!r}; names are text")
         fresh = {key: canonical(key) for key in keys if key not in self._number_of}
         names = sorted(set(fresh.values()).difference(self._number_of))
         first, last = self._n_names, self._n_names + len(names)
@@ -239,13 +256,33 @@ class _Names:
         self._n_names = last
 
 
-def _not_a_number(observations: Mapping[str, float]) -> InputError:
+def _numbers(observations: Mapping[str, float | None]) -> NDArray[Any]:
+    """(n,) a row's values; NaN, like None, for what was not observed."""
+    if not isinstance(observations, Mapping):
+        raise _not_numbers(observations)
+    listed = [np.nan if value is None else value for value in observations.values()]
+    try:
+        values = np.array(listed, None if listed else float)
+    except (ValueError, OverflowError):
+        raise _not_numbers(observations) from None
+    if values.dtype.kind not in "fiub" or values.ndim != 1:
+        raise _not_numbers(observations)
+    return values
+
+
+def _not_numbers(observations: Any) -> InputError:
+    """Say which value of a row is not a number."""
+    if not isinstance(observations, Mapping):
+        return InputError(
+            f"a row is a mapping of variables to numbers, not {type(observations).__name__}"
+        )
     for name, value in observations.items():
-        try:
-            float(value)
-        except (TypeError, ValueError):
-            return InputError(f"the value of {name!r} is {value!r}; give a number")
-    return InputError("a row's values must be numbers")
+        is_whole = isinstance(value, int) and abs(value) < LARGEST_WHOLE
+        if value is not None and not is_whole and not isinstance(value, float | np.number):
+            return InputError(
+                f"the value of {name!r} is {value!r:.60}; give a number, or leave the variable out"
+            )
+    return InputError("a row's values must be numbers, each a single one")
 
 
 def _fingerprint(fitted: Fitted) -> str:

@@ -421,7 +421,7 @@ def test_constructors_only_store():
         ({"buckets": 0}, "buckets=0: give a whole number from 1"),
         ({"scaling": "minmax"}, "scaling='minmax'.*'robust' or None"),
         ({"counters": "always"}, "counters='always'"),
-        ({"align": "late"}, "align='late'.*sharp or prompt"),
+        ({"align": "late"}, "align='late'.*'sharp' or 'prompt'"),
         ({"false_alarm_rate": 0.0}, "false_alarm_rate=0.0: give a rate between 0 and 1"),
         ({"false_alarm_rate": 1.0}, "false_alarm_rate=1.0"),
         ({"least_filled": 1.5}, "least_filled=1.5: give a share"),

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from tests import worlds
@@ -294,3 +296,46 @@ def test_resuming_hostile_content(det, recording, tmp_path, how):
     model_file.write(tmp_path / "s", arrays, header)
     with pytest.raises(ModelFileError):
         det.stream(resume=tmp_path / "s")
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"v0": "3.5"}, "value of 'v0' is '3.5'; give a number"),
+        ({"v0": 10**400}, "value of 'v0' is 1000"),
+        ({"v0": [1.0, 2.0]}, "value of 'v0'"),
+        ({1: 3.5}, "called 1; names are text"),
+        ([("v0", 1.0)], "mapping of variables to numbers, not list"),
+    ],
+)
+def test_a_row_that_is_not_names_and_numbers_is_refused_by_name(det, row, message):
+    live = det.stream()
+    with pytest.raises(InputError, match=re.escape(message)):
+        live.push(0, row)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"states": 3e38},
+        {"states": np.nan},
+        {"n_rows": -1},
+        {"n_rows": True},
+        {"time_type": "<U2"},
+        {"time_type": "V8"},
+        {"time_type": "<f4"},
+    ],
+    ids=str,
+)
+def test_a_state_that_cannot_be_is_refused(det, tmp_path, change):
+    live = det.stream()
+    for t in range(20):
+        live.push(t, {"v0": float(t % 3), "v1": 1.0})
+    live.save(tmp_path / "state")
+    arrays, header = model_file.read(tmp_path / "state")
+    if "states" in change:
+        arrays["states"] = np.full_like(arrays["states"], change["states"])
+    header |= {key: value for key, value in change.items() if key != "states"}
+    model_file.write(tmp_path / "state", arrays, header)
+    with pytest.raises(ModelFileError, match="start the stream afresh"):
+        det.stream(resume=tmp_path / "state")

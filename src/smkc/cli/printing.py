@@ -103,11 +103,10 @@ def cause_table(causes: Sequence[Cause], limit: int) -> Table:
     table.add_column("variable", overflow="fold", ratio=3)
     table.add_column("what happened", overflow="fold", ratio=2)
     for cause in causes[:limit]:
-        joint = f" (jointly with {', '.join(cause.joint_with)})" if cause.joint_with else ""
         table.add_row(
             percent(cause.share),
             cause.kind,
-            Text(printable(cause.variable + joint)),
+            Text(printable(cause.who)),
             Text(printable(cause.detail)),
         )
     return table

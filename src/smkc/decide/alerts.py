@@ -32,7 +32,8 @@ class Cause:
         ``level`` (its own values moved), ``relation`` (it moved differently from the others) or
         ``presence`` (it appeared or vanished).
     joint_with
-        variables that fell into the same bucket of the sketch: the share is theirs too.
+        variables that fell into the same bucket of the sketch, or came or went together with it:
+        the share is theirs too.
     detail
         the change in words.
     """
@@ -43,12 +44,16 @@ class Cause:
     joint_with: tuple[str, ...] = ()
     detail: str = ""
 
-    def __str__(self) -> str:
+    @property
+    def who(self) -> str:
+        """The variable, and in brackets those that it shares its part with, for people."""
         others = ", ".join(self.joint_with[:MOST_SHOWN])
         if len(self.joint_with) > MOST_SHOWN:
             others += f" and {len(self.joint_with) - MOST_SHOWN} more"
-        joint = f" (jointly with {others})" if others else ""
-        return f"{self.variable}{joint}: {self.kind}, {self.share:.0%}; {self.detail}"
+        return f"{self.variable} (jointly with {others})" if others else self.variable
+
+    def __str__(self) -> str:
+        return f"{self.who}: {self.kind}, {self.share:.0%}; {self.detail}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -173,13 +173,6 @@ class KnnDensity:
     ) -> "KnnDensity":
         """Return this (empty) density with what :meth:`to_arrays` gave."""
         vectors, typical, seen = arrays["references"], arrays["typical"], header["seen"]
-        if header["generator"] != GENERATOR or header["sha256"] != self.projection.digest(
-            len(self.typical)
-        ):
-            raise ModelFileError(
-                f"the model's random projection, made by {header['generator']!r}, cannot be made "
-                "again by this version of NumPy; fit again and save the model anew"
-            )
         fits = (
             vectors.dtype == np.float32
             and vectors.ndim == 2
@@ -195,6 +188,13 @@ class KnnDensity:
             raise ModelFileError(
                 f"the stored reference set, {vectors.dtype} {vectors.shape}, does not fit the "
                 "model's settings; fit again and save the model anew"
+            )
+        if header["generator"] != GENERATOR or header["sha256"] != self.projection.digest(
+            len(self.typical)
+        ):
+            raise ModelFileError(
+                f"the model's random projection, made by {header['generator']!r}, cannot be made "
+                "again by this version of NumPy; fit again and save the model anew"
             )
         rows = np.full(len(vectors), ELSEWHERE)
         references = ReferenceSet(vectors, seen, self.references.capacity, rows)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from smkc.density._loops import weighted_sum
 from smkc.errors import SettingError
 
-__all__ = ["FEWEST_ROWS", "GENERATOR", "Projection", "stable_product"]
+__all__ = ["GENERATOR", "Projection", "padded_rows", "stable_product"]
 
 # Part of the model file: another generator would be another projection.
 GENERATOR = "numpy.PCG64.standard_normal.float32"
@@ -78,8 +78,16 @@ def _normalised(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return vectors
 
 
-# Matrix products of fewer rows may be summed in another order by the library behind NumPy.
+# OpenBLAS sums products of few rows, and products of so few multiplications, in another order.
 FEWEST_ROWS = 16
+SMALL_PRODUCT = 1_000_000
+MOST_PADDED = 256
+
+
+def padded_rows(n: int, matrix: NDArray[np.float32]) -> int:
+    """How many rows a product of n rows is padded to, so that it is summed like a large one."""
+    enough = SMALL_PRODUCT // max(matrix.size, 1) + 1
+    return max(n, FEWEST_ROWS, min(enough, MOST_PADDED))
 
 
 def stable_product(
@@ -89,11 +97,12 @@ def stable_product(
 ) -> NDArray[np.float32]:
     """(B, F) @ (F, d), each row's result the same to the bit however many stand beside it.
 
-    ``out`` has room for at least FEWEST_ROWS rows.
+    ``out``, if given, has :func:`padded_rows` rows.
     """
     n = len(rows)
-    if n < FEWEST_ROWS:
-        padded = np.zeros((FEWEST_ROWS, rows.shape[1]), np.float32)
+    n_padded = padded_rows(n, matrix)
+    if n_padded > n:
+        padded = np.zeros((n_padded, rows.shape[1]), np.float32)
         padded[:n] = rows
         rows = padded
     return np.matmul(rows, matrix, out=out)[:n]

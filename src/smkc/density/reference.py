@@ -14,7 +14,7 @@ from smkc.density._loops import (
     mean_of_nearest_elsewhere,
     weighted_sum,
 )
-from smkc.density.projection import FEWEST_ROWS, stable_product
+from smkc.density.projection import padded_rows, stable_product
 from smkc.errors import InputError
 from smkc.parallel import scratch
 
@@ -96,7 +96,7 @@ class ReferenceSet:
 
     def _similarities(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """(B, n) cosines with all references, in memory that the next call uses again."""
-        n_rows = max(len(vectors), FEWEST_ROWS)
+        n_rows = padded_rows(len(vectors), self._by_component)
         out = scratch("similarities", (n_rows, len(self)))
         return stable_product(vectors, self._by_component, out)
 

@@ -5,8 +5,16 @@ has a signed bucket for its value and another for its presence, given by the MD5
 identifier. A state depends on its own row alone, on no order of variables and on no vocabulary.
 """
 
-from smkc.sketch._loops import PRESENCE_SLOPE, Hashed
+from smkc.sketch._loops import PRESENCE_SLOPE, STATE_LIMIT, Hashed
 from smkc.sketch.hashing import Hashes, hash_identifier, hash_names
 from smkc.sketch.states import Sketch
 
-__all__ = ["PRESENCE_SLOPE", "Hashed", "Hashes", "Sketch", "hash_identifier", "hash_names"]
+__all__ = [
+    "PRESENCE_SLOPE",
+    "STATE_LIMIT",
+    "Hashed",
+    "Hashes",
+    "Sketch",
+    "hash_identifier",
+    "hash_names",
+]

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["NOWHERE", "PRESENCE_SLOPE", "Hashed", "fill_states", "number_columns"]
+__all__ = ["NOWHERE", "PRESENCE_SLOPE", "STATE_LIMIT", "Hashed", "fill_states", "number_columns"]
 
 # Paper: A_PRES = 1 / ceil(0.3 * Cmax) with Cmax = 16.
 PRESENCE_SLOPE = 0.2
