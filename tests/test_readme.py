@@ -4,6 +4,7 @@ import contextlib
 import io
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +101,19 @@ def test_make_targets_exist() -> None:
     assert {"demo", "test", "check"} <= set(targets)
     for target in targets:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_the_rooms_are_listed_in_the_order_that_is_linted() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    rooms = [layer.removeprefix("smkc.") for layer in reversed(layers)]
+    lines = (ROOT / "CONTRIBUTING.md").read_text().splitlines()
+    first = lines.index("| room | holds |") + 2
+    cells = [line.split("|")[1] for line in lines[first : lines.index("", first)]]
+    told = [room for cell in cells for room in re.findall(r"`(\w+)(?:\.py|/)`", cell)]
+    assert sorted(told) == sorted(rooms)
+    big = [room for room in told if (ROOT / "src/smkc" / room).is_dir()]
+    assert big == [room for room in rooms if room in big]
 
 
 def test_the_defaults_and_the_version_are_as_told() -> None:
