@@ -7,7 +7,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from smkc.kernel._pairs import PADDING, compare_anchors, compare_lags
+from smkc.kernel._compare import compare_anchors, compare_lags
+from smkc.kernel._pairs import PADDING
 from smkc.kernel._select import NO_GUESS
 from smkc.sketch import Hashed
 from smkc.sketch._loops import NOWHERE, fill_states, number_columns
@@ -33,7 +34,7 @@ def scan_lags(
 
     ``segments`` (S+1,) are offsets into ``starts`` (B,): windows of one segment share their rows.
     ``projection`` and ``pool`` as in :func:`_span_states`, the rest as in
-    :func:`smkc.kernel._pairs.compare_lags`.
+    :func:`smkc.kernel._compare.compare_lags`.
     """
     guesses = np.full(3, NO_GUESS)
     for s in range(segments.size - 1):

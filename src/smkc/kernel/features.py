@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.errors import WindowError
+from smkc.kernel._compare import compare_anchors, compare_lags
 from smkc.kernel._loops import scan_anchors, scan_lags, scan_sequences
-from smkc.kernel._pairs import PADDING, compare_anchors, compare_lags
+from smkc.kernel._pairs import PADDING
 from smkc.kernel._select import NO_GUESS
 from smkc.kernel.representation import CHANNELS, Representation
 from smkc.kernel.windows import segments

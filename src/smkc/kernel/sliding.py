@@ -7,7 +7,7 @@ for work that depends on the window alone.
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.kernel._pairs import compare_pushed, push_step
+from smkc.kernel._compare import compare_pushed, push_step
 from smkc.kernel.features import channel_places, features_of_states, lags
 from smkc.kernel.representation import CHANNELS, Representation
 

@@ -1,0 +1,224 @@
+"""Jitted comparison of a window's time steps: states -> channels.
+
+In: the states of a span of rows with windows in it, or of one window that moves on step by step.
+Out: every wanted channel of every window.
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from smkc.kernel._channels import (
+    ONE,
+    ZERO,
+    cosines,
+    invert_roots,
+    log_distances,
+    similarity,
+    to_log_distance,
+)
+from smkc.kernel._pairs import (
+    PADDING,
+    distances_to,
+    first_difference,
+    lag_distances,
+    lag_distances_of_difference,
+    lag_products,
+    products_with,
+    squared_norms,
+)
+from smkc.kernel._select import COUNTED, NO_GUESS, median_root
+
+__all__ = ["compare_anchors", "compare_lags", "compare_pushed", "push_step"]
+
+
+@njit(cache=True, nogil=True)
+def compare_lags(
+    states: NDArray[np.float32],
+    offsets: NDArray[np.int64],
+    length: int,
+    n_lags: int,
+    channel_at: NDArray[np.int64],
+    as_image: bool,
+    guesses: NDArray[np.int64],
+    out: NDArray[np.float32],
+    sigma_g: NDArray[np.float64],
+) -> None:
+    """Compare time steps at lags 1..n_lags in the windows of one span.
+
+    ``states`` (n_columns, n_rows + PADDING); ``offsets`` (B,) are the windows' first rows in it.
+    ``channel_at`` (6,) is each channel's place in the output, -1 where it is not wanted. ``out``
+    is (B, K, n_lags, L) for bands, (B, K, L, L) for images. ``sigma_g`` (B,) receives sigma(g)
+    where log distances of g are wanted. ``guesses`` (3,), of the medians, are used and improved:
+    they save time and change no result.
+    """
+    n_rows = states.shape[1]
+    # Distances of g, of its difference and of the absolute difference; or products of one of them.
+    pairs = np.empty((3, n_lags, n_rows), np.float32)
+    squares = np.empty(n_rows, np.float32)
+    inverse = np.empty(n_rows, np.float32)
+    buffer = np.empty(n_lags * length + 2 * COUNTED, np.float32)
+    logs = np.empty(n_lags * length, np.float32)
+    difference = first_difference(states)
+    if channel_at[3] >= 0:
+        lag_distances(states, n_lags, pairs[0])
+    if channel_at[4] >= 0 or channel_at[5] >= 0:
+        lag_distances_of_difference(difference, n_lags, pairs[1], pairs[2])
+    squared_norms(difference, squares)
+    for which in range(3):
+        distance = channel_at[3 + which]
+        if distance < 0:
+            continue
+        for b in range(offsets.size):
+            sigma, guesses[which] = log_distances(
+                pairs[which],
+                squares,
+                offsets[b],
+                length,
+                which > 0,
+                as_image,
+                buffer,
+                logs,
+                guesses[which],
+                out[b, distance],
+            )
+            if which == 0:
+                sigma_g[b] = sigma
+    for which in range(3):
+        cosine = channel_at[which]
+        if cosine < 0:
+            continue
+        z = states if which == 0 else difference
+        if which == 2:
+            z = np.abs(z)
+        squared_norms(z, squares)
+        invert_roots(squares, inverse)
+        lag_products(z, n_lags, pairs[0])
+        for b in range(offsets.size):
+            at, target = offsets[b], out[b, cosine]
+            cosines(pairs[0], inverse, at, length, which > 0, as_image, buffer, target)
+
+
+@njit(cache=True, nogil=True)
+def compare_anchors(
+    states: NDArray[np.float32],
+    anchors: NDArray[np.int64],
+    channel_at: NDArray[np.int64],
+    out: NDArray[np.float32],
+    sigma_g: NDArray[np.float64],
+) -> None:
+    """Compare every time step of one window's states with the anchors; ``out`` (K, L, r)."""
+    length, r = states.shape[1] - PADDING, anchors.size
+    squares = np.empty(states.shape[1], np.float32)
+    pairs = np.empty((r, states.shape[1]), np.float32)
+    buffer = np.empty(r * length + 2 * COUNTED, np.float32)
+    z = states
+    for which in range(3):
+        if which > 0:
+            z = first_difference(states) if which == 1 else np.abs(z)
+        cosine, distance = channel_at[which], channel_at[3 + which]
+        squared_norms(z, squares)
+        if distance >= 0:
+            n = 0
+            for k in range(r):
+                distances_to(z, anchors[k], pairs[k])
+                for t in range(length):
+                    if t != anchors[k]:
+                        buffer[n] = pairs[k, t]
+                        n += 1
+            sigma, _ = median_root(buffer, n, NO_GUESS)
+            if which == 0:
+                sigma_g[0] = sigma
+            for k in range(r):
+                to_log_distance(pairs[k], pairs[k], length, sigma)
+                for t in range(length):
+                    out[distance, t, k] = pairs[k, t]
+        if cosine >= 0:
+            invert_roots(squares, squares)
+            for k in range(r):
+                products_with(z, anchors[k], pairs[k])
+                for t in range(length):
+                    alike = similarity(pairs[k, t], squares[t], squares[anchors[k]])
+                    out[cosine, t, k] = ONE if t == anchors[k] else alike
+
+
+@njit(cache=True, nogil=True)
+def push_step(
+    states: NDArray[np.float32],
+    wanted: NDArray[np.bool_],
+    pairs: NDArray[np.float32],
+    squares: NDArray[np.float32],
+) -> None:
+    """Bring one window's pairs up to date after a step was pushed onto its states.
+
+    ``states`` (n_columns, L), the newest step last; ``pairs`` (6, n_lags, L), products before
+    squared distances, and ``squares`` (3, L) move on by one step. Only pairs with the newest step
+    are computed, each by the same sums as in :func:`compare_lags`.
+    """
+    n_columns, length = states.shape
+    n_lags = pairs.shape[1]
+    newest = length - 1
+    for which in range(3):
+        if not (wanted[which] or wanted[3 + which]):
+            continue
+        squares[which, :newest] = squares[which, 1:]
+        squares[which, newest] = ZERO
+        for kind in (which, 3 + which):
+            for lag in range(n_lags):
+                row = pairs[kind, lag]
+                row[:newest] = row[1:]
+                row[newest - 1 - lag] = ZERO
+        product, distance = pairs[which], pairs[3 + which]
+        for c in range(n_columns):
+            z = states[c]
+            here = _entry(z, newest, which)
+            squares[which, newest] += here * here
+            for lag in range(1, n_lags + 1):
+                at = newest - lag
+                there = _entry(z, at, which)
+                difference = here - there
+                distance[lag - 1, at] += difference * difference
+                product[lag - 1, at] += there * here
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _entry(z: NDArray[np.float32], t: int, which: int) -> np.float32:
+    """Return g (0), its difference (1) or the absolute difference (2) at step t of one bucket."""
+    if which == 0:
+        return np.float32(z[t])
+    difference: np.float32 = z[t] - z[t - 1] if t > 0 else ZERO
+    return difference if which == 1 else np.float32(abs(difference))
+
+
+@njit(cache=True, nogil=True)
+def compare_pushed(
+    pairs: NDArray[np.float32],
+    squares: NDArray[np.float32],
+    channel_at: NDArray[np.int64],
+    as_image: bool,
+    out: NDArray[np.float32],
+) -> None:
+    """Lay out one window's channels from pairs that :func:`push_step` kept; ``out`` (K, ...)."""
+    n_lags, length = pairs.shape[1], pairs.shape[2]
+    buffer = np.empty(n_lags * length + 2 * COUNTED, np.float32)
+    logs = np.empty(n_lags * length, np.float32)
+    for which in range(3):
+        cosine, distance = channel_at[which], channel_at[3 + which]
+        if distance >= 0:
+            log_distances(
+                pairs[3 + which],
+                squares[which],
+                0,
+                length,
+                which > 0,
+                as_image,
+                buffer,
+                logs,
+                NO_GUESS,
+                out[distance],
+            )
+        if cosine >= 0:
+            inverse = np.empty(length, np.float32)
+            invert_roots(squares[which], inverse)
+            target = out[cosine]
+            cosines(pairs[which], inverse, 0, length, which > 0, as_image, buffer, target)
