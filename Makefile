@@ -9,7 +9,7 @@ PROJECT := pyproject.toml constraints.txt
 DEMO_OUT ?= demo-output
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow check format speed clean
+.PHONY: help install demo test test-slow check format speed clean clean-jit
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ format: $(VENV)/.with-test ## rewrite the code in the project's style
 
 speed: $(VENV)/.with-test ## time smkc beside a plain NumPy reading of the paper
 	$(BIN)/python -m speed
+
+clean-jit: ## forget compiled loops: numba does not see changes in what they call
+	find src -name '*.nb[ic]' -delete
 
 clean: ## remove the environment and all caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis $(DEMO_OUT)

@@ -1,13 +1,14 @@
 """Threads: one piece of work a processor, each with its own part of the data.
 
 In: a function and parts. Out: the function's results, in order. The jitted loops let go of
-Python's lock, and matrix products inside a part stay on its thread: two thread pools that wait
+Python's lock. Matrix products inside a part should stay on its thread: two thread pools that wait
 for each other cost more than they bring.
 """
 
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import cache
 from math import prod
 from threading import local
@@ -16,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["in_threads", "n_threads", "scratch"]
+__all__ = ["in_threads", "n_threads", "products_on_one_thread", "scratch"]
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -39,13 +40,20 @@ def in_threads(function: Callable[[Part], Result], parts: Iterable[Part]) -> Ite
     [1, 2, 3]
     """
     waiting: list[Any] = []
-    with _blas().limit(limits=1, user_api="blas"):
-        for part in parts:
-            waiting.append(_pool(n_threads()).submit(function, part))
-            if len(waiting) > 2 * n_threads():
-                yield waiting.pop(0).result()
-        for future in waiting:
-            yield future.result()
+    n_ahead = 2 * n_threads()
+    pool = _pool(n_threads())
+    for part in parts:
+        waiting.append(pool.submit(function, part))
+        if len(waiting) > n_ahead:
+            yield waiting.pop(0).result()
+    for future in waiting:
+        yield future.result()
+
+
+def products_on_one_thread() -> AbstractContextManager[Any]:
+    """Keep each matrix product inside this block on the thread that asks for it."""
+    limit: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
+    return limit
 
 
 def scratch(purpose: str, shape: tuple[int, ...]) -> NDArray[np.float32]:

@@ -260,9 +260,11 @@ def _numbers(observations: Mapping[str, float | None]) -> NDArray[Any]:
     """(n,) a row's values; NaN, like None, for what was not observed."""
     if not isinstance(observations, Mapping):
         raise _not_numbers(observations)
-    listed = [np.nan if value is None else value for value in observations.values()]
+    listed: list[Any] = list(observations.values())
     try:
         values = np.array(listed, None if listed else float)
+        if values.dtype.kind == "O":
+            values = np.array([np.nan if value is None else value for value in listed])
     except (ValueError, OverflowError):
         raise _not_numbers(observations) from None
     if values.dtype.kind not in "fiub" or values.ndim != 1:

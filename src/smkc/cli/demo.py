@@ -43,7 +43,11 @@ def demo(
         from smkc.detector import Detector
         from smkc.fleet import hold_against, make_fleet
         from smkc.plot import report
+        from smkc.plot.extra import need
 
+        need("plotly")  # before the work, not after it
+        if png:
+            need("matplotlib")
         out.mkdir(parents=True, exist_ok=True)
         fleet = make_fleet(seed)
         detector = Detector().fit(fleet.reference)

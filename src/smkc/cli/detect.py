@@ -105,6 +105,10 @@ def detect(
         from smkc.cli.scores_file import check_suffix, write_scores
         from smkc.cli.settings import gather
 
+        if report is not None:
+            from smkc.plot.extra import need
+
+            need("plotly")  # before the work, not after it
         own = {
             "window": window,
             "stride": stride,

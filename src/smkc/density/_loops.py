@@ -58,16 +58,19 @@ def weighted_sum(
 ) -> None:
     """Set out (d,) to weights (n,) @ rows (n, d), on this thread alone.
 
-    One product a time step is too little work to wake other threads for. Four rows a pass.
+    One product a time step is too little work to wake other threads for. Eight rows a pass.
     """
     out[:] = ZERO
-    in_fours = rows.shape[0] - rows.shape[0] % 4
-    for i in range(0, in_fours, 4):
+    in_eights = rows.shape[0] - rows.shape[0] % 8
+    for i in range(0, in_eights, 8):
         w0, w1, w2, w3 = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
+        w4, w5, w6, w7 = weights[i + 4], weights[i + 5], weights[i + 6], weights[i + 7]
         r0, r1, r2, r3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+        r4, r5, r6, r7 = rows[i + 4], rows[i + 5], rows[i + 6], rows[i + 7]
         for j in range(out.size):
-            out[j] += (w0 * r0[j] + w1 * r1[j]) + (w2 * r2[j] + w3 * r3[j])
-    for i in range(in_fours, rows.shape[0]):
+            half = (w0 * r0[j] + w1 * r1[j]) + (w2 * r2[j] + w3 * r3[j])
+            out[j] += half + ((w4 * r4[j] + w5 * r5[j]) + (w6 * r6[j] + w7 * r7[j]))
+    for i in range(in_eights, rows.shape[0]):
         w0, r0 = weights[i], rows[i]
         for j in range(out.size):
             out[j] += w0 * r0[j]

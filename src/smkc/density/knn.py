@@ -15,6 +15,7 @@ from smkc.density.projection import GENERATOR, Projection
 from smkc.density.reference import ELSEWHERE, ReferenceSet, reservoir_places
 from smkc.errors import ModelFileError
 from smkc.kernel import Representation, SlidingWindow, filled_share, map_features
+from smkc.parallel import products_on_one_thread
 from smkc.recording import Recording
 from smkc.sketch import Sketch
 
@@ -149,9 +150,10 @@ class KnnDensity:
         prepared: Recording,
         starts: NDArray[np.int64],
     ) -> Iterator[Result]:
-        return map_features(
-            function, prepared, starts, self.window, self.representation, self.sketch
-        )
+        with products_on_one_thread():
+            yield from map_features(
+                function, prepared, starts, self.window, self.representation, self.sketch
+            )
 
     # ------------------------------------------------------------------ saving
 

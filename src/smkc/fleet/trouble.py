@@ -86,7 +86,7 @@ class Flapping(Trouble):
 
     kind = "CPU flapping"
     story = "catalog's pods throw their caches away and refill them, every two minutes"
-    shown_by = ("cpu_usage", "latency_p95", "request_rate")
+    shown_by = ("cpu_usage", RENAMED[2], "request_rate")
 
     def _strike(self, metrics: list[Metrics], rng: np.random.Generator) -> None:
         phase = np.arange(self.length) % (2 * ROWS_A_MINUTE) < ROWS_A_MINUTE

@@ -116,20 +116,21 @@ def lag_distances_of_difference(
 def lag_products(z: NDArray[np.float32], n_lags: int, out: NDArray[np.float32]) -> None:
     """out[lag - 1, t] = z_t . z_{t+lag}."""
     n_columns, n_rows = z.shape[0], z.shape[1] - PADDING
-    in_fours = n_columns - n_columns % 4
+    in_eights = n_columns - n_columns % 8
     for lag in range(1, min(n_lags, n_rows - 1) + 1):
         row = out[lag - 1]
         n = _in_lanes(n_rows - lag)
         for t in range(n):
             row[t] = ZERO
-        for c in range(0, in_fours, 4):
+        for c in range(0, in_eights, 8):
             z0, z1, z2, z3 = z[c], z[c + 1], z[c + 2], z[c + 3]
+            z4, z5, z6, z7 = z[c + 4], z[c + 5], z[c + 6], z[c + 7]
             for t in range(n):
                 u = t + lag
-                row[t] = (((row[t] + z0[t] * z0[u]) + z1[t] * z1[u]) + z2[t] * z2[u]) + z3[t] * z3[
-                    u
-                ]
-        for c in range(in_fours, n_columns):
+                part = ((row[t] + z0[t] * z0[u]) + z1[t] * z1[u]) + z2[t] * z2[u]
+                part = ((part + z3[t] * z3[u]) + z4[t] * z4[u]) + z5[t] * z5[u]
+                row[t] = (part + z6[t] * z6[u]) + z7[t] * z7[u]
+        for c in range(in_eights, n_columns):
             z0 = z[c]
             for t in range(n):
                 row[t] += z0[t] * z0[t + lag]

@@ -17,7 +17,7 @@ from smkc.kernel._pairs import PADDING
 from smkc.kernel._select import NO_GUESS
 from smkc.kernel.representation import CHANNELS, Representation
 from smkc.kernel.windows import segments
-from smkc.parallel import in_threads, scratch
+from smkc.parallel import in_threads, n_threads, scratch
 from smkc.recording import Recording
 from smkc.sketch import Hashed, Sketch
 
@@ -86,7 +86,7 @@ def map_features(
     rows = sketch.hashed(recording)
     shape = representation.shape(window, sketch.width)
     n_features = representation.n_features(window, sketch.width)
-    size = max(1, min(BLOCK_WINDOWS, BLOCK_BYTES // (4 * n_features)))
+    size = _block_size(len(starts), n_features)
 
     def work(first: int) -> Result:
         part = slice(first, min(first + size, len(starts)))
@@ -153,6 +153,13 @@ def scale_token(sigma: NDArray[np.float64]) -> NDArray[np.float32]:
 def anchor_steps(length: int, n_anchors: int) -> NDArray[np.int64]:
     """(r,) the time steps of a window that all others are compared with: evenly spaced."""
     return np.linspace(0, length - 1, n_anchors).round().astype(np.int64)
+
+
+def _block_size(n_windows: int, n_features: int) -> int:
+    """How many windows make a block: about as many blocks for each thread."""
+    most = max(1, min(BLOCK_WINDOWS, BLOCK_BYTES // (4 * n_features)))
+    n_rounds = -(-n_windows // (most * n_threads()))
+    return max(1, -(-n_windows // max(n_rounds * n_threads(), 1)))
 
 
 def _checked_starts(
