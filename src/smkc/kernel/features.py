@@ -5,6 +5,7 @@ float32 features, block by block, or six-channel kernel images with their scale 
 """
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -186,6 +187,7 @@ def lags(representation: Representation, length: int) -> tuple[int, bool]:
     return (length - 1 if is_image else representation.size), is_image
 
 
+@lru_cache(maxsize=8)
 def _state_projection(width: int, size: int) -> NDArray[np.float32]:
     rng = np.random.Generator(np.random.PCG64(STATE_PROJECTION_SEED))
     matrix = rng.standard_normal((width, size)).astype(np.float32)
