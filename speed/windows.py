@@ -24,7 +24,7 @@ NEIGHBOURS = 20
 ROUNDS = 15
 
 # Blocks large enough that a call's fixed cost is spread as it is in use.
-INDEPENDENT = 1024
+INDEPENDENT = 4096
 SLIDING = 8192
 ANCHOR_WINDOWS = 32
 
@@ -40,7 +40,7 @@ def lines() -> Iterator[Line]:
     every = window_starts(SLIDING + WINDOW - 1, WINDOW, 1)
     yield compare(
         "six-channel image, independent windows",
-        *(feature_work(independent, apart[: INDEPENDENT // 4], "full image"), INDEPENDENT // 4),
+        *(feature_work(independent, apart[: INDEPENDENT // 16], "full image"), INDEPENDENT // 16),
         anchor_work(independent, lambda plain, window: plain.image(*window)),
         IMAGE_TARGET,
     )

@@ -18,7 +18,7 @@ from smkc.fitted import Fitted
 from smkc.kernel import SlidingWindow
 from smkc.recording import ScalingState, canonical
 from smkc.recording.times import as_times, moment, show_time
-from smkc.sketch import STATE_LIMIT, Hashes, hash_identifier
+from smkc.sketch import STATE_LIMIT, Hashes, hash_names
 
 __all__ = ["Stream"]
 
@@ -191,7 +191,8 @@ class _Names:
     def _forget(self) -> None:
         self._number_of: dict[str, int] = {}
         self._n_names = 0
-        self._table = np.zeros((5, 64), np.int64)  # buckets and signs of both streams, and slots
+        self._known = hash_names([], self._buckets)
+        self._slots = np.empty(0, np.int64)
         self._keys: tuple[str, ...] | None = None
         self._generation = self._scaling.generation if self._scaling is not None else 0
 
@@ -216,22 +217,18 @@ class _Names:
             self._learn(keys)
             number_of = self._number_of.__getitem__
             numbers = np.fromiter(map(number_of, keys), np.int64, len(keys))
-        order = np.argsort(numbers)
-        numbers = numbers[order]
+        order: Any = slice(None)
+        if not (numbers[1:] > numbers[:-1]).all():
+            order = np.argsort(numbers)
+            numbers = numbers[order]
         if (numbers[1:] == numbers[:-1]).any():
             raise InputError(
                 "a row names one variable twice, with its labels in different order; name each "
                 f"variable once (row of {len(keys)}, starting with {keys[0]!r})"
             )
         self._order = order
-        value_bucket, value_sign, presence_bucket, presence_sign, slots = self._table[:, numbers]
-        self._hashes = Hashes(
-            value_bucket.astype(np.uint32),
-            value_sign.astype(np.float32),
-            presence_bucket.astype(np.uint32),
-            presence_sign.astype(np.float32),
-        )
-        self.slots = slots
+        self._hashes = self._known.take(numbers)
+        self.slots = self._slots[numbers]
         self._keys = keys
 
     def _learn(self, keys: tuple[str, ...]) -> None:
@@ -243,14 +240,14 @@ class _Names:
         fresh = {key: canonical(key) for key in keys if key not in self._number_of}
         names = sorted(set(fresh.values()).difference(self._number_of))
         first, last = self._n_names, self._n_names + len(names)
-        if last > self._table.shape[1]:
-            larger = np.zeros((5, 2 * last), np.int64)
-            larger[:, :first] = self._table[:, :first]
-            self._table = larger
-        for at, name in enumerate(names, start=first):
-            self._table[:4, at] = hash_identifier(name, self._buckets)
+        if last > len(self._slots):  # make room for as many again
+            self._known = self._known.resized(2 * last)
+            self._slots = np.concatenate(
+                [self._slots[:first], np.zeros(2 * last - first, np.int64)]
+            )
+        self._known.put(first, hash_names(names, self._buckets))
         if self._scaling is not None:
-            self._table[4, first:last] = self._scaling.slots(names)
+            self._slots[first:last] = self._scaling.slots(names)
         self._number_of |= {name: first + at for at, name in enumerate(names)}
         self._number_of |= {key: self._number_of[name] for key, name in fresh.items()}
         self._n_names = last

@@ -192,7 +192,7 @@ def test_a_hundred_thousand_names_over_time_are_not_all_remembered(det):
         stream.push(t, {f"pod-{t}-{j}": float(j % 7) for j in range(500)} | {"v001": 1.0})
     assert stream.n_rows * 500 == 200_000
     assert len(stream._names._number_of) <= MOST_KNOWN_NAMES + 1000
-    assert len(stream._names._table) <= 2 * (MOST_KNOWN_NAMES + 1000)
+    assert len(stream._names._slots) <= 2 * (MOST_KNOWN_NAMES + 1000)
     scaling = stream._scaling
     assert len(scaling._slot_of) <= 2 * scaling._max_variables + 1000
     assert len(scaling._table) <= 4 * scaling._max_variables + 1000

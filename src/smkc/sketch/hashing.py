@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import md5
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,20 @@ class Hashes:
     presence_bucket: NDArray[np.uint32]
     presence_sign: NDArray[np.float32]
 
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """The four arrays, in the order of the fields."""
+        return self.value_bucket, self.value_sign, self.presence_bucket, self.presence_sign
+
+    def resized(self, size: int) -> "Hashes":
+        """Return the same hashes with room for ``size`` variables."""
+        return Hashes(*(_with_room(array, size) for array in self.arrays))
+
+    def put(self, first: int, hashes: "Hashes") -> None:
+        """Write other hashes over those from number ``first`` on."""
+        for mine, theirs in zip(self.arrays, hashes.arrays, strict=True):
+            mine[first : first + len(theirs)] = theirs
+
     def take(self, which: NDArray[np.int64]) -> "Hashes":
         """Return the hashes of some of the variables, by number."""
         return Hashes(
@@ -35,6 +50,12 @@ class Hashes:
             self.presence_bucket[which],
             self.presence_sign[which],
         )
+
+
+def _with_room(array: NDArray[Any], size: int) -> NDArray[Any]:
+    larger = np.zeros(size, array.dtype)
+    larger[: len(array)] = array
+    return larger
 
 
 def _digest(identifier: str, suffix: str) -> int:
