@@ -18,6 +18,7 @@ from smkc.kernel._channels import (
     to_log_distance,
 )
 from smkc.kernel._pairs import (
+    FUSED,
     PADDING,
     distances_to,
     first_difference,
@@ -142,7 +143,7 @@ def compare_anchors(
                     out[cosine, t, k] = ONE if t == anchors[k] else alike
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=FUSED)
 def push_step(
     states: NDArray[np.float32],
     wanted: NDArray[np.bool_],

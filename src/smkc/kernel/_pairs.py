@@ -11,6 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 __all__ = [
+    "FUSED",
     "PADDING",
     "distances_to",
     "first_difference",
@@ -23,6 +24,9 @@ __all__ = [
 
 # Numba widens constants to float64 unless they are float32 already.
 ZERO = np.float32(0.0)
+
+# A multiplication and an addition may be one instruction: quicker, and rounded once, not twice.
+FUSED = {"contract"}
 
 # Vector loops take so many steps at once; a rest is done one by one, so there should be none.
 LANES = 16
@@ -41,7 +45,7 @@ def first_difference(states: NDArray[np.float32]) -> NDArray[np.float32]:
     return z
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=FUSED)
 def squared_norms(z: NDArray[np.float32], out: NDArray[np.float32]) -> None:
     """out[t] = |z_t|^2."""
     out[:] = ZERO
@@ -50,7 +54,7 @@ def squared_norms(z: NDArray[np.float32], out: NDArray[np.float32]) -> None:
             out[t] += z[c, t] * z[c, t]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=FUSED)
 def lag_distances(z: NDArray[np.float32], n_lags: int, out: NDArray[np.float32]) -> None:
     """out[lag - 1, t] = |z_t - z_{t+lag}|^2.
 
@@ -79,7 +83,7 @@ def lag_distances(z: NDArray[np.float32], n_lags: int, out: NDArray[np.float32])
                 row[t] += d0 * d0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=FUSED)
 def lag_distances_of_difference(
     z: NDArray[np.float32],
     n_lags: int,
@@ -112,7 +116,7 @@ def lag_distances_of_difference(
                 absolute[t] += a0 * a0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=FUSED)
 def lag_products(z: NDArray[np.float32], n_lags: int, out: NDArray[np.float32]) -> None:
     """out[lag - 1, t] = z_t . z_{t+lag}."""
     n_columns, n_rows = z.shape[0], z.shape[1] - PADDING
@@ -141,7 +145,7 @@ def _in_lanes(n: int) -> int:
     return (n + LANES - 1) // LANES * LANES
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=FUSED)
 def distances_to(z: NDArray[np.float32], anchor: int, out: NDArray[np.float32]) -> None:
     """out[t] = |z_t - z_anchor|^2."""
     out[:] = ZERO
@@ -152,7 +156,7 @@ def distances_to(z: NDArray[np.float32], anchor: int, out: NDArray[np.float32]) 
             out[t] += difference * difference
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=FUSED)
 def products_with(z: NDArray[np.float32], anchor: int, out: NDArray[np.float32]) -> None:
     """out[t] = z_t . z_anchor."""
     out[:] = ZERO
