@@ -26,7 +26,11 @@ Result = TypeVar("Result")
 def n_threads() -> int:
     """How many threads are used: ``SMKC_THREADS`` if set, else one a usable processor."""
     asked = os.environ.get("SMKC_THREADS", "")
-    return max(1, int(asked)) if asked.isdigit() else len(os.sched_getaffinity(0))
+    if asked.isdigit():
+        return max(1, int(asked))
+    if hasattr(os, "sched_getaffinity"):  # Linux: as many as this process may use
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def in_threads(function: Callable[[Part], Result], parts: Iterable[Part]) -> Iterable[Result]:
@@ -76,6 +80,11 @@ _own = local()
 @cache
 def _pool(size: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(size, thread_name_prefix="smkc")
+
+
+# A process made by fork has none of its parent's threads.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 @cache
