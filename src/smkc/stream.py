@@ -206,7 +206,7 @@ class _Names:
         keys = tuple(observations)
         if keys != self._keys:
             self._look_up(keys)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             return self._hashes, values[self._order].astype(np.float32)
 
     def _look_up(self, keys: tuple[str, ...]) -> None:

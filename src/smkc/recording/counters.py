@@ -95,6 +95,6 @@ def rates(
     increase = np.where(after >= before, after - before, after)
     elapsed = np.diff(clocks)
     usable = (codes[1:] == codes[:-1]) & (elapsed > 0)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         result[1:][usable] = np.clip(increase[usable] / elapsed[usable], -RATE_LIMIT, RATE_LIMIT)
     return result

@@ -136,7 +136,7 @@ class Gathering:
 
 def observed(values: NDArray[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.float32], Notes]:
     """Tell which values are finite as float32, and count those that are not."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         narrow = values.astype(np.float32)
     finite = np.isfinite(narrow)
     n_dropped = finite.size - int(np.count_nonzero(finite))

@@ -47,7 +47,7 @@ def on_grid(recording: Recording, step: Step) -> Recording:
     if not len(times):
         return recording
     ticks = times.view(np.int64) if times.dtype.kind == "M" else times
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         bins = np.floor_divide(ticks, width)
     first, last = bins[0], bins[-1]
     n_rows = float(last) - float(first) + 1

@@ -98,7 +98,7 @@ class Recording:
         notes = notes or Notes()
         codes = canonical_codes(np.asarray(codes), names)
         kept_names = sorted(set(names))
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             as_float = np.asarray(values).astype(np.float32, copy=False)
         finite = np.isfinite(as_float)
         if not finite.all():

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import recordings
 
+import smkc
 from smkc.errors import InputError, MissingExtraError
 from smkc.recording import Notes, Recording
 
@@ -180,3 +181,13 @@ def test_a_missing_library_is_named(small, monkeypatch, library):
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(MissingExtraError, match=f"pip install {library}"):
         getattr(small, f"to_{library}")()
+
+
+def test_a_signalling_nan_is_missing_like_any_other():
+    # Damaged files hold NaNs whose conversion to float32 is an invalid operation to the processor.
+    signalling = np.array([0x7FF0000000000001], np.uint64).view(np.float64)
+    values = np.concatenate([[1.0], signalling])
+    one = Recording.from_observations(np.arange(2), np.arange(2), np.zeros(2, int), values, ["a"])
+    assert one.n_observations == 1
+    assert one.notes.missing == 1
+    assert smkc.read({"time": np.arange(2), "a": values}).row(1) == {}
