@@ -219,7 +219,7 @@ class _Names:
             numbers = np.fromiter(map(number_of, keys), np.int64, len(keys))
         order: Any = slice(None)
         if not (numbers[1:] > numbers[:-1]).all():
-            order = np.argsort(numbers)
+            order = np.argsort(numbers, kind="stable")  # quick for what is nearly sorted
             numbers = numbers[order]
         if (numbers[1:] == numbers[:-1]).any():
             raise InputError(
@@ -228,7 +228,7 @@ class _Names:
             )
         self._order = order
         self._hashes = self._known.take(numbers)
-        self.slots = self._slots[numbers]
+        self.slots = self._slots.take(numbers)
         self._keys = keys
 
     def _learn(self, keys: tuple[str, ...]) -> None:

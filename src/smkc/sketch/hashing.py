@@ -44,12 +44,7 @@ class Hashes:
 
     def take(self, which: NDArray[np.int64]) -> "Hashes":
         """Return the hashes of some of the variables, by number."""
-        return Hashes(
-            self.value_bucket[which],
-            self.value_sign[which],
-            self.presence_bucket[which],
-            self.presence_sign[which],
-        )
+        return Hashes(*(array.take(which) for array in self.arrays))
 
 
 def _with_room(array: NDArray[Any], size: int) -> NDArray[Any]:
