@@ -72,17 +72,19 @@ class Windows:
     @property
     def length(self) -> int:
         """L, time steps a window."""
-        return self.values.shape[1]
+        return int(self.values.shape[1])
 
     @property
     def cardinality(self) -> NDArray[np.int64]:
         """(B,) how many variables each window has."""
-        return np.count_nonzero(self.variables != PADDING, axis=1)
+        is_there: NDArray[np.bool_] = self.variables != PADDING
+        return is_there.sum(axis=1, dtype=np.int64)
 
     @property
     def is_anomalous(self) -> NDArray[np.bool_]:
         """(B,) whether each window holds an anomaly."""
-        return self.kinds != NORMAL
+        is_anomalous: NDArray[np.bool_] = self.kinds != NORMAL
+        return is_anomalous
 
     def take(self, which: NDArray[np.integer] | NDArray[np.bool_] | slice) -> "Windows":
         """Return some of the windows, by number or by mask."""
