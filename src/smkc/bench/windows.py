@@ -77,8 +77,8 @@ class Windows:
     @property
     def cardinality(self) -> NDArray[np.int64]:
         """(B,) how many variables each window has."""
-        is_there: NDArray[np.bool_] = self.variables != PADDING
-        return is_there.sum(axis=1, dtype=np.int64)
+        n: NDArray[np.int64] = (self.variables != PADDING).sum(axis=1)
+        return n
 
     @property
     def is_anomalous(self) -> NDArray[np.bool_]:

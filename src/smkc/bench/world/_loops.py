@@ -1,4 +1,4 @@
-"""The generator's loop: one window after the other, each from a stream of random numbers of its own.
+"""The generator's loop: one window after the other, each from its own random numbers.
 
 In: constants, the pool, a state and a kind for each window. Out: values, presence, variables and
 segments, written in place.
@@ -194,7 +194,7 @@ def _couple(
     kind: int,
     segment: np.ndarray,
 ) -> np.ndarray:
-    """(L, C) what each variable takes from the factors, its coupling changed if that is the kind."""
+    """(L, C) what each variable takes from the factors, with changed couplings if asked for."""
     length, cardinality = series.shape[1], len(group)
     signal = np.zeros((length, cardinality))
     low, high = constants.loading

@@ -6,6 +6,7 @@ system's library, no stream of another library that may change.
 """
 
 from math import frexp, sqrt
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -20,10 +21,11 @@ HALF_SQRT = 0.7071067811865476
 def next_bits(state: np.ndarray) -> np.uint64:
     """Return 64 random bits: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014)."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
+    z: np.uint64 = state[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    z ^= z >> np.uint64(31)
+    return z
 
 
 @njit(cache=True, nogil=True)
@@ -34,8 +36,8 @@ def uniform(state: np.ndarray, low: float, high: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def integer(state: np.ndarray, n: int) -> int:
-    """Return one of 0..n-1."""
+def integer(state: np.ndarray, n: int) -> Any:
+    """Return one of 0..n-1 (int64)."""
     high = next_bits(state) >> np.uint64(32)
     return np.int64((high * np.uint64(n)) >> np.uint64(32))
 
