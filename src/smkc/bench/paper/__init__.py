@@ -1,0 +1,13 @@
+"""The paper's benchmark: every table of it, ours beside the figures that were reported.
+
+In: a budget, seeds, methods and a device. Out: files. Runs save their scores first, one file a
+method and test set, so that a run which was stopped goes on where it was. Metrics are taken from
+those files, joined into tables with intervals and paired tests, and written as Markdown and JSON
+with how they were made; the pictures are drawn from the same figures. What the paper reports is
+kept here as data (:func:`reported`).
+"""
+
+from smkc.bench.paper.report import provenance, read_table, write_table
+from smkc.bench.paper.table import Cell, Row, Table
+
+__all__ = ["Cell", "Row", "Table", "provenance", "read_table", "write_table"]
