@@ -8,6 +8,17 @@ kept here as data (:func:`reported`).
 """
 
 from smkc.bench.paper.report import provenance, read_table, write_table
+from smkc.bench.paper.reported import reported, reported_columns, reported_rows
 from smkc.bench.paper.table import Cell, Row, Table
 
-__all__ = ["Cell", "Row", "Table", "provenance", "read_table", "write_table"]
+__all__ = [
+    "Cell",
+    "Row",
+    "Table",
+    "provenance",
+    "read_table",
+    "reported",
+    "reported_columns",
+    "reported_rows",
+    "write_table",
+]
