@@ -1,0 +1,168 @@
+"""Windows as sets of trajectories: what is read of them, and an autoencoder over them.
+
+In: windows. Out: arrays with a window's variables in the order of their names and zeros where
+nothing was observed; a network that encodes every trajectory, pools them, and decodes each again.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from smkc.bench.baselines.training import Network
+from smkc.bench.windows import Windows
+from smkc.errors import InputError
+
+__all__ = ["CMAX", "SetAutoencoder", "masked_errors", "set_arrays", "table_arrays"]
+
+# Most variables that models of padded tables have places for: the paper's Cmax (section 3.1).
+CMAX = 16
+
+# Width of what the decoder is told of a variable besides the set it is in: enough for how the
+# variable goes with the others, too little for a trajectory of its own.
+OWN_WIDTH = 4
+
+# Trajectories are scored in blocks of this size exactly, the last one filled up.
+ROWS_TOGETHER = 256
+
+
+def set_arrays(windows: Windows) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Return values (B, L, C) and presence (B, L, C) of windows of any cardinality.
+
+    Variables stand in the order of their names; one that a window never observes has no place.
+    Values are 0 wherever nothing was observed. C is a multiple of CMAX: small windows are computed
+    the same way whether larger ones are among them or not.
+    """
+    most = int(windows.observed.any(axis=1).sum(axis=1).max(initial=1))
+    return _by_name(windows, -(-most // CMAX) * CMAX)
+
+
+def table_arrays(windows: Windows) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Return values (B, L, CMAX) and presence (B, L, CMAX), filled as by :func:`set_arrays`.
+
+    Raises
+    ------
+    InputError
+        if a window observes more than CMAX variables.
+    """
+    n_variables = windows.observed.any(axis=1).sum(axis=1)
+    if n_variables.max(initial=0) > CMAX:
+        worst = int(n_variables.argmax())
+        raise InputError(
+            f"window {worst} observes {n_variables[worst]} variables, and a padded table has "
+            f"{CMAX} places; hand in windows of at most {CMAX} variables, or use a method that "
+            "reads sets"
+        )
+    return _by_name(windows, CMAX)
+
+
+def _by_name(windows: Windows, n_places: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    is_seen = windows.observed.any(axis=1)
+    rank = np.where(is_seen, windows.variables, len(windows.names))  # names are sorted
+    order = np.argsort(rank, axis=1, kind="stable")[:, np.newaxis, :n_places]
+    observed = np.take_along_axis(windows.observed, order, axis=2)
+    values = np.where(observed, np.take_along_axis(windows.values, order, axis=2), np.float32(0))
+    missing = ((0, 0), (0, 0), (0, n_places - observed.shape[2]))
+    return np.pad(values, missing), np.pad(observed, missing)
+
+
+def masked_errors(actual: Tensor, expected: Tensor, is_valid: Tensor) -> Tensor:
+    """(B,) mean squared difference over a window's valid entries, in float32; 0 without any."""
+    squares = (actual.float() - expected.float()).square() * is_valid
+    n_valid = is_valid.flatten(1).sum(1).clamp(min=1)
+    return squares.flatten(1).sum(1) / n_valid
+
+
+class SetAutoencoder(Network):
+    """Encode trajectories one by one, pool them into one vector, decode them one by one.
+
+    Parameters
+    ----------
+    pooling
+        module that makes (B, ``width``) set embeddings of (B, C, ``hidden``) embeddings of
+        variables and a (B, C) mask of places that hold one, whatever their order.
+    hidden
+        width of a trajectory's embedding and of both GRUs.
+    width
+        width of the set's embedding.
+
+    Notes
+    -----
+    The encoder reads (value, presence) a step. The decoder unfolds a trajectory, last step first
+    (Srivastava et al., ICML 2015, section 2.1), from the set's embedding and a few numbers about
+    the variable: a variable is told by how it goes with its set, and by no name. Only places that
+    hold a variable pass through the GRUs.
+    """
+
+    def __init__(self, pooling: nn.Module, *, hidden: int, width: int) -> None:
+        super().__init__()
+        self.encoder = nn.GRU(2, hidden, batch_first=True)
+        self.pooling = pooling
+        self.own = nn.Linear(hidden, OWN_WIDTH)
+        self.start = nn.Linear(width + OWN_WIDTH, hidden)
+        self.decoder = nn.GRU(width + OWN_WIDTH, hidden, batch_first=True)
+        self.reading = nn.Linear(hidden, 1)
+
+    def forward(self, values: Tensor, observed: Tensor) -> Tensor:
+        """(B, L, C) trajectories as decoded from (B, L, C); 0 in places without a variable."""
+        n_places, length = values.shape[2], values.shape[1]
+        is_variable = observed.any(1)
+        # A window without observations is read as one variable that was never observed.
+        is_variable[:, 0] |= ~is_variable.any(1)
+        trajectories = torch.stack([values, observed.to(values.dtype)], -1).transpose(1, 2)
+        embedded = self._in_blocks(self._encoded, trajectories[is_variable])  # (N, hidden)
+        pooled = self.pooling(_placed(embedded, is_variable), is_variable)
+        around = pooled[:, None].expand(-1, n_places, -1)[is_variable]
+        context = torch.cat([around, embedded], -1)
+
+        def decoded(context: Tensor) -> Tensor:
+            return self._decoded(context, length)
+
+        return _placed(self._in_blocks(decoded, context), is_variable).transpose(1, 2)
+
+    def _encoded(self, trajectories: Tensor) -> Tensor:
+        """(N, hidden) embeddings of trajectories (N, L, 2)."""
+        _, last = self.encoder(trajectories)
+        embedded: Tensor = last[0]
+        return embedded
+
+    def _decoded(self, context: Tensor, length: int) -> Tensor:
+        """(N, L) trajectories from (N, width + hidden): embeddings of the set and the variable."""
+        width = context.shape[1] - self.own.in_features
+        told = torch.cat([context[:, :width], self.own(context[:, width:])], -1)
+        start = torch.tanh(self.start(told))[None]
+        unfolded, _ = self.decoder(told[:, None].expand(-1, length, -1), start)
+        out: Tensor = self.reading(unfolded)[..., 0].flip(1)
+        return out
+
+    def _in_blocks(self, function: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
+        """Apply a function of rows; when scoring, to blocks of one size.
+
+        How many rows there are depends on the windows of the batch, and a product of matrices may
+        round differently when it has fewer.
+        """
+        if self.training:
+            return function(rows)
+        blank = rows.new_zeros(-len(rows) % ROWS_TOGETHER, *rows.shape[1:])
+        filled = torch.cat([rows, blank])
+        firsts = range(0, len(filled), ROWS_TOGETHER)
+        out = [function(filled[first : first + ROWS_TOGETHER]) for first in firsts]
+        return torch.cat(out)[: len(rows)]
+
+    def loss(self, batch: tuple[Tensor, ...], epoch: int, phase: int = 0) -> Tensor:
+        """Mean error of a batch's windows."""
+        return self.errors(batch).mean()
+
+    def errors(self, batch: tuple[Tensor, ...]) -> Tensor:
+        """(B,) mean squared error over what was observed."""
+        values, observed = batch
+        return masked_errors(self(values, observed), values, observed)
+
+
+def _placed(rows: Tensor, is_variable: Tensor) -> Tensor:
+    """(B, C, ...) rows (N, ...) in the N places of (B, C) that hold a variable; 0 elsewhere."""
+    out = rows.new_zeros(*is_variable.shape, *rows.shape[1:])
+    out[is_variable] = rows
+    return out
