@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from smkc.cli.bench import bench
 from smkc.cli.demo import demo
 from smkc.cli.detect import detect
 from smkc.cli.explain import explain
@@ -30,6 +31,7 @@ app.command()(demo)
 app.command()(detect)
 app.command()(fit)
 app.command()(explain)
+app.add_typer(bench, name="bench")
 
 
 def _show_version(is_asked: bool) -> None:
