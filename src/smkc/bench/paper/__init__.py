@@ -7,18 +7,38 @@ with how they were made; the pictures are drawn from the same figures. What the 
 kept here as data (:func:`reported`).
 """
 
+from smkc.bench.paper.pictures import (
+    Curve,
+    Point,
+    WindowView,
+    cardinality_figure,
+    channels_figure,
+    collapse_figure,
+    rate_figure,
+    scatter_figure,
+    transform_figure,
+)
 from smkc.bench.paper.report import provenance, read_table, write_table
 from smkc.bench.paper.reported import reported, reported_columns, reported_rows
 from smkc.bench.paper.table import Cell, Row, Table
 
 __all__ = [
     "Cell",
+    "Curve",
+    "Point",
     "Row",
     "Table",
+    "WindowView",
+    "cardinality_figure",
+    "channels_figure",
+    "collapse_figure",
     "provenance",
+    "rate_figure",
     "read_table",
     "reported",
     "reported_columns",
     "reported_rows",
+    "scatter_figure",
+    "transform_figure",
     "write_table",
 ]
