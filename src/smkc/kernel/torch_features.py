@@ -139,7 +139,7 @@ def _compare(states: Tensor, representation: Representation, out: Tensor) -> Ten
     length = representation.down or window
     pairs = _Pairs.of(representation, length, states.device)
     # Three sequences and one more of their size in passing; pairs, copied three times.
-    floats = 4 * window * max(width, representation.proj) + 4 * pairs.counted.numel()
+    floats = 4 * window * max(width, representation.proj) + 4 * pairs.is_fixed.numel()
     size = max(1, BLOCK_BYTES // (4 * floats))
     with full_precision():
         for first in range(0, n_windows, size):
@@ -185,7 +185,7 @@ def _fill_channels(
             out[:, place[cosine]] = alike.masked_fill_(pairs.is_fixed, pairs.fixed_cosine)
         if distance in place:
             far = pairs.distances(z)
-            median = _median(far.flatten(1)[:, pairs.counted.flatten().nonzero().squeeze(1)])
+            median = _median(far.flatten(1)[:, pairs.counted])
             if which == 0:
                 sigma.copy_(median)
             factor = (0.5 / median.square()).clamp(max=LARGEST).float()
@@ -229,8 +229,8 @@ def _median_of_positive(distances: Tensor) -> Tensor:
 class _Pairs:
     """Which time steps of a window are compared, and how the results are laid out.
 
-    ``counted`` says which places of the layout the median is over; ``is_fixed`` which ones hold
-    ``fixed_cosine`` by definition.
+    ``counted`` (n,) are the places of the flat layout that the median is over; ``is_fixed``, in
+    the layout's shape, says which ones hold ``fixed_cosine`` by definition.
     """
 
     layout: str
@@ -251,10 +251,10 @@ class _Pairs:
         if layout == "band":
             lags = torch.arange(1, size + 1, device=device)
             is_past = steps + lags[:, None] >= length
-            return cls(layout, size, anchors, ~is_past, is_past, 0.0)
+            return cls(layout, size, anchors, _places(~is_past), is_past, 0.0)
         is_own = steps[:, None] == anchors
         counted = ~is_own if layout == "anchor" else steps[:, None] < steps
-        return cls(layout, size, anchors, counted, is_own, 1.0)
+        return cls(layout, size, anchors, _places(counted), is_own, 1.0)
 
     def distances(self, z: Tensor) -> Tensor:
         """(b, ...) Euclidean distances, by differences: a Gram matrix would lose small ones."""
@@ -277,3 +277,8 @@ class _Pairs:
         for lag in range(1, self.size + 1):
             out[:, lag - 1, : length - lag] = compare(z[:, :-lag], z[:, lag:])
         return out
+
+
+def _places(chosen: Tensor) -> Tensor:
+    """(n,) where a mask is true, flat."""
+    return chosen.flatten().nonzero().squeeze(1)
