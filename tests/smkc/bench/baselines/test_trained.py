@@ -1,0 +1,86 @@
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+import torch
+from tests.smkc.bench.baselines.made_windows import made_windows
+from tests.smkc.bench.baselines.states_checks import LENGTH, SKETCH, TRAINING, made
+from torch import nn
+
+from smkc.bench.baselines.states_input import ReadsStates, StatesNetwork, state_sequences
+from smkc.errors import InputError, NotFittedError, WindowError
+
+
+class LayerNetwork(StatesNetwork):
+    def __init__(self, width):
+        super().__init__()
+        self.layer = nn.Linear(width, width)
+
+    def loss(self, batch, epoch, phase=0):
+        return self.errors(batch).mean()
+
+    def errors(self, batch):
+        states = batch[0] / self.typical
+        return (self.layer(states) - states).square().mean((1, 2))
+
+
+@dataclass(kw_only=True, eq=False)
+class Layer(ReadsStates):
+    def network(self):
+        return LayerNetwork(self.sketch.width)
+
+
+def test_states_are_those_of_the_sketch(rng):
+    windows = made_windows(rng, 6)
+    actual = state_sequences(windows, SKETCH)
+    assert (actual.shape, actual.dtype) == ((6, LENGTH, SKETCH.width), np.float32)
+    expected = SKETCH.states(windows.recording()).reshape(actual.shape)
+    np.testing.assert_array_equal(actual, expected)
+
+
+def test_the_scale_is_that_of_the_training_windows(rng):
+    windows, validation = made_windows(rng, 30), made_windows(rng, 10)
+    network = made(Layer).fit(windows, validation).network_
+    states = state_sequences(windows, SKETCH)
+    assert float(network.typical) == pytest.approx(np.sqrt((states**2).mean()), rel=1e-5)
+    assert float(network.largest) == np.abs(states).max()
+
+
+def test_every_tenth_window_is_set_aside(rng):
+    windows = made_windows(rng, 40)
+    is_aside = np.arange(40) % 10 == 9
+    by_itself = made(Layer).fit(windows)
+    by_hand = made(Layer).fit(windows.take(~is_aside), windows.take(is_aside))
+    assert by_itself.log_.validation_losses == by_hand.log_.validation_losses
+    with pytest.raises(InputError, match="9 windows are too few"):
+        made(Layer).fit(windows.take(slice(0, 9)))
+
+
+def test_first_weights_come_from_the_seed(rng):
+    windows = made_windows(rng, 20)
+    torch.manual_seed(1)
+    first = made(Layer).fit(windows).score(windows)
+    torch.manual_seed(2)
+    assert np.array_equal(first, made(Layer).fit(windows).score(windows))
+    other = made(Layer, replace(TRAINING, seed=5)).fit(windows).score(windows)
+    assert not np.array_equal(first, other)
+
+
+def test_what_cannot_be_scored_is_refused(rng):
+    windows = made_windows(rng, 20)
+    with pytest.raises(NotFittedError, match="Layer has learned nothing yet; call fit"):
+        made(Layer).score(windows)
+    with pytest.raises(WindowError, match="reads windows of 8 steps, but these have 6"):
+        made(Layer).fit(made_windows(rng, 20, length=6))
+    competitor = made(Layer).fit(windows)
+    with pytest.raises(WindowError, match="set window=6"):
+        competitor.score(made_windows(rng, 20, length=6))
+    assert competitor.score(windows.take(slice(0, 0))).shape == (0,)
+
+
+def test_scores_that_are_not_finite_are_refused(rng):
+    windows = made_windows(rng, 20)
+    competitor = made(Layer).fit(windows)
+    competitor.network_.errors = lambda batch: batch[0].sum((1, 2)) * float("nan")
+    with pytest.raises(InputError, match="score of window 0 is nan"):
+        competitor.score(windows)
