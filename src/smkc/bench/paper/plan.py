@@ -5,6 +5,7 @@ In: settings, methods, seeds and a world. Out: jobs, and groups of scored window
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -103,15 +104,8 @@ class Plan:
     ) -> list[Row]:
         """Return the rows, each with the paired test against the one below it."""
         tested = []
-        for row, below in zip(rows, [*rows[1:], None], strict=True):
-            p_value = None
-            if below is not None:
-                test = paired(
-                    groups[row.name],
-                    groups[below.name],
-                    metric,
-                    n=self.settings.budget.replicates,
-                )
-                p_value = test.p_value
-            tested.append(replace(row, p_value=p_value))
-        return tested
+        n = self.settings.budget.replicates
+        for row, below in pairwise(rows):
+            test = paired(groups[row.name], groups[below.name], metric, n=n)
+            tested.append(replace(row, p_value=test.p_value))
+        return [*tested, *rows[-1:]]

@@ -17,6 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from smkc.bench.baselines.device import device_name
 from smkc.bench.paper.table import Cell, Row, Table
 from smkc.errors import InputError, ReadError
 
@@ -60,7 +61,7 @@ def provenance(
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "budget": budget,
         "seeds": [int(seed) for seed in seeds],
-        "device": _device(device),
+        "device": device_name(device),
         "machine": _machine(),
         "versions": {"python": platform.python_version(), **_versions()},
         "commit": _commit() if commit is None else commit,
@@ -114,8 +115,9 @@ def markdown(table: Table, provenance: Mapping[str, Any]) -> str:
         )
     if table.notes:
         parts.append("\n".join(f"- {note}" for note in table.notes))
-    made = [f"- {key}: {_listed(value)}" for key, value in provenance.items()]
-    parts.append("\n".join(["## How it was made", "", *made]))
+    if provenance:
+        made = [f"- {key}: {_listed(value)}" for key, value in provenance.items()]
+        parts.append("\n".join(["## How it was made", "", *made]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -248,14 +250,6 @@ def _without_folders(command: str) -> str:
         short = Path(value).name if Path(value).is_absolute() else value
         words.append(f"{option}={short}" if equals else short)
     return shlex.join(words)
-
-
-def _device(device: str) -> str:
-    if not device.startswith("cuda"):
-        return device
-    import torch
-
-    return f"{device} ({torch.cuda.get_device_name(device)})"
 
 
 def _machine() -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from smkc.bench.baselines.device import check_device
 from smkc.bench.paper.album import draw
 from smkc.bench.paper.diagnostic_table import diagnostic
 from smkc.bench.paper.hash_width import hash_width, hash_width_jobs
@@ -79,6 +80,7 @@ def run_tables(names: Sequence[str], plan: Plan, command: str) -> Outcome:
     the others.
     """
     settings = plan.settings
+    check_device(settings.device)
     made = provenance(command, settings.budget.name, range(plan.seeds), settings.device)
     n_left = run([job for name in names for job in TABLES[name].jobs(plan)], settings)
     if "scaling" in names:

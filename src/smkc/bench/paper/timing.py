@@ -7,12 +7,13 @@ import json
 import statistics
 import time
 import tracemalloc
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from smkc import progress
+from smkc.bench.baselines.device import peak_bytes
 from smkc.bench.baselines.randproj_knn import RandProjKnn
 from smkc.bench.paper.jobs import RunSettings
 from smkc.bench.paper.methods import SCALING_METHODS
@@ -91,19 +92,13 @@ def _on_cpu(competitor: RandProjKnn, windows: Windows) -> Timing:
 
 
 def _on_gpu(competitor: RandProjKnn, windows: Windows) -> Timing:
-    import torch
-
-    def score() -> None:
-        competitor.score(windows)
-        torch.cuda.synchronize(competitor.device)
-
-    seconds = _median(score)
-    torch.cuda.reset_peak_memory_stats(competitor.device)
-    score()
-    return Timing(seconds, torch.cuda.max_memory_allocated(competitor.device) / 1e6)
+    # Scores come back to the processor, so the GPU is done when they are there.
+    seconds = _median(lambda: competitor.score(windows))
+    peak = peak_bytes(competitor.device, lambda: competitor.score(windows))
+    return Timing(seconds, peak / 1e6)
 
 
-def _median(work: Any) -> float:
+def _median(work: Callable[[], object]) -> float:
     work()  # compiles, fills caches
     times = []
     for _ in range(REPEATS):

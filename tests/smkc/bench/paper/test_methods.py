@@ -1,0 +1,44 @@
+"""The rows of the tables: all of the paper's are there, by its names."""
+
+import pytest
+
+from smkc.bench.paper.methods import METHODS, SCALING_METHODS, find_methods
+from smkc.bench.paper.reported import reported_rows
+from smkc.errors import SettingError
+from smkc.kernel import Representation
+
+# The paper's own learned detectors are not among the competitors.
+LEARNED = {"SMKC-ENS(HYB)", "SMKC-Recon(HYB)"}
+
+
+def test_every_row_of_the_paper_is_there():
+    ours = {method.name for method in METHODS.values()}
+    assert set(reported_rows("average", "holdout_C")) - LEARNED <= ours
+    assert {"TranAD(gseq)", "USAD(gseq)", "LOF(stats)", "OneClassSVM(stats)"} <= ours
+    scaled = [method.name for method in SCALING_METHODS.values()]
+    assert scaled == list(reported_rows("scaling"))
+
+
+def test_dimensions_are_the_papers():
+    from smkc.bench.paper.reported import reported
+
+    for method in SCALING_METHODS.values():
+        representation = Representation.parse(method.representation)
+        assert representation.n_features(64, 256) == reported("scaling", method.name, "feature_dim")
+
+
+def test_costs_are_the_papers():
+    from smkc.bench.paper.reported import reported
+    from smkc.bench.paper.scaling import relative_cost
+
+    for method in SCALING_METHODS.values():
+        cost = relative_cost(Representation.parse(method.representation), 64)
+        assert cost == pytest.approx(reported("scaling", method.name, "relative_cost"), abs=6e-5)
+
+
+def test_finding():
+    assert find_methods(None) == list(METHODS.values())
+    assert [method.key for method in find_methods("usad,lof,usad")] == ["usad", "lof"]
+    for wrong in ("gru", "usad,gru", "", ","):
+        with pytest.raises(SettingError, match="there are randproj-knn"):
+            find_methods(wrong)
