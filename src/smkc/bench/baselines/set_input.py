@@ -4,8 +4,6 @@ In: windows. Out: arrays with a window's variables in the order of their names a
 nothing was observed; a network that encodes every trajectory, pools them, and decodes each again.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -15,7 +13,7 @@ from smkc.bench.baselines.training import Network
 from smkc.bench.windows import Windows
 from smkc.errors import InputError
 
-__all__ = ["CMAX", "SetAutoencoder", "masked_errors", "set_arrays", "table_arrays"]
+__all__ = ["CMAX", "SetAutoencoder", "masked_errors", "random_places", "set_arrays", "table_arrays"]
 
 # Most variables that models of padded tables have places for: the paper's Cmax (section 3.1).
 CMAX = 16
@@ -23,9 +21,6 @@ CMAX = 16
 # Width of what the decoder is told of a variable besides the set it is in: enough for how the
 # variable goes with the others, too little for a trajectory of its own.
 OWN_WIDTH = 4
-
-# Trajectories are scored in blocks of this size exactly, the last one filled up.
-ROWS_TOGETHER = 256
 
 
 def set_arrays(windows: Windows) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
@@ -68,6 +63,11 @@ def _by_name(windows: Windows, n_places: int) -> tuple[NDArray[np.float32], NDAr
     return np.pad(values, missing), np.pad(observed, missing)
 
 
+def random_places(batch: Tensor) -> Tensor:
+    """(B, CMAX) for each window of a batch the places of a table in a random order."""
+    return torch.rand(len(batch), CMAX, device=batch.device).argsort(-1)
+
+
 def masked_errors(actual: Tensor, expected: Tensor, is_valid: Tensor) -> Tensor:
     """(B,) mean squared difference over a window's valid entries, in float32; 0 without any."""
     squares = (actual.float() - expected.float()).square() * is_valid
@@ -107,49 +107,20 @@ class SetAutoencoder(Network):
 
     def forward(self, values: Tensor, observed: Tensor) -> Tensor:
         """(B, L, C) trajectories as decoded from (B, L, C); 0 in places without a variable."""
-        n_places, length = values.shape[2], values.shape[1]
+        _, length, n_places = values.shape
         is_variable = observed.any(1)
         # A window without observations is read as one variable that was never observed.
         is_variable[:, 0] |= ~is_variable.any(1)
         trajectories = torch.stack([values, observed.to(values.dtype)], -1).transpose(1, 2)
-        embedded = self._in_blocks(self._encoded, trajectories[is_variable])  # (N, hidden)
+        _, last = self.encoder(trajectories[is_variable])
+        embedded = last[0]  # (N, hidden): the N variables of all windows
         pooled = self.pooling(_placed(embedded, is_variable), is_variable)
         around = pooled[:, None].expand(-1, n_places, -1)[is_variable]
-        context = torch.cat([around, embedded], -1)
-
-        def decoded(context: Tensor) -> Tensor:
-            return self._decoded(context, length)
-
-        return _placed(self._in_blocks(decoded, context), is_variable).transpose(1, 2)
-
-    def _encoded(self, trajectories: Tensor) -> Tensor:
-        """(N, hidden) embeddings of trajectories (N, L, 2)."""
-        _, last = self.encoder(trajectories)
-        embedded: Tensor = last[0]
-        return embedded
-
-    def _decoded(self, context: Tensor, length: int) -> Tensor:
-        """(N, L) trajectories from (N, width + hidden): embeddings of the set and the variable."""
-        width = context.shape[1] - self.own.in_features
-        told = torch.cat([context[:, :width], self.own(context[:, width:])], -1)
+        told = torch.cat([around, self.own(embedded)], -1)  # (N, width + OWN_WIDTH)
         start = torch.tanh(self.start(told))[None]
         unfolded, _ = self.decoder(told[:, None].expand(-1, length, -1), start)
-        out: Tensor = self.reading(unfolded)[..., 0].flip(1)
-        return out
-
-    def _in_blocks(self, function: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
-        """Apply a function of rows; when scoring, to blocks of one size.
-
-        How many rows there are depends on the windows of the batch, and a product of matrices may
-        round differently when it has fewer.
-        """
-        if self.training:
-            return function(rows)
-        blank = rows.new_zeros(-len(rows) % ROWS_TOGETHER, *rows.shape[1:])
-        filled = torch.cat([rows, blank])
-        firsts = range(0, len(filled), ROWS_TOGETHER)
-        out = [function(filled[first : first + ROWS_TOGETHER]) for first in firsts]
-        return torch.cat(out)[: len(rows)]
+        decoded = self.reading(unfolded)[..., 0].flip(1)
+        return _placed(decoded, is_variable).transpose(1, 2)
 
     def loss(self, batch: tuple[Tensor, ...], epoch: int, phase: int = 0) -> Tensor:
         """Mean error of a batch's windows."""

@@ -26,13 +26,32 @@ def test_the_network_reads_values_and_presence_of_every_place(rng):
     assert not torch.isclose(decoded, other).all()
 
 
-def test_a_step_is_decoded_from_the_code_alone(rng):
-    """With the code given, no value reaches the decoder."""
+def test_a_step_is_decoded_from_the_whole_window_and_later_steps(rng):
     network = PadMaskGruAe(window=8).network()
-    network.code.weight.data.zero_()
-    values = torch.from_numpy(rng.normal(size=(2, 8, CMAX)).astype(np.float32))
-    decoded = network(values, torch.ones(2, 8, CMAX, dtype=torch.bool))
-    torch.testing.assert_close(decoded[0], decoded[1])
+    values = torch.from_numpy(rng.normal(size=(1, 8, CMAX)).astype(np.float32))
+    observed = torch.ones(1, 8, CMAX, dtype=torch.bool)
+    _, code = network.encoder(torch.cat([values, observed.float()], -1))
+    network.encoder.forward = lambda steps: (steps, code)  # the code stays what it was
+    expected = network(values, observed)
+    for step in range(8):
+        other = values.clone()
+        other[:, step] += 1
+        is_same = torch.isclose(network(other, observed), expected).all(-1)[0]
+        assert is_same.tolist() == [t >= step for t in range(8)]
+
+
+def test_training_uses_every_place(rng):
+    """Windows of four variables train the weights of all places, and are scored in the first."""
+    network, windows = PadMaskGruAe(window=8).network(), made_windows(rng, 40)
+    batch = tuple(map(torch.from_numpy, PadMaskGruAe(window=8).inputs(windows)))
+    network.train().loss(batch, 1).backward()
+    assert (network.encoder.weight_ih_l0.grad.abs().sum(0) > 0).all()
+    assert (network.reading.weight.grad.abs().sum(1) > 0).all()
+    network.zero_grad()
+    loss = network.eval().loss(batch, 1)
+    torch.testing.assert_close(loss, network.errors(batch).mean())
+    loss.backward()
+    assert (network.reading.weight.grad.abs().sum(1) > 0).tolist() == [True] * 4 + [False] * 12
 
 
 def test_too_many_variables_are_refused(rng):
