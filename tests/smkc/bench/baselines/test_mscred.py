@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 import torch
 from tests.smkc.bench.baselines.made_windows import made_windows
 
@@ -74,6 +75,15 @@ def test_gradients_reach_every_weight(rng):
     network = Mscred(window=8).network()
     network.loss(batch_of(made_windows(rng, 8)), 1).backward()
     assert all(parameter.grad.abs().sum() > 0 for parameter in network.parameters())
+
+
+def test_half_precision_gives_a_loss_in_full(rng):
+    torch.manual_seed(0)
+    network, batch = Mscred(window=8).network(), batch_of(made_windows(rng, 8))
+    with torch.autocast("cpu", torch.bfloat16):
+        loss = network.loss(batch, 1)
+    assert loss.dtype == torch.float32
+    assert loss.item() == pytest.approx(network.loss(batch, 1).item(), rel=1e-2)
 
 
 def test_spikes_score_higher(rng):

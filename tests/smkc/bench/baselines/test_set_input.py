@@ -116,3 +116,11 @@ def test_gradients_reach_every_weight(rng):
     model = network()
     model.loss(batch_of(made_windows(rng, 20)), 1).backward()
     assert all(parameter.grad.abs().sum() > 0 for parameter in model.parameters())
+
+
+def test_half_precision_gives_a_loss_in_full(rng):
+    model, batch = network(), batch_of(made_windows(rng, 20))
+    with torch.autocast("cpu", torch.bfloat16):
+        loss = model.loss(batch, 1)
+    assert loss.dtype == torch.float32
+    assert loss.item() == pytest.approx(model.loss(batch, 1).item(), rel=1e-2)
