@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from smkc.bench.baselines.positions import positions
 from smkc.bench.baselines.states_input import ReadsStates, StatesNetwork
-from smkc.bench.baselines.training import Batch, Network
+from smkc.bench.baselines.training import Batch
 
 __all__ = ["AnomalyTransformer", "AnomalyTransformerNetwork"]
 
@@ -39,10 +39,10 @@ class AnomalyTransformer(ReadsStates):
     -----
     Xu et al., "Anomaly Transformer", ICLR 2022: anomaly attention (equation 2), association
     discrepancy (3), loss (4) with lambda = 3, minimax by stopped gradients (5), score (6). Equation
-    6 gives a score for every time step; a window's is their mean. As the weights of a window sum to
-    one, this is its weighted mean error over L: a window is as anomalous as its steps of little
-    discrepancy are badly reproduced. Training stops by the reconstruction error: the discrepancy is
-    pushed both ways and says nothing about progress. Their width of 512 is 64 here.
+    6 gives a score for every time step; the weights of a window's steps sum to one. Errors are
+    means over buckets, of states of unit variance, as in the authors' code. Training stops by the
+    reconstruction error: the discrepancy is pushed both ways and says nothing about progress.
+    Their width of 512 is 64 here.
     """
 
     hidden: int = 64
@@ -51,7 +51,7 @@ class AnomalyTransformer(ReadsStates):
     dropout: float = 0.1
     strength: float = 3.0
 
-    def network(self) -> Network:
+    def network(self) -> StatesNetwork:
         """Return the transformer, untrained."""
         return AnomalyTransformerNetwork(
             self.sketch.width,
@@ -61,6 +61,7 @@ class AnomalyTransformer(ReadsStates):
             self.heads,
             self.dropout,
             self.strength,
+            self.over_time,
         )
 
 
@@ -78,8 +79,9 @@ class AnomalyTransformerNetwork(StatesNetwork):
         heads: int,
         dropout: float,
         strength: float,
+        over_time: str,
     ) -> None:
-        super().__init__()
+        super().__init__(over_time)
         self.strength = strength
         self.embed = nn.Linear(width, hidden)
         self.dropout = nn.Dropout(dropout)
@@ -118,11 +120,11 @@ class AnomalyTransformerNetwork(StatesNetwork):
         mean: Tensor = error.mean()
         return mean
 
-    def errors(self, batch: Batch) -> Tensor:
-        """(B,) the mean over time of softmax(-discrepancy) times error."""
-        error, associations = self(batch[0] / self.typical)
+    def step_errors(self, states: Tensor) -> Tensor:
+        """(B, L) softmax over time of -discrepancy, times error."""
+        error, associations = self(states / self.typical)
         weight = torch.softmax(-_discrepancy(associations), dim=1)
-        found: Tensor = (weight * error).mean(1)
+        found: Tensor = weight * error
         return found
 
 

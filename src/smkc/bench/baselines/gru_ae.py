@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from smkc.bench.baselines.states_input import ReadsStates, StatesNetwork
-from smkc.bench.baselines.training import Batch, Network
+from smkc.bench.baselines.training import Batch
 
 __all__ = ["GruAutoencoder", "GruAutoencoderNetwork"]
 
@@ -28,22 +28,24 @@ class GruAutoencoder(ReadsStates):
     Detection Workshop 2016, section 2.1, with the GRU cells of Cho et al., EMNLP 2014. Malhotra's
     decoder is fed the true later state in training and its own output in use; here it is fed the
     encoder's vector at every step, as Cho's is (section 2.2), in training and in use alike.
-    The score is the squared error itself: Malhotra's Gaussian over errors of single variables has
-    no meaning where a bucket holds other variables in every window.
+    A step's score is the squared error itself: Malhotra's Gaussian over errors of single variables
+    has no meaning where a bucket holds other variables in every window. States are read as they
+    are: made larger, to unit variance, they are learned by heart (validation error 0.77 against
+    0.63 of their variance after 30 epochs on 800 windows).
     """
 
     hidden: int = 128
 
-    def network(self) -> Network:
+    def network(self) -> StatesNetwork:
         """Return the encoder and decoder, untrained."""
-        return GruAutoencoderNetwork(self.sketch.width, self.hidden)
+        return GruAutoencoderNetwork(self.sketch.width, self.hidden, self.over_time)
 
 
 class GruAutoencoderNetwork(StatesNetwork):
     """The network of :class:`GruAutoencoder`; a batch is ((B, L, 2m) states,)."""
 
-    def __init__(self, width: int, hidden: int) -> None:
-        super().__init__()
+    def __init__(self, width: int, hidden: int, over_time: str) -> None:
+        super().__init__(over_time)
         self.encoder = nn.GRU(width, hidden, batch_first=True)
         self.decoder = nn.GRU(hidden, hidden, batch_first=True)
         self.write = nn.Linear(hidden, width)
@@ -57,11 +59,10 @@ class GruAutoencoderNetwork(StatesNetwork):
         return backwards.flip(1)
 
     def loss(self, batch: Batch, epoch: int, phase: int = 0) -> Tensor:
-        """Scalar: the mean of :meth:`errors`."""
-        return self.errors(batch).mean()
+        """Scalar: the mean squared error."""
+        return self.step_errors(batch[0]).mean()
 
-    def errors(self, batch: Batch) -> Tensor:
-        """(B,) the mean squared error over time and buckets."""
-        states = batch[0] / self.typical
+    def step_errors(self, states: Tensor) -> Tensor:
+        """(B, L) squared error of each state, the mean over buckets."""
         difference: Tensor = self(states) - states
-        return difference.square().mean((1, 2))
+        return difference.square().mean(2)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from smkc.bench.baselines.positions import positions
 from smkc.bench.baselines.states_input import ReadsStates, StatesNetwork
-from smkc.bench.baselines.training import Batch, Network
+from smkc.bench.baselines.training import Batch
 
 __all__ = ["TranAD", "TranADNetwork"]
 
@@ -43,10 +43,16 @@ class TranAD(ReadsStates):
     dropout: float = 0.1
     epsilon: float = 1.05
 
-    def network(self) -> Network:
+    def network(self) -> StatesNetwork:
         """Return encoders and decoders, untrained."""
         return TranADNetwork(
-            self.sketch.width, self.window, self.hidden, self.heads, self.dropout, self.epsilon
+            self.sketch.width,
+            self.window,
+            self.hidden,
+            self.heads,
+            self.dropout,
+            self.epsilon,
+            self.over_time,
         )
 
 
@@ -58,9 +64,16 @@ class TranADNetwork(StatesNetwork):
     is_later: Tensor
 
     def __init__(
-        self, width: int, length: int, hidden: int, heads: int, dropout: float, epsilon: float
+        self,
+        width: int,
+        length: int,
+        hidden: int,
+        heads: int,
+        dropout: float,
+        epsilon: float,
+        over_time: str,
     ) -> None:
-        super().__init__()
+        super().__init__(over_time)
         self.epsilon = epsilon
         # One projection of a state beside its focus, as the sum of one for each.
         self.embed = nn.Linear(width, hidden)
@@ -116,12 +129,12 @@ class TranADNetwork(StatesNetwork):
         return plain * _distance(second, window).mean() - adversarial
 
     def validation_loss(self, batch: Batch, epoch: int) -> Tensor:
-        """Scalar: the mean score; the losses' weights change with the epoch, its do not."""
-        return self.errors(batch).mean()
+        """Scalar: the mean error; the losses' weights change with the epoch, its do not."""
+        return self.step_errors(batch[0]).mean()
 
-    def errors(self, batch: Batch) -> Tensor:
-        """(B,) half the error of the first reading and half of the second's."""
-        window = batch[0] / self.largest
+    def step_errors(self, states: Tensor) -> Tensor:
+        """(B, L) half the error of the first reading and half of the second's."""
+        window = states / self.largest
         first, _, again = self(window)
         return 0.5 * (_distance(first, window) + _distance(again, window))
 
@@ -138,5 +151,5 @@ def _decoder(hidden: int, width: int) -> nn.Module:
 
 
 def _distance(made: Tensor, window: Tensor) -> Tensor:
-    """(B,) squared difference of a state, summed over buckets, the mean over time."""
-    return (made - window).square().sum(2).mean(1)
+    """(B, L) squared difference of each state, summed over buckets."""
+    return (made - window).square().sum(2)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from smkc.bench.baselines.positions import positions
 from smkc.bench.baselines.states_input import ReadsStates, StatesNetwork
-from smkc.bench.baselines.training import Batch, Network
+from smkc.bench.baselines.training import Batch
 
 __all__ = ["MaskedAutoencoder", "MaskedAutoencoderNetwork"]
 
@@ -43,8 +43,8 @@ class MaskedAutoencoder(ReadsStates):
     He et al., "Masked autoencoders are scalable vision learners", CVPR 2022, section 3, with time
     steps for patches as in Li et al., "Ti-MAE", 2023: the encoder sees visible steps alone, mask
     tokens enter at the decoder, the loss is over masked steps. He et al. score nothing; here every
-    step is hidden equally often, under masks that are the same for every window, and the score is
-    the mean error of what was hidden.
+    step is hidden equally often, under masks that are the same for every window, and its score is
+    its mean error while hidden.
     """
 
     hidden: int = 128
@@ -54,7 +54,7 @@ class MaskedAutoencoder(ReadsStates):
     heads: int = 4
     dropout: float = 0.1
 
-    def network(self) -> Network:
+    def network(self) -> StatesNetwork:
         """Return the encoder and decoder, untrained."""
         return MaskedAutoencoderNetwork(
             self.sketch.width,
@@ -63,6 +63,7 @@ class MaskedAutoencoder(ReadsStates):
             (self.layers, self.decoder_layers),
             self.heads,
             self.dropout,
+            self.over_time,
         )
 
 
@@ -77,6 +78,8 @@ class MaskedAutoencoderNetwork(StatesNetwork):
         of the encoder, of the decoder.
     heads, dropout
         of both.
+    over_time
+        how step errors become a score.
     """
 
     order_of_steps: Tensor
@@ -91,8 +94,9 @@ class MaskedAutoencoderNetwork(StatesNetwork):
         layers: tuple[int, int],
         heads: int,
         dropout: float,
+        over_time: str,
     ) -> None:
-        super().__init__()
+        super().__init__(over_time)
         self.embed = nn.Linear(width, hidden[0])
         self.encoder = _transformer(hidden[0], layers[0], heads, dropout)
         self.bridge = nn.Linear(hidden[0], hidden[1])
@@ -140,16 +144,16 @@ class MaskedAutoencoderNetwork(StatesNetwork):
         total: Tensor = (error * is_hidden).sum()
         return total / (n_windows * (length - n_seen))
 
-    def errors(self, batch: Batch) -> Tensor:
-        """(B,) the mean error over fixed masks; each step is hidden equally often."""
-        states = batch[0] / self.typical
+    def step_errors(self, states: Tensor) -> Tensor:
+        """(B, L) the error of each step while hidden, the mean over fixed masks."""
+        states = states / self.typical
         n_windows, length, _ = states.shape
-        total = torch.zeros(n_windows, device=states.device)
+        total = torch.zeros(n_windows, length, device=states.device)
         for order in self.order_of_steps:
             for part in torch.tensor_split(order, min(PARTS, length)):
                 error, is_hidden = self(states, part.expand(n_windows, -1))
-                total += (error * is_hidden).sum(1)
-        return total / (len(self.order_of_steps) * (min(PARTS, length) - 1) * length)
+                total += error * is_hidden
+        return total / (len(self.order_of_steps) * (min(PARTS, length) - 1))
 
 
 def _transformer(hidden: int, layers: int, heads: int, dropout: float) -> nn.Module:

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from smkc.bench.baselines.states_input import ReadsStates, StatesNetwork
-from smkc.bench.baselines.training import Batch, Network
+from smkc.bench.baselines.training import Batch
 
 __all__ = ["Usad", "UsadNetwork"]
+
+# Of the weights that write a state, at first.
+INITIAL_SPREAD = 0.002
 
 
 @dataclass(kw_only=True, eq=False)
@@ -23,6 +26,8 @@ class Usad(ReadsStates):
         widths of the layers between window and code, and of the code.
     alpha
         weight of the first autoencoder's error in the score; the second's is 1 - alpha.
+    over_time
+        as the other competitors', but a mean: this method's paper scores windows, not steps.
 
     Notes
     -----
@@ -38,10 +43,13 @@ class Usad(ReadsStates):
     hidden: int = 128
     latent: int = 64
     alpha: float = 0.5
+    over_time: str = "mean"
 
-    def network(self) -> Network:
+    def network(self) -> StatesNetwork:
         """Return the encoder and both decoders, untrained."""
-        return UsadNetwork(self.window * self.sketch.width, self.hidden, self.latent, self.alpha)
+        return UsadNetwork(
+            self.window * self.sketch.width, self.hidden, self.latent, self.alpha, self.over_time
+        )
 
 
 class UsadNetwork(StatesNetwork):
@@ -49,8 +57,10 @@ class UsadNetwork(StatesNetwork):
 
     n_phases = 2
 
-    def __init__(self, n_inputs: int, hidden: int, latent: int, alpha: float) -> None:
-        super().__init__()
+    def __init__(
+        self, n_inputs: int, hidden: int, latent: int, alpha: float, over_time: str
+    ) -> None:
+        super().__init__(over_time)
         self.alpha = alpha
         self.encoder = nn.Sequential(
             nn.Linear(n_inputs, hidden),
@@ -60,17 +70,7 @@ class UsadNetwork(StatesNetwork):
             nn.Linear(hidden, latent),
             nn.ReLU(),
         )
-        self.decoders = nn.ModuleList(
-            nn.Sequential(
-                nn.Linear(latent, hidden),
-                nn.ReLU(),
-                nn.Linear(hidden, hidden),
-                nn.ReLU(),
-                nn.Linear(hidden, n_inputs),
-                nn.Tanh(),
-            )
-            for _ in range(2)
-        )
+        self.decoders = nn.ModuleList(_decoder(n_inputs, hidden, latent) for _ in range(2))
 
     def extra_repr(self) -> str:
         """Name what no weight's shape shows."""
@@ -82,12 +82,12 @@ class UsadNetwork(StatesNetwork):
 
     def reproduce(self, flat: Tensor, which: int) -> Tensor:
         """(B, n) the output of the first or second autoencoder, 0 or 1."""
-        made: Tensor = self.decoders[which](self.encoder(flat * (self.largest / self.typical)))
+        made: Tensor = self.decoders[which](self.encoder(flat))
         return made
 
     def loss(self, batch: Batch, epoch: int, phase: int = 0) -> Tensor:
         """Scalar: the first autoencoder's loss in phase 0, the second's in phase 1."""
-        flat = self._scaled(batch)
+        flat = self._scaled(batch[0])
         alone = 1.0 / epoch
         first = self.reproduce(flat, 0)
         again = _distance(self.reproduce(first, 1), flat).mean()
@@ -96,18 +96,29 @@ class UsadNetwork(StatesNetwork):
         return alone * _distance(self.reproduce(flat, 1), flat).mean() - (1 - alone) * again
 
     def validation_loss(self, batch: Batch, epoch: int) -> Tensor:
-        """Scalar: the mean score; the losses' weights change with the epoch, its do not."""
-        return self.errors(batch).mean()
+        """Scalar: the mean error; the losses' weights change with the epoch, its do not."""
+        return self.step_errors(batch[0]).mean()
 
-    def errors(self, batch: Batch) -> Tensor:
-        """(B,) the weighted errors of both autoencoders, on the scale of the losses."""
-        flat = self._scaled(batch)
+    def step_errors(self, states: Tensor) -> Tensor:
+        """(B, L) the weighted errors of both autoencoders, on the scale of the losses."""
+        flat = self._scaled(states)
         first = self.reproduce(flat, 0)
         again = self.reproduce(first, 1)
-        return self.alpha * _distance(first, flat) + (1 - self.alpha) * _distance(again, flat)
+        error = self.alpha * (first - flat).square() + (1 - self.alpha) * (again - flat).square()
+        return error.view(states.shape).mean(2)
 
-    def _scaled(self, batch: Batch) -> Tensor:
-        return batch[0].flatten(1) / self.largest
+    def _scaled(self, states: Tensor) -> Tensor:
+        return states.flatten(1) / self.largest
+
+
+def _decoder(n_inputs: int, hidden: int, latent: int) -> nn.Module:
+    write = nn.Linear(hidden, n_inputs)
+    # Most buckets of a window are empty: begin with a guess near zero.
+    nn.init.normal_(write.weight, std=INITIAL_SPREAD)
+    nn.init.zeros_(write.bias)
+    return nn.Sequential(
+        nn.Linear(latent, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU(), write, nn.Tanh()
+    )
 
 
 def _distance(made: Tensor, flat: Tensor) -> Tensor:

@@ -28,6 +28,11 @@ def check_learns_and_scores(kind, rng, **settings):
     competitor = made(kind, training, **settings).fit(made_windows(rng, 150))
     losses = competitor.log_.validation_losses
     assert min(losses) < 0.97 * losses[0]
+    check_spikes_score_higher(competitor, rng)
+
+
+def check_spikes_score_higher(competitor, rng):
+    """A fitted competitor tells spiked windows from normal ones."""
     windows = made_windows(rng, 150, n_anomalous=30)
     scores = competitor.score(windows)
     assert scores.dtype == np.float64

@@ -8,26 +8,26 @@ from tests.smkc.bench.baselines.states_checks import LENGTH, SKETCH, TRAINING, m
 from torch import nn
 
 from smkc.bench.baselines.states_input import ReadsStates, StatesNetwork, state_sequences
-from smkc.errors import InputError, NotFittedError, WindowError
+from smkc.errors import InputError, NotFittedError, SettingError, WindowError
 
 
 class LayerNetwork(StatesNetwork):
-    def __init__(self, width):
-        super().__init__()
+    def __init__(self, width, over_time):
+        super().__init__(over_time)
         self.layer = nn.Linear(width, width)
 
     def loss(self, batch, epoch, phase=0):
-        return self.errors(batch).mean()
+        return self.step_errors(batch[0]).mean()
 
-    def errors(self, batch):
-        states = batch[0] / self.typical
-        return (self.layer(states) - states).square().mean((1, 2))
+    def step_errors(self, states):
+        states = states / self.typical
+        return (self.layer(states) - states).square().mean(2)
 
 
 @dataclass(kw_only=True, eq=False)
 class Layer(ReadsStates):
     def network(self):
-        return LayerNetwork(self.sketch.width)
+        return LayerNetwork(self.sketch.width, self.over_time)
 
 
 def test_states_are_those_of_the_sketch(rng):
@@ -44,6 +44,18 @@ def test_the_scale_is_that_of_the_training_windows(rng):
     states = state_sequences(windows, SKETCH)
     assert float(network.typical) == pytest.approx(np.sqrt((states**2).mean()), rel=1e-5)
     assert float(network.largest) == np.abs(states).max()
+
+
+def test_a_window_scores_as_its_worst_step_or_as_their_mean(rng):
+    windows = made_windows(rng, 20)
+    fitted = {way: made(Layer, over_time=way).fit(windows) for way in ("max", "mean")}
+    states = torch.from_numpy(state_sequences(windows, SKETCH))
+    with torch.no_grad():
+        steps = fitted["max"].network_.step_errors(states).numpy()
+    np.testing.assert_allclose(fitted["max"].score(windows), steps.max(1), rtol=1e-5)
+    np.testing.assert_allclose(fitted["mean"].score(windows), steps.mean(1), rtol=1e-5)
+    with pytest.raises(SettingError, match="over_time='sum': give one of max, mean"):
+        made(Layer, over_time="sum")
 
 
 def test_every_tenth_window_is_set_aside(rng):

@@ -24,13 +24,13 @@ def test_losses_and_score_are_the_papers(epoch):
     network, states = states_checks.network_of(TranAD, epsilon=1.2, **SMALL)
     network.prepare((states,))
     window = states / states.abs().max()
-    first, second, again = [(x - window).square().sum(2).mean(1) for x in network(window)]
+    first, second, again = [(x - window).square().sum(2) for x in network(window)]
     plain = 1.2**-epoch
     expected = (plain * first + (1 - plain) * again).mean()
     torch.testing.assert_close(network.loss((states,), epoch, 0), expected)
     expected = (plain * second - (1 - plain) * again).mean()
     torch.testing.assert_close(network.loss((states,), epoch, 1), expected)
-    torch.testing.assert_close(network.errors((states,)), 0.5 * first + 0.5 * again)
+    torch.testing.assert_close(network.step_errors(states), 0.5 * first + 0.5 * again)
 
 
 def test_the_second_reading_sees_the_first_ones_errors():

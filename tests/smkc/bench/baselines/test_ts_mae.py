@@ -61,8 +61,8 @@ def test_every_step_is_hidden_equally_often(length):
         return torch.ones(states.shape[:2]), is_hidden
 
     network.forward = counted
-    errors = network.errors((torch.zeros(3, length, 32),))
+    errors = network.step_errors(torch.zeros(3, length, 32))
     n_parts = min(PARTS, length)
     assert len(seen_at) == PARTINGS * n_parts
     assert times_hidden.tolist() == [PARTINGS * (n_parts - 1)] * length
-    torch.testing.assert_close(errors, torch.ones(3))
+    torch.testing.assert_close(errors, torch.ones(3, length))
