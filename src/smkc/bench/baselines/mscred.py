@@ -139,7 +139,10 @@ class Mscred(Trained):
     four, with fewer maps; matrices are reconstructed at all five steps rather than at the last,
     since a window is scored as a whole; no activation after the last layer; and the score is the
     mean squared residual of existing pairs, where the original counts residuals above a threshold
-    found by hand.
+    found by hand. On synthetic windows (one seed of holdout_C, 15 epochs) the average precision is
+    0.25; 0.18 to 0.22 by counts above quantiles of normal residuals, 0.21 by the last step alone,
+    0.24 with eight steps instead of five. Random places in training, which help a padded GRU, do
+    not help here (0.24, 20 epochs).
     """
 
     def inputs(self, windows: Windows) -> tuple[NDArray[Any], ...]:
