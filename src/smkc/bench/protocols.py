@@ -56,7 +56,7 @@ class Splits:
 
     A test set depends on seed, cardinality and rate alone: the protocols share those of the
     cardinalities that they share. Training and validation draw from the training pool of
-    variables, tests from the other.
+    variables, tests from the other, unless the world says otherwise.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class Splits:
         """Return the test set of one cardinality and anomaly rate."""
         return generate(
             self.world,
-            pool=EVALUATION,
+            pool=EVALUATION if self.world.unseen_variables else TRAINING,
             n_windows=self.sizes.test,
             cardinality=cardinality,
             length=self.length,

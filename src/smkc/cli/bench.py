@@ -67,8 +67,8 @@ def paper(
     world: Annotated[
         str,
         typer.Option(
-            help="The generator's variant: paper, clean-copy, noisy, ar2, structured-missingness "
-            "or drift.",
+            help="The generator's variant: paper, clean-copy, noisy, ar2, structured-missingness, "
+            "drift or seen-variables.",
             rich_help_panel=WHAT,
         ),
     ] = "paper",

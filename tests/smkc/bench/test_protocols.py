@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from smkc.bench.protocols import PROTOCOLS, RATES, Sizes, Splits, find_protocol
+from smkc.bench.world import find_world
 from smkc.errors import SettingError
 
 SPLITS = Splits(seed=4, sizes=Sizes(train=12, validation=20, test=40))
@@ -50,3 +51,5 @@ def test_no_two_splits_are_alike():
 def test_tests_use_variables_that_were_never_learned_from():
     assert SPLITS.test(4, 0.1).names[0].startswith("eval")
     assert SPLITS.train(find_protocol("holdout_C")).names[0].startswith("train")
+    seen = Splits(seed=4, sizes=SPLITS.sizes, world=find_world("seen-variables"))
+    assert seen.test(4, 0.1).names[0].startswith("train"), "unless that is what is asked for"

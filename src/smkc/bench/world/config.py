@@ -52,6 +52,8 @@ class World:
         probability that a variable falls silent throughout an anomaly's segment.
     drift
         how far factors may have moved, in level and over a window, in the evaluation pool.
+    unseen_variables
+        whether tests draw from a pool of variables of their own; else from the one learned from.
     """
 
     pool_size: int = 256
@@ -75,6 +77,7 @@ class World:
     copy: str = "noisy"
     burst: float = 0.0
     drift: float = 0.0
+    unseen_variables: bool = True
 
     def __post_init__(self) -> None:
         if self.copy not in ("noisy", "clean"):
@@ -108,6 +111,7 @@ WORLDS = {
     "ar2": replace(PAPER, regimes=OSCILLATING),
     "structured-missingness": replace(PAPER, burst=0.5),
     "drift": replace(PAPER, drift=1.5),
+    "seen-variables": replace(PAPER, unseen_variables=False),
 }
 
 

@@ -39,7 +39,8 @@ def loadings_of(windows):
 
 def test_every_machine_makes_the_same_windows():
     digest = hashlib.sha256()
-    for name, world in WORLDS.items():
+    for name in ("paper", "clean-copy", "noisy", "ar2", "structured-missingness", "drift"):
+        world = WORLDS[name]
         windows = some(world=world, n_windows=60, rate=0.5, seed=(7, len(name)))
         for array in (windows.values, windows.observed, windows.variables, windows.kinds):
             digest.update(np.ascontiguousarray(array).tobytes())
