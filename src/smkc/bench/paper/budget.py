@@ -23,8 +23,8 @@ class Budget:
         windows a cardinality.
     seeds, hash_width_seeds
         how many runs of everything, and of the hash-width table.
-    epochs, patience
-        of networks: at most so many, and so many without progress.
+    epochs, patience, batch_size
+        of networks: at most so many passes, so many without progress, windows a step.
     replicates
         of the bootstrap.
     """
@@ -35,6 +35,7 @@ class Budget:
     hash_width_seeds: int
     epochs: int
     patience: int
+    batch_size: int
     replicates: int
 
 
@@ -48,6 +49,7 @@ BUDGETS = {
             hash_width_seeds=1,
             epochs=1,
             patience=1,
+            batch_size=32,
             replicates=100,
         ),
         Budget(
@@ -57,6 +59,7 @@ BUDGETS = {
             hash_width_seeds=3,
             epochs=15,
             patience=3,
+            batch_size=32,
             replicates=1000,
         ),
         Budget(
@@ -64,8 +67,9 @@ BUDGETS = {
             sizes=Sizes(),
             seeds=3,
             hash_width_seeds=7,
-            epochs=60,
-            patience=8,
+            epochs=300,
+            patience=20,
+            batch_size=128,
             replicates=1000,
         ),
     )

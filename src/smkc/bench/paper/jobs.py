@@ -185,6 +185,7 @@ def _training(job: Job, settings: RunSettings) -> "Training":
     return Training(
         epochs=settings.budget.epochs,
         patience=settings.budget.patience,
+        batch_size=settings.budget.batch_size,
         device=settings.device,
         seed=job.seed,
         checkpoint=checkpoint,

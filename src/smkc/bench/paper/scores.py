@@ -93,7 +93,7 @@ def fingerprint(job: Job, budget: Budget) -> str:
         "sizes": asdict(budget.sizes),
     }
     if job.row.is_trained:
-        facts["training"] = [budget.epochs, budget.patience]
+        facts["training"] = [budget.epochs, budget.patience, budget.batch_size]
     text = json.dumps(facts, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
