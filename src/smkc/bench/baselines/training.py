@@ -161,7 +161,8 @@ def train(network: Network, inputs: Batch, validation: Batch, training: Training
     -----
     On the CPU the result is the same to the bit, whatever the number of threads and however often
     training was stopped and taken up again: it runs on one thread, and several fits at a time run
-    as processes. On a GPU the forward pass of training computes in bfloat16.
+    as processes. On a GPU the forward pass of training computes in bfloat16, that of
+    networks with recurrent layers in float32.
     """
     if not len(inputs[0]) or not len(validation[0]):
         raise InputError(
@@ -238,6 +239,9 @@ class _Run:
         network, training = self.network, self.training
         network.prepare(self.inputs)
         self.device = self.inputs[0].device
+        # Recurrent layers compute in float16 there, in which the gradients of small errors vanish.
+        is_recurrent = any(isinstance(layer, nn.RNNBase) for layer in network.modules())
+        self.is_low = self.device.type == "cuda" and not is_recurrent
         self.phases = [network.phase_parameters(phase) for phase in range(network.n_phases)]
         self.optimizers = [
             torch.optim.AdamW(
@@ -280,7 +284,7 @@ class _Run:
         n_windows = len(self.inputs[0])
         order = torch.randperm(n_windows, generator=self.order).to(self.device)
         phases = list(enumerate(zip(self.optimizers, self.phases, strict=True)))
-        low = torch.autocast("cuda", torch.bfloat16, enabled=self.device.type == "cuda")
+        low = torch.autocast("cuda", torch.bfloat16, enabled=self.is_low)
         total = torch.zeros((), dtype=torch.float64, device=self.device)
         for rows in torch.split(order, self.training.batch_size):
             batch = tuple(tensor.index_select(0, rows) for tensor in self.inputs)

@@ -24,7 +24,8 @@ class TranAD(ReadsStates):
     hidden, heads, dropout
         size of the transformer.
     epsilon
-        weight of plain reconstruction in epoch n is epsilon ** -n; the rest is adversarial.
+        weight of plain reconstruction in epoch n is epsilon ** -n; the rest is adversarial. With
+        1.05 the game overran reconstruction in the tenth epoch.
 
     Notes
     -----
@@ -41,7 +42,7 @@ class TranAD(ReadsStates):
     hidden: int = 64
     heads: int = 4
     dropout: float = 0.1
-    epsilon: float = 1.05
+    epsilon: float = 1.01
 
     def network(self) -> StatesNetwork:
         """Return encoders and decoders, untrained."""

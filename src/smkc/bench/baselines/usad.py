@@ -38,6 +38,10 @@ class Usad(ReadsStates):
     sigmoid becomes a tanh, which is the same function stretched. That bound keeps the second loss
     from falling for ever. The layers are narrower than theirs, which halve and quarter the input's
     length: of 8,192 numbers here.
+
+    With so many empty buckets the game is uneven: the second autoencoder gains more by filling them
+    than the first can by reproducing the others. Its validation error rises from the second or
+    third epoch on, and the weights kept are those from before.
     """
 
     hidden: int = 128
@@ -82,7 +86,8 @@ class UsadNetwork(StatesNetwork):
 
     def reproduce(self, flat: Tensor, which: int) -> Tensor:
         """(B, n) the output of the first or second autoencoder, 0 or 1."""
-        made: Tensor = self.decoders[which](self.encoder(flat))
+        unit = self.largest / self.typical  # states of unit variance, as read
+        made: Tensor = self.decoders[which](self.encoder(flat * unit))
         return made
 
     def loss(self, batch: Batch, epoch: int, phase: int = 0) -> Tensor:
