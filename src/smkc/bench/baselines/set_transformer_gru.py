@@ -93,7 +93,7 @@ class SetTransformerGru(Trained):
 
     A GRU reads each variable's trajectory, a Set Transformer makes one vector of a window's
     variables, and a GRU decodes every trajectory again from that vector and a few numbers about the
-    variable. The score is the mean squared error over what was observed.
+    variable. The score is the mean squared error of the worst time step.
 
     Notes
     -----

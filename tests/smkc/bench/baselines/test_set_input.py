@@ -11,6 +11,7 @@ from smkc.bench.baselines.set_input import (
     random_places,
     set_arrays,
     table_arrays,
+    worst_step,
 )
 from smkc.bench.windows import PADDING, Windows
 from smkc.errors import InputError
@@ -62,6 +63,14 @@ def test_sets_may_be_large_and_tables_not(rng):
     assert table_arrays(window)[1].sum() == 3 * CMAX
 
 
+def test_the_worst_step_counts_what_is_valid():
+    actual = torch.tensor([[[1.0, 9.0], [3.0, 4.0]], [[1.0, 1.0], [1.0, 1.0]]])
+    is_valid = torch.tensor([[[True, False], [True, True]], [[False, False], [False, False]]])
+    errors = worst_step(actual.bfloat16(), torch.zeros_like(actual), is_valid)
+    assert errors.dtype == torch.float32
+    assert errors.tolist() == [12.5, 0.0]
+
+
 def test_errors_count_what_is_valid():
     actual = torch.tensor([[[1.0, 9.0], [3.0, 9.0]], [[1.0, 1.0], [1.0, 1.0]]])
     expected = torch.tensor([[[0.0, 0.0], [1.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]])
@@ -109,7 +118,9 @@ def test_training_and_scoring_compute_the_same(rng):
     model, batch = network(), batch_of(made_windows(rng, 20))
     in_training = model.train().errors(batch).detach()
     np.testing.assert_array_equal(model.eval().errors(batch).detach(), in_training)
-    assert model.loss(batch, 1).item() == in_training.mean().item()
+    expected = masked_errors(model(*batch), *batch).mean()
+    assert model.loss(batch, 1).item() == expected.item()
+    assert (in_training >= masked_errors(model(*batch), *batch)).all(), "the worst, not the mean"
 
 
 def test_gradients_reach_every_weight(rng):
