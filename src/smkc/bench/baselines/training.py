@@ -55,8 +55,10 @@ class Training:
     seed
         of first weights, order of windows, dropout and masks.
     checkpoint
-        a file that holds the state after every epoch, and that training goes on from if it is
-        there; none is written without it.
+        a file that holds the state after the latest epochs, and that training goes on from if it
+        is there; none is written without it.
+    checkpoint_seconds
+        how long to train, at least, from one writing of it to the next.
     """
 
     epochs: int = 60
@@ -67,6 +69,7 @@ class Training:
     device: str = "cpu"
     seed: int = 0
     checkpoint: Path | None = None
+    checkpoint_seconds: float = 20.0
 
     def __post_init__(self) -> None:
         for name in ("epochs", "patience", "batch_size"):
@@ -177,7 +180,7 @@ def train(network: Network, inputs: Batch, validation: Batch, training: Training
         name = f"training {type(network).__name__}"
         with progress.task(name, training.epochs) as advance:
             advance(run.epoch)
-            while run.epoch < training.epochs and run.since_best < training.patience:
+            while run.is_unfinished:
                 run.one_epoch()
                 run.save()
                 advance(1)
@@ -234,6 +237,7 @@ class _Run:
     train_losses: list[float] = field(default_factory=list)
     validation_losses: list[float] = field(default_factory=list)
     seconds: float = 0.0
+    saved_at: float = 0.0
 
     def __post_init__(self) -> None:
         network, training = self.network, self.training
@@ -259,6 +263,10 @@ class _Run:
             if training.checkpoint is not None
             else {}
         )
+
+    @property
+    def is_unfinished(self) -> bool:
+        return self.epoch < self.training.epochs and self.since_best < self.training.patience
 
     def one_epoch(self) -> None:
         started = time.perf_counter()
@@ -320,8 +328,13 @@ class _Run:
     # ------------------------------------------------------------------ checkpoints
 
     def save(self) -> None:
+        """Write the checkpoint, if there is one, when it is due or training ends."""
         if self.training.checkpoint is None:
             return
+        is_due = self.seconds - self.saved_at >= self.training.checkpoint_seconds
+        if self.is_unfinished and not is_due:
+            return
+        self.saved_at = self.seconds
         state = {
             "order": self.order.get_state(),
             "chance": torch.get_rng_state(),
@@ -355,7 +368,7 @@ class _Run:
         if self.device.type == "cuda":
             torch.cuda.set_rng_state(run["chance on the GPU"], self.device)
         self.train_losses, self.validation_losses = run["losses"].tolist()
-        self.seconds = float(run["seconds"])
+        self.seconds = self.saved_at = float(run["seconds"])
         self.epoch, self.since_best = found.epoch, found.since_best
 
 

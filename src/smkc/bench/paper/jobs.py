@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from smkc import progress
+from smkc.bench.baselines.device import device_name
 from smkc.bench.paper.budget import Budget
+from smkc.bench.paper.report import code_commit
 from smkc.bench.paper.scores import Job, Scores, fingerprint, read_scores, write_scores
 from smkc.bench.protocols import Splits, find_protocol
 from smkc.bench.world import find_world
@@ -154,7 +156,8 @@ def run_job(job: Job, settings: RunSettings) -> None:
             rates.append(np.full(len(windows), rate, np.float32))
     made: dict[str, Any] = {
         "fingerprint": fingerprint(job, budget),
-        "device": settings.device if job.row.is_trained else "cpu",
+        "device": device_name(settings.device) if job.row.is_trained else "cpu",
+        "commit": code_commit(),
         "fit_seconds": round(fitted - started, 3),
         "score_seconds": round(time.perf_counter() - fitted, 3),
     }

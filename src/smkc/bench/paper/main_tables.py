@@ -144,10 +144,33 @@ def _table(
             for method in methods
         ]
         rows += plan.with_p_values(of_protocol, groups, "auprc")
+    notes += _origins(plan, rows)
     if missing:
         notes += (f"Not run yet: {', '.join(dict.fromkeys(missing))}.",)
     heading = title if plan.world == "paper" else f"{title}, world '{plan.world}'"
     return Table(_file_name(plan, name), heading, columns, tuple(rows), notes)
+
+
+def _origins(plan: Plan, rows: list[Row]) -> tuple[str, ...]:
+    """Say where the networks were trained, and by which code."""
+    shown = {row.name for row in rows}
+    made = [
+        scores.made
+        for method in plan.methods
+        if method.is_trained and method.name in shown
+        for name in PROTOCOLS
+        for job in _jobs(plan, method, name)
+        if (scores := plan.settings.read(job)) is not None
+    ]
+    if not made:
+        return ()
+    devices = ", ".join(sorted({str(each["device"]) for each in made}))
+    commits = ", ".join(sorted({str(each["commit"]) for each in made}))
+    minutes = sum(each["fit_seconds"] for each in made) / 60
+    return (
+        f"Networks: {len(made)} fits on {devices}, commit {commits}, {minutes:.0f} minutes of "
+        "fitting in all, several at a time.",
+    )
 
 
 def _jobs(plan: Plan, method: Method, protocol: str) -> list[Job]:

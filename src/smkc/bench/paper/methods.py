@@ -124,6 +124,12 @@ METHODS = {
             home="largest_jump:LargestJump",
             reads="sketch",
         ),
+        Method(
+            key="largest-state",
+            name="max |g|",
+            home="largest_jump:LargestState",
+            reads="sketch",
+        ),
     )
 }
 

@@ -21,7 +21,7 @@ from smkc.bench.baselines.device import device_name
 from smkc.bench.paper.table import Cell, Row, Table
 from smkc.errors import InputError, ReadError
 
-__all__ = ["MEANINGFUL", "markdown", "provenance", "read_table", "write_table"]
+__all__ = ["MEANINGFUL", "code_commit", "markdown", "provenance", "read_table", "write_table"]
 
 # A difference with a smaller p-value is marked.
 MEANINGFUL = 0.05
@@ -64,7 +64,7 @@ def provenance(
         "device": device_name(device),
         "machine": _machine(),
         "versions": {"python": platform.python_version(), **_versions()},
-        "commit": _commit() if commit is None else commit,
+        "commit": code_commit() if commit is None else commit,
     }
 
 
@@ -276,8 +276,14 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def _commit() -> str:
-    """Return the commit of this code, "-dirty" added where its files differ from it."""
+def code_commit() -> str:
+    """Return the commit of this code, "-dirty" added where its files differ from it.
+
+    ``SMKC_COMMIT`` says it where the code was copied without its history.
+    """
+    told = os.environ.get("SMKC_COMMIT")
+    if told:  # a copy of the code without its history
+        return told
     package = Path(__file__).resolve().parents[2]
 
     def git(*words: str) -> str | None:

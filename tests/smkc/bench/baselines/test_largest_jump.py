@@ -4,7 +4,7 @@ from tests import naive
 from tests.smkc.bench.baselines.made_windows import made_windows, shuffled
 
 from smkc.bench.baselines import largest_jump
-from smkc.bench.baselines.largest_jump import LargestJump
+from smkc.bench.baselines.largest_jump import LargestJump, LargestState
 from smkc.bench.windows import Windows
 from smkc.errors import NotFittedError
 from smkc.sketch import Sketch
@@ -12,16 +12,20 @@ from smkc.sketch import Sketch
 TOLERANCE = 1e-6  # float32 states
 
 
-def test_the_score_is_the_largest_step_between_states(rng):
+def test_the_score_is_the_largest_step_between_states_or_state(rng):
     windows = made_windows(rng, 6)
     recording = windows.recording()
-    expected = []
+    expected, largest = [], []
     for start in windows.starts():
         rows = [recording.row(t) for t in range(start, start + windows.length)]
         states = np.array([naive.state(row, 16) for row in rows])
         expected.append(np.linalg.norm(np.diff(states, axis=0), axis=1).max())
-    actual = LargestJump(sketch=Sketch(buckets=16)).fit(windows).score(windows)
+        largest.append(np.linalg.norm(states, axis=1).max())
+    sketch = Sketch(buckets=16)
+    actual = LargestJump(sketch=sketch).fit(windows).score(windows)
     np.testing.assert_allclose(actual, expected, rtol=TOLERANCE)
+    actual = LargestState(sketch=sketch).fit(windows).score(windows)
+    np.testing.assert_allclose(actual, largest, rtol=TOLERANCE)
 
 
 def test_neither_blocks_nor_the_order_of_variables_change_a_bit(rng, monkeypatch):
