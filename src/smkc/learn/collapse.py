@@ -15,6 +15,9 @@ __all__ = ["LEAST_RANK_SHARE", "check_collapse", "effective_rank"]
 # networks that train well were seen to stay above 0.03.
 LEAST_RANK_SHARE = 0.015
 
+# The rank of a single direction, with some room for rounding; few dimensions have no share below.
+LEAST_RANK = 1.05
+
 # Embeddings that differ by less than this, in relation to their length, are all the same one.
 LEAST_DIFFERENCE = 1e-4
 
@@ -57,10 +60,11 @@ def check_collapse(embeddings: Tensor, least_share: float = LEAST_RANK_SHARE) ->
     rank = effective_rank(embeddings)
     n_windows, width = embeddings.shape
     largest = min(width, n_windows - 1)
-    if rank < least_share * largest or rank <= 1.0 < largest:
+    least = max(least_share * largest, min(LEAST_RANK, largest))
+    if rank < least:
         raise SmkcError(
             f"the representation has collapsed: the embeddings of {n_windows} windows have an "
-            f"effective rank of {rank:.2f} out of {largest}, less than {least_share:g} of it; "
+            f"effective rank of {rank:.2f} out of {largest}, less than {least:.3g}; "
             "lower the learning rate, train for fewer epochs, or use detector='recon', which "
             "has nothing to collapse to"
         )
