@@ -70,11 +70,11 @@ class RunSettings:
 def run(jobs: Sequence[Job], settings: RunSettings) -> int:
     """Run the jobs that have no scores yet; return how many are left undone.
 
-    Jobs that take long come first. A job that raises does not stop the others; all such are named
-    in one error at the end.
+    Networks come first, as they take longest, and among them those of the protocol that matters
+    most. A job that raises does not stop the others; all such are named in one error at the end.
     """
     jobs = [job for job in dict.fromkeys(jobs) if settings.read(job) is None]
-    jobs.sort(key=lambda job: (not job.row.is_trained, job.protocol != "in_dist_C"))
+    jobs.sort(key=lambda job: (not job.row.is_trained, job.protocol != "holdout_C"))
     if not jobs:
         return 0
     started = time.monotonic()
