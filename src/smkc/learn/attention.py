@@ -127,8 +127,10 @@ class CrossBlock(nn.Module):
 class CrossDecoder(nn.Module):
     """Cross blocks that ask an encoded view what is at masked places.
 
-    A query is one learned mask token plus the place's position. Queries do not see one another, so
-    what is said of a place does not depend on which other places are asked for.
+    A query is one learned mask token plus the place's position plus a linear map of the memory's
+    class token: guesses get better with what that token holds, so it comes to sum up the window.
+    Queries do not see one another, so what is said of a place does not depend on which other
+    places are asked for.
 
     Parameters
     ----------
@@ -157,16 +159,18 @@ class CrossDecoder(nn.Module):
             raise SettingError(f"a decoder of {layers} layers reads nothing; use 1 or more")
         self.positions = Positions(side, width, lag_positions)
         self.mask_token = nn.Parameter(TOKEN_SIZE * torch.randn(width))
+        self.read_class = nn.Linear(width, width)
         self.blocks = nn.ModuleList(
             CrossBlock(width, heads, expansion, backbone) for _ in range(layers)
         )
         self.norm = nn.LayerNorm(width)
 
     def forward(self, patches: Patches, memory: Tensor, masked: Tensor) -> Tensor:
-        """(B, M, D) what a (B, T, D) memory tells of (B, M) masked tokens."""
+        """(B, M, D) what a (B, T, D) memory, its class token first, tells of (B, M) tokens."""
         asked = (self.mask_token + self.positions(patches)).to(memory.dtype)
         # Gathered from one copy a window: adding up gradients by window is quicker than by place.
         queries = pick(asked.expand(len(memory), -1, -1), masked)
+        queries = queries + self.read_class(memory[:, :1])
         for block in self.blocks:
             queries = block(queries, memory)
         answered: Tensor = self.norm(queries)

@@ -104,6 +104,10 @@ class Encoder(nn.Module):
             stem += [nn.Conv2d(n_planes, stem_width, 3, padding=1), nn.GELU()]
         self.stem = nn.Sequential(*stem)
         self.embed_patch = nn.Conv2d(stem_width, width, config.patch, stride=config.patch)
+        # Patches begin about as large as positions; torch's first weights make them far smaller.
+        for layer in [*self.stem, self.embed_patch]:
+            if isinstance(layer, nn.Conv2d):
+                nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
         self.positions = Positions(self.patches.side, width, config.lag_positions)
         self.class_token = nn.Parameter(TOKEN_SIZE * torch.randn(width))
         self.embed_scale = (

@@ -19,8 +19,9 @@ TOKEN_LAYOUTS = ("full", "triangle")
 # How far the slowest wave of new positions is from the quickest: Vaswani et al.'s constant.
 LONGEST_WAVE = 10_000.0
 
-# Size of each component of new positions, so that three of them are about as large as a patch.
-POSITION_SIZE = 0.3
+# Size of each component of new positions, so that three of them are somewhat larger than a patch:
+# attention finds rows and columns sooner than with smaller ones.
+POSITION_SIZE = 0.6
 
 
 class Patches(nn.Module):

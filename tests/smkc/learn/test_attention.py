@@ -59,6 +59,21 @@ def test_a_guess_does_not_depend_on_what_else_is_asked(backbone):
     assert not torch.allclose(decoder(patches, memory + 0.5, torch.tensor([[4]])), alone)
 
 
+def test_the_class_token_speaks_to_every_query():
+    torch.manual_seed(0)
+    decoder = CrossDecoder(4, 1, 8, 2, 2, "attention", True)
+    with torch.no_grad():
+        for block in decoder.blocks:
+            block.merge.weight.zero_()  # nothing is found by attention
+        memory, asked = heads(1, 5, 8), torch.tensor([[1, 4]])
+        before = decoder(Patches(8, 2), memory, asked)
+        memory[:, 1:] += heads(1, 4, 8, seed=1)
+        assert torch.equal(decoder(Patches(8, 2), memory, asked), before)
+        memory[:, 0] += heads(1, 8, seed=2)
+        moved = (decoder(Patches(8, 2), memory, asked) - before).abs().amax(dim=2)
+        assert moved.min() > 1e-3
+
+
 def test_picked_tokens():
     tokens = torch.arange(12.0).view(2, 3, 2)
     picked = pick(tokens, torch.tensor([[2, 0], [1, 1]]))

@@ -118,6 +118,16 @@ def test_lag_positions_can_be_switched_off():
     assert names - without == {"positions.lag"}
 
 
+def test_patches_begin_about_as_large_as_positions():
+    torch.manual_seed(0)
+    encoder = Encoder(EncoderConfig(window=32))
+    images, _ = made_images(32, 4)
+    with torch.no_grad():
+        positions = encoder.positions(encoder.patches)
+        patches = encoder._embedded(images, None) - positions
+    assert 0.2 < patches.std() / positions.std() < 5
+
+
 def test_the_default_is_of_modest_size():
     n_parameters = sum(p.numel() for p in Encoder(EncoderConfig(window=32)).parameters())
     assert 0.5e6 < n_parameters < 1.5e6
