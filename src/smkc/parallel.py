@@ -6,9 +6,9 @@ for each other cost more than they bring.
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from math import prod
 from threading import local
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["in_threads", "n_threads", "products_on_one_thread", "scratch"]
+__all__ = ["fresh_threads", "in_threads", "n_threads", "products_on_one_thread", "scratch"]
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -52,6 +52,20 @@ def in_threads(function: Callable[[Part], Result], parts: Iterable[Part]) -> Ite
             yield waiting.pop(0).result()
     for future in waiting:
         yield future.result()
+
+
+@contextmanager
+def fresh_threads() -> Iterator[None]:
+    """Run what is in this block on threads of its own, without any :func:`scratch` memory yet.
+
+    For measuring: memory that an earlier call left to its threads would not be counted.
+    """
+    _pool.cache_clear()
+    try:
+        yield
+    finally:
+        _pool(n_threads()).shutdown()
+        _pool.cache_clear()
 
 
 def products_on_one_thread() -> AbstractContextManager[Any]:

@@ -38,8 +38,8 @@ def paper(
         str,
         typer.Option(
             metavar="NAMES",
-            help="average, cardinality, rate, types, hash-width, scaling, diagnostic, several of "
-            "them separated by commas, or all.",
+            help="average, cardinality, rate, types, likeness, hash-width, scaling, diagnostic, "
+            "several of them separated by commas, or all.",
             rich_help_panel=WHAT,
         ),
     ] = "average",

@@ -51,6 +51,14 @@ def test_every_row_is_there_with_numbers(smoke):
             assert 0 <= cell["low"] <= cell["value"] <= cell["high"] <= 1 or cell["value"] is None
 
 
+def test_likeness_knows_itself(smoke):
+    folder, _ = smoke
+    rows = {row["name"]: row["cells"] for row in table(folder, "likeness")["rows"]}
+    assert rows["max |g|"][0]["value"] == pytest.approx(1)
+    assert rows["max |delta g|"][1]["value"] == pytest.approx(1)
+    assert all(-1 <= cell["value"] <= 1 for cells in rows.values() for cell in cells)
+
+
 def test_the_paper_stands_beside_ours(smoke):
     folder, _ = smoke
     rows = table(folder, "average")["rows"]

@@ -5,7 +5,7 @@ In: a plan whose jobs have run. Out: tables, rows sorted by what each table is a
 
 from collections.abc import Callable
 
-from smkc.bench.bootstrap import Group
+from smkc.bench.bootstrap import estimate
 from smkc.bench.metrics import METRICS
 from smkc.bench.paper.methods import Method
 from smkc.bench.paper.plan import MAIN_RATE, Plan
@@ -15,7 +15,7 @@ from smkc.bench.paper.table import Cell, Row, Table
 from smkc.bench.protocols import CARDINALITIES, PROTOCOLS, RATES, Protocol, find_protocol
 from smkc.bench.windows import KINDS
 
-__all__ = ["HEADINGS", "average", "cardinality", "main_jobs", "rate", "types"]
+__all__ = ["HEADINGS", "average", "cardinality", "jobs_of", "main_jobs", "rate", "types"]
 
 RATE_PROTOCOL = "in_dist_C"
 
@@ -25,7 +25,16 @@ HEADINGS = {"auprc": "AUPRC", "auroc": "AUROC", "tpr_at_1pct_fpr": "TPR at 1% FP
 def main_jobs(plan: Plan) -> list[Job]:
     """Return the jobs that all main tables read: every method, protocol and seed."""
     return [
-        job for method in plan.methods for name in PROTOCOLS for job in _jobs(plan, method, name)
+        job for method in plan.methods for name in PROTOCOLS for job in jobs_of(plan, method, name)
+    ]
+
+
+def jobs_of(plan: Plan, method: Method, protocol: str) -> list[Job]:
+    """Return one method's jobs under one protocol, one a seed."""
+    rates = RATES if protocol == RATE_PROTOCOL else (MAIN_RATE,)
+    return [
+        Job(method=method.key, protocol=protocol, seed=seed, world=plan.world, rates=rates)
+        for seed in range(plan.seeds)
     ]
 
 
@@ -126,21 +135,16 @@ def _table(
     """Join the rows of every method that has run, the best AUPRC first."""
     rows: list[Row] = []
     missing: list[str] = []
-    for protocol_name in protocols:
-        protocol = find_protocol(protocol_name)
-
-        def jobs_of(method: Method, name: str = protocol_name) -> list[Job]:
-            return _jobs(plan, method, name)
-
-        methods = plan.finished(plan.methods, jobs_of)
+    for name_of_protocol in protocols:
+        protocol = find_protocol(name_of_protocol)
+        jobs = {method: jobs_of(plan, method, protocol.name) for method in plan.methods}
+        methods = plan.finished(plan.methods, jobs.__getitem__)
         missing += [method.name for method in plan.methods if method not in methods]
-        groups: dict[str, list[Group]] = {
-            method.name: plan.groups(jobs_of(method)) for method in methods
-        }
-        score = {name: plan.cell(found, "auprc").value for name, found in groups.items()}
-        methods.sort(key=lambda method: -score[method.name])
+        groups = {method.name: plan.groups(jobs[method]) for method in methods}
+        order = {key: -estimate(found, "auprc") for key, found in groups.items()}
+        methods = sorted(methods, key=_by_name(order))
         of_protocol = [
-            Row(method.name, tuple(cells(method, protocol, jobs_of(method))), None, protocol.name)
+            Row(method.name, tuple(cells(method, protocol, jobs[method])), None, protocol.name)
             for method in methods
         ]
         rows += plan.with_p_values(of_protocol, groups, "auprc")
@@ -151,6 +155,10 @@ def _table(
     return Table(_file_name(plan, name), heading, columns, tuple(rows), notes)
 
 
+def _by_name(order: dict[str, float]) -> Callable[[Method], float]:
+    return lambda method: order[method.name]
+
+
 def _origins(plan: Plan, rows: list[Row]) -> tuple[str, ...]:
     """Say where the networks were trained, and by which code."""
     shown = {row.name for row in rows}
@@ -159,7 +167,7 @@ def _origins(plan: Plan, rows: list[Row]) -> tuple[str, ...]:
         for method in plan.methods
         if method.is_trained and method.name in shown
         for name in PROTOCOLS
-        for job in _jobs(plan, method, name)
+        for job in jobs_of(plan, method, name)
         if (scores := plan.settings.read(job)) is not None
     ]
     if not made:
@@ -171,14 +179,6 @@ def _origins(plan: Plan, rows: list[Row]) -> tuple[str, ...]:
         f"Networks: {len(made)} fits on {devices}, commit {commits}, {minutes:.0f} minutes of "
         "fitting in all, several at a time.",
     )
-
-
-def _jobs(plan: Plan, method: Method, protocol: str) -> list[Job]:
-    rates = RATES if protocol == RATE_PROTOCOL else (MAIN_RATE,)
-    return [
-        Job(method=method.key, protocol=protocol, seed=seed, world=plan.world, rates=rates)
-        for seed in range(plan.seeds)
-    ]
 
 
 def _paper(

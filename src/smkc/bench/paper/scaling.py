@@ -69,7 +69,7 @@ def scaling(plan: Plan) -> Table:
         if made:
             device = made["machine"] if name == "CPU" else made["device"]
             notes.append(
-                f"{name}: {device}, {made['windows']} windows scored, median of 5, commit "
+                f"{name}: {device}, from {made['windows']} windows to scores, median of 5, commit "
                 f"{made['commit']}, {made['date'][:10]}; memory is the peak that was allocated."
             )
         else:

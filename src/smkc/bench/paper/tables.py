@@ -12,6 +12,7 @@ from smkc.bench.paper.album import draw
 from smkc.bench.paper.diagnostic_table import diagnostic
 from smkc.bench.paper.hash_width import hash_width, hash_width_jobs
 from smkc.bench.paper.jobs import run
+from smkc.bench.paper.likeness import likeness, likeness_jobs
 from smkc.bench.paper.main_tables import average, cardinality, main_jobs, rate, types
 from smkc.bench.paper.plan import Plan
 from smkc.bench.paper.report import provenance, write_table
@@ -38,6 +39,7 @@ TABLES = {
     "cardinality": TableMaker(main_jobs, cardinality),
     "rate": TableMaker(main_jobs, rate),
     "types": TableMaker(main_jobs, types),
+    "likeness": TableMaker(likeness_jobs, likeness),
     "hash-width": TableMaker(hash_width_jobs, hash_width),
     "scaling": TableMaker(scaling_jobs, scaling),
     "diagnostic": TableMaker(lambda plan: [], diagnostic),

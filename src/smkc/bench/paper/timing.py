@@ -20,6 +20,7 @@ from smkc.bench.paper.methods import SCALING_METHODS
 from smkc.bench.paper.report import provenance
 from smkc.bench.protocols import Splits, find_protocol
 from smkc.bench.windows import Windows
+from smkc.parallel import fresh_threads
 
 __all__ = ["LENGTH", "PROTOCOL", "Timing", "read_timings", "time_representations"]
 
@@ -40,7 +41,8 @@ class Timing:
 def time_representations(settings: RunSettings) -> None:
     """Measure every representation on the settings' device, unless that has been done.
 
-    What is timed is what the paper timed: features, projection and neighbours of all test windows.
+    Timed is the way from windows to scores: a recording of them, features, projection, neighbours.
+    Memory is the most that was allocated at a time, without that of the windows themselves.
     """
     path = _path(settings, settings.device)
     if path.exists():
@@ -82,12 +84,14 @@ def _path(settings: RunSettings, device: str) -> Path:
 
 def _on_cpu(competitor: RandProjKnn, windows: Windows) -> Timing:
     seconds = _median(lambda: competitor.score(windows))
-    tracemalloc.start()
-    try:
-        competitor.score(windows)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    recording, starts = windows.recording(), windows.starts()
+    with fresh_threads():
+        tracemalloc.start()
+        try:
+            competitor.density_.scores(recording, starts)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
     return Timing(seconds, peak / 1e6)
 
 
