@@ -148,11 +148,10 @@ def test_bfloat16_is_close(backbone):
     assert low.float().sub(expected).abs().max() < 2 * BF16_TOLERANCE
 
 
-@pytest.mark.parametrize("backbone", BACKBONES)
-@pytest.mark.parametrize("tokens", TOKEN_LAYOUTS)
+@pytest.mark.parametrize(("backbone", "tokens"), [("attention", "triangle"), ("linear", "full")])
 def test_it_compiles_to_one_graph(backbone, tokens):
     images, tau = made_images(8, 2)
-    encoder = made_encoder(backbone=backbone, tokens=tokens)
+    encoder = made_encoder(backbone=backbone, tokens=tokens, layers=1)
     visible, _ = Masking().draw(encoder.patches, 2, seeded())
     compiled = torch.compile(encoder, backend="eager", fullgraph=True)
     with torch.no_grad():

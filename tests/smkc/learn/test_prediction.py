@@ -174,10 +174,10 @@ def test_bfloat16_is_close(backbone):
 
 def test_it_compiles_to_one_graph():
     images, tau = made_images(8, 2)
-    network = made_network()
+    network = made_network(layers=1, objective={"predictor_layers": 1})
     visible, masked = drawn(network, 2)
     expected = network(images, tau, visible, masked)
-    compiled = torch.compile(network, backend="aot_eager", fullgraph=True)
+    compiled = torch.compile(network, backend="eager", fullgraph=True)
     actual = compiled(images, tau, visible, masked)
     actual.backward()
     torch.testing.assert_close(actual, expected)

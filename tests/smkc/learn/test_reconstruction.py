@@ -201,10 +201,10 @@ def test_bfloat16_is_close(backbone):
 @pytest.mark.parametrize("tokens", TOKEN_LAYOUTS)
 def test_it_compiles_to_one_graph(tokens):
     images, tau = made_images(8, 2)
-    network = made_network(tokens=tokens)
+    network = made_network(tokens=tokens, layers=1, objective={"decoder_layers": 1})
     visible, masked = drawn(network, 2)
     expected = network(images, tau, visible, masked)
-    compiled = torch.compile(network, backend="aot_eager", fullgraph=True)
+    compiled = torch.compile(network, backend="eager", fullgraph=True)
     actual = compiled(images, tau, visible, masked)
     actual.backward()
     torch.testing.assert_close(actual, expected)
