@@ -22,7 +22,7 @@ __all__ = ["Checkpoint", "identity", "load", "save"]
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 # Settings that do not change what an epoch does: a longer training goes on from a shorter one.
-FREE_SETTINGS = {"epochs", "checkpoint", "device"}
+FREE_SETTINGS = {"epochs", "checkpoint", "checkpoint_seconds", "device"}
 
 
 @dataclasses.dataclass(frozen=True)

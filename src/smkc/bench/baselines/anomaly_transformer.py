@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from smkc.bench.baselines.positions import positions
 from smkc.bench.baselines.states_input import ReadsStates, StatesNetwork
-from smkc.bench.baselines.training import Batch
+from smkc.learn.training import Batch
 
 __all__ = ["AnomalyTransformer", "AnomalyTransformerNetwork"]
 

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from smkc.bench.baselines.set_input import SetAutoencoder, set_arrays
 from smkc.bench.baselines.trained import Trained
-from smkc.bench.baselines.training import Network
 from smkc.bench.windows import Windows
+from smkc.learn.training import Network
 
 __all__ = ["DeepSetsGru", "MeanPooling"]
 

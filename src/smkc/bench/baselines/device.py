@@ -16,7 +16,7 @@ def check_device(device: str) -> None:
     if device == "cpu":
         return
     try:
-        from smkc.bench.baselines.training import Training
+        from smkc.learn.training import Training
     except ModuleNotFoundError as error:
         raise MissingExtraError(
             f"device={device!r} needs torch, which is not installed; install it with: "

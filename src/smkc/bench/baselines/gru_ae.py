@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from smkc.bench.baselines.states_input import ReadsStates, StatesNetwork
-from smkc.bench.baselines.training import Batch
+from smkc.learn.training import Batch
 
 __all__ = ["GruAutoencoder", "GruAutoencoderNetwork"]
 

@@ -15,8 +15,8 @@ from torch.nn import functional
 from smkc.bench.baselines.set_input import CMAX, masked_errors, table_arrays
 from smkc.bench.baselines.signatures import N_SCALES, signatures
 from smkc.bench.baselines.trained import Trained
-from smkc.bench.baselines.training import Network
 from smkc.bench.windows import Windows
+from smkc.learn.training import Network
 
 __all__ = ["Mscred"]
 

@@ -18,8 +18,8 @@ from smkc.bench.baselines.set_input import (
     worst_step,
 )
 from smkc.bench.baselines.trained import Trained
-from smkc.bench.baselines.training import Network
 from smkc.bench.windows import Windows
+from smkc.learn.training import Network
 
 __all__ = ["PadMaskGruAe"]
 

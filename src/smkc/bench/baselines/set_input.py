@@ -9,9 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from smkc.bench.baselines.training import Network
 from smkc.bench.windows import Windows
 from smkc.errors import InputError
+from smkc.learn.training import Network
 
 __all__ = [
     "CMAX",

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from smkc.bench.baselines.trained import Trained
-from smkc.bench.baselines.training import Batch, Network
 from smkc.bench.windows import Windows
 from smkc.errors import SettingError
 from smkc.kernel import Representation, features
+from smkc.learn.training import Batch, Network
 from smkc.sketch import Sketch
 
 __all__ = ["OVER_TIME", "ReadsStates", "StatesNetwork", "state_sequences"]

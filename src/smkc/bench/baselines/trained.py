@@ -13,7 +13,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from smkc.bench.baselines.training import (
+from smkc.bench.windows import Windows
+from smkc.errors import InputError, NotFittedError, WindowError
+from smkc.learn.training import (
     INITIAL_WEIGHTS,
     Network,
     Training,
@@ -22,8 +24,6 @@ from smkc.bench.baselines.training import (
     seeded,
     train,
 )
-from smkc.bench.windows import Windows
-from smkc.errors import InputError, NotFittedError, WindowError
 from smkc.sketch import Sketch
 
 __all__ = ["Trained"]

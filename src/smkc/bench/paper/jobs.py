@@ -25,7 +25,7 @@ from smkc.errors import SmkcError
 from smkc.sketch import Sketch
 
 if TYPE_CHECKING:
-    from smkc.bench.baselines.training import Training
+    from smkc.learn.training import Training
 
 __all__ = ["Failed", "RunSettings", "run", "run_job"]
 
@@ -179,7 +179,7 @@ def run_job(job: Job, settings: RunSettings) -> None:
 
 
 def _training(job: Job, settings: RunSettings) -> "Training":
-    from smkc.bench.baselines.training import Training
+    from smkc.learn.training import Training
 
     name = job.path.with_suffix("").as_posix().replace("/", "-")
     digest = fingerprint(job, settings.budget)

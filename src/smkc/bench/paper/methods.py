@@ -13,7 +13,7 @@ from smkc.errors import MissingExtraError, SettingError
 from smkc.sketch import Sketch
 
 if TYPE_CHECKING:
-    from smkc.bench.baselines.training import Training
+    from smkc.learn.training import Training
 
 __all__ = ["METHODS", "SCALING_METHODS", "Method", "find_methods"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from tests.smkc.bench.baselines.made_windows import made_windows, shuffled
 
-from smkc.bench.baselines.training import Training
+from smkc.learn.training import Training
 from smkc.sketch import Sketch
 
 SKETCH = Sketch(buckets=16)

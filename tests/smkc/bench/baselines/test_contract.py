@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from smkc.bench import Windows
-from smkc.bench.baselines.training import Training
 from smkc.bench.paper.methods import METHODS, SCALING_METHODS
 from smkc.bench.world import World, generate
 from smkc.errors import NotFittedError, SmkcError
+from smkc.learn.training import Training
 from smkc.sketch import Sketch
 
 ALL = METHODS | SCALING_METHODS

@@ -3,7 +3,7 @@ import torch
 from tests.smkc.bench.baselines.made_windows import made_windows
 
 from smkc.bench.baselines.deepsets_gru import DeepSetsGru, MeanPooling
-from smkc.bench.baselines.training import Training
+from smkc.learn.training import Training
 
 
 def test_pooling_is_a_function_of_a_mean():

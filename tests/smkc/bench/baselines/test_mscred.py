@@ -6,7 +6,7 @@ from tests.smkc.bench.baselines.made_windows import made_windows
 from smkc.bench.baselines.mscred import ATTENTION_SCALE, ConvLstm, Mscred
 from smkc.bench.baselines.set_input import CMAX
 from smkc.bench.baselines.signatures import N_SCALES, N_STEPS
-from smkc.bench.baselines.training import Training
+from smkc.learn.training import Training
 
 
 def batch_of(windows):

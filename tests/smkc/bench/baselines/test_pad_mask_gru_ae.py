@@ -5,9 +5,9 @@ from tests.smkc.bench.baselines.made_windows import made_windows
 
 from smkc.bench.baselines.pad_mask_gru_ae import PadMaskGruAe
 from smkc.bench.baselines.set_input import CMAX, masked_errors
-from smkc.bench.baselines.training import Training
 from smkc.bench.windows import Windows
 from smkc.errors import InputError
+from smkc.learn.training import Training
 
 QUICK = Training(epochs=3, batch_size=16, learning_rate=1e-2)
 

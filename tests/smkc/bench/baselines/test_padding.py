@@ -10,8 +10,8 @@ from smkc.bench.baselines.deepsets_gru import DeepSetsGru
 from smkc.bench.baselines.mscred import Mscred
 from smkc.bench.baselines.pad_mask_gru_ae import PadMaskGruAe
 from smkc.bench.baselines.set_transformer_gru import SetTransformerGru
-from smkc.bench.baselines.training import Training
 from smkc.bench.windows import Windows
+from smkc.learn.training import Training
 
 COMPETITORS = [DeepSetsGru, SetTransformerGru, PadMaskGruAe, Mscred]
 ONE_EPOCH = Training(epochs=1, batch_size=16, learning_rate=1e-2)

@@ -9,7 +9,7 @@ from smkc.bench.baselines.set_transformer_gru import (
     AttentionPooling,
     SetTransformerGru,
 )
-from smkc.bench.baselines.training import Training
+from smkc.learn.training import Training
 
 HIDDEN = 2 * N_HEADS
 
