@@ -21,8 +21,8 @@ class Budget:
         what to type for it.
     sizes
         windows a cardinality.
-    seeds, hash_width_seeds
-        how many runs of everything, and of the hash-width table.
+    seeds, hash_width_seeds, scaling_seeds
+        how many runs of everything, of the hash-width table and of the scaling table.
     epochs, patience, batch_size
         of networks: at most so many passes, so many without progress, windows a step.
     replicates
@@ -33,6 +33,7 @@ class Budget:
     sizes: Sizes
     seeds: int
     hash_width_seeds: int
+    scaling_seeds: int
     epochs: int
     patience: int
     batch_size: int
@@ -47,6 +48,7 @@ BUDGETS = {
             sizes=Sizes(train=24, validation=20, test=100),
             seeds=1,
             hash_width_seeds=1,
+            scaling_seeds=1,
             epochs=1,
             patience=1,
             batch_size=32,
@@ -57,6 +59,7 @@ BUDGETS = {
             sizes=Sizes(train=200, validation=50, test=300),
             seeds=2,
             hash_width_seeds=3,
+            scaling_seeds=3,
             epochs=15,
             patience=3,
             batch_size=32,
@@ -67,6 +70,7 @@ BUDGETS = {
             sizes=Sizes(),
             seeds=3,
             hash_width_seeds=7,
+            scaling_seeds=10,
             epochs=300,
             patience=20,
             batch_size=128,

@@ -34,7 +34,7 @@ class Plan:
     methods
         rows of the main tables.
     seeds
-        how many runs; the hash-width table has more of its own in some budgets.
+        how many runs; the hash-width and scaling tables have more of their own in some budgets.
     world
         the generator's variant.
     """
@@ -47,8 +47,16 @@ class Plan:
     @property
     def hash_width_seeds(self) -> int:
         """How many runs the hash-width table has."""
-        budget = self.settings.budget
-        return budget.hash_width_seeds if self.seeds == budget.seeds else self.seeds
+        return self._or_asked(self.settings.budget.hash_width_seeds)
+
+    @property
+    def scaling_seeds(self) -> int:
+        """How many runs the scaling table has."""
+        return self._or_asked(self.settings.budget.scaling_seeds)
+
+    def _or_asked(self, seeds: int) -> int:
+        """Return a table's own number of runs, unless another than the budget's was asked for."""
+        return seeds if self.seeds == self.settings.budget.seeds else self.seeds
 
     def finished(
         self, methods: Sequence[Method], jobs: Callable[[Method], list[Job]]

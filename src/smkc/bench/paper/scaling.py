@@ -76,7 +76,8 @@ def scaling(plan: Plan) -> Table:
             notes.append(f"{name}: not measured yet.")
     table = Table(
         "scaling" if plan.world == "paper" else f"scaling-{plan.world}",
-        f"RandProj-kNN by representation, holdout_C, L = {LENGTH}, m = 128",
+        f"RandProj-kNN by representation, holdout_C, L = {LENGTH}, m = 128, "
+        f"{plan.scaling_seeds} seeds",
         COLUMNS,
         tuple(rows),
         tuple(notes),
@@ -115,7 +116,7 @@ def _jobs(plan: Plan, method: Method) -> list[Job]:
             world=plan.world,
             length=LENGTH,
         )
-        for seed in range(plan.seeds)
+        for seed in range(plan.scaling_seeds)
     ]
 
 
