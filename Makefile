@@ -7,9 +7,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PROJECT := pyproject.toml constraints.txt
 DEMO_OUT ?= demo-output
+BUDGET ?= quick
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow check format speed clean clean-jit
+.PHONY: help install demo test test-slow check format speed tables clean clean-jit
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +38,9 @@ format: $(VENV)/.with-test ## rewrite the code in the project's style
 
 speed: $(VENV)/.with-test ## time smkc beside a plain NumPy reading of the paper
 	$(BIN)/python -m speed
+
+tables: $(VENV)/.with-test ## make the paper's tables anew: BUDGET=smoke, quick (half an hour) or paper
+	$(BIN)/smkc bench paper --table all --budget $(BUDGET) --out tables-$(BUDGET)
 
 clean-jit: ## forget compiled loops: numba does not see changes in what they call
 	find src -name '*.nb[ic]' -delete

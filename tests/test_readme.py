@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import re
 import shlex
 import tomllib
@@ -21,6 +22,7 @@ PAGES = (
     "CHANGELOG.md",
     "docs/decisions.md",
     "docs/neighbours.md",
+    "results/paper/README.md",
 )
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)\)")
@@ -84,14 +86,42 @@ def test_command_lines_run(here: Path) -> None:
     write_telemetry(here / "today.parquet", 800, 2, ("cpu", "mem", "disk"))
     write_telemetry(here / "metrics.csv", 1400, 3, ("cpu", "mem", "net"))
     commands = [line for line in shell_lines() if line.startswith("smkc ")]
-    assert {command.split()[1] for command in commands} == {"demo", "detect", "fit", "explain"}
+    assert {command.split()[1] for command in commands} == {
+        "bench",
+        "demo",
+        "detect",
+        "explain",
+        "fit",
+    }
     for command in commands:
         done = CliRunner().invoke(app, shlex.split(command)[1:])
         assert done.exit_code == 0, f"{command}: {done.output}"
         if "explain" in command:
             assert done.stdout.splitlines()[1].split()[2] == "cpu"
-    for written in ("demo/report.html", "report.html", "shop.smkc", "scores.parquet"):
+    pages = ("smoke/average.md", "demo/report.html", "report.html")
+    for written in (*pages, "shop.smkc", "scores.parquet"):
         assert (here / written).stat().st_size > 0
+
+
+def test_the_averages_are_those_that_were_recorded() -> None:
+    table = json.loads((ROOT / "results/paper/average.json").read_text())
+    rows = table["rows"]
+    by_protocol = {
+        protocol: {row["name"]: row["cells"][0] for row in rows if row["group"] == protocol}
+        for protocol in ("holdout_C", "in_dist_C")
+    }
+    expected = []
+    for name in by_protocol["holdout_C"]:
+        cells = [by_protocol[protocol][name] for protocol in by_protocol]
+        figures = [cell[key] for cell in cells for key in ("value", "paper")]
+        texts = ["" if figure is None else f"{figure:.3f}" for figure in figures]
+        expected.append(" | ".join([name.replace("|", "\\|"), *texts]))
+    lines = (ROOT / "README.md").read_text().splitlines()
+    heading = "| AUPRC at anomaly rate 0.10 | holdout_C | paper | in_dist_C | paper |"
+    first = lines.index(heading) + 2
+    assert [line.strip("| ") for line in lines[first : lines.index("", first)]] == [
+        line.strip("| ") for line in expected
+    ]
 
 
 def test_make_targets_exist() -> None:
