@@ -1,43 +1,26 @@
 """Jitted loops of the bootstrap: ranked windows -> a metric of each resampled test set.
 
-The generator is SplitMix64, one stream a replicate, so that a replicate is the same whoever
-computes it and whenever.
+A replicate has a stream of random numbers of its own, so that it is the same whoever computes it
+and whenever.
 """
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from smkc.bench.world._random import integer, next_bits
+
 __all__ = ["AUPRC", "AUROC", "TPR_AT_FPR", "resampled"]
 
 # Which metric a loop computes.
 AUPRC, AUROC, TPR_AT_FPR = 0, 1, 2
 
-# SplitMix64: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
-STEP = np.uint64(0x9E3779B97F4A7C15)
-MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-MIX_2 = np.uint64(0x94D049BB133111EB)
-U30, U27, U31, U32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
-
 
 @njit(cache=True, nogil=True)
-def mix(state: np.uint64) -> np.uint64:
-    """Scatter 64 bits."""
-    state = (state ^ (state >> U30)) * MIX_1
-    state = (state ^ (state >> U27)) * MIX_2
-    return state ^ (state >> U31)
-
-
-@njit(cache=True, nogil=True)
-def draw(windows: NDArray[np.int64], state: np.uint64, counts: NDArray[np.int64]) -> np.uint64:
-    """Count as many draws with replacement as there are windows; return the next state."""
-    n = np.uint64(windows.size)
+def draw(windows: NDArray[np.int64], state: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
+    """Count as many draws with replacement as there are windows."""
     for _ in range(windows.size):
-        state += STEP
-        # The upper 32 bits as a fraction of n: off from uniform by less than n / 2**32.
-        place = ((mix(state) >> U32) * n) >> U32
-        counts[windows[np.int64(place)]] += 1
-    return state
+        counts[windows[integer(state, windows.size)]] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -109,10 +92,11 @@ def resampled(
     n_replicates, n_methods = out.shape
     anomalous, normal = np.flatnonzero(is_anomalous), np.flatnonzero(~is_anomalous)
     counts = np.empty(is_anomalous.size, np.int64)
+    streams, state = np.array([seed], np.uint64), np.empty(1, np.uint64)
     for r in range(n_replicates):
         counts[:] = 0
-        state = mix(seed + STEP * np.uint64(r + 1))
-        state = draw(anomalous, state, counts)
+        state[0] = next_bits(streams)
+        draw(anomalous, state, counts)
         draw(normal, state, counts)
         for k in range(n_methods):
             out[r, k] = measured(
