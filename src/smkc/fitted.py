@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.decide import Calibration, step_scores
-from smkc.density import KnnDensity
+from smkc.density import Density
 from smkc.errors import ModelFileError, WindowError
 from smkc.kernel import window_starts
 from smkc.recording import Recording, Scaling
@@ -58,7 +58,7 @@ class Fitted:
     stride: int
     align: str
     scaling: Scaling | None
-    density: KnnDensity
+    density: Density
     of_windows: Calibration = NOTHING_YET
     of_steps: Calibration = NOTHING_YET
 
@@ -86,7 +86,7 @@ class Fitted:
         offered = starts[self.density.is_filled(prepared, starts)]
         density = self.density.learned(prepared, offered)
         n_needed = density.neighbours
-        if len(density.references) < n_needed:
+        if density.n_references < n_needed:
             raise WindowError(
                 f"the reference data's {len(prepared):,} rows give {len(offered):,} windows of "
                 f"{self.window} rows for {n_needed} neighbours: {TOO_SHORT}"
@@ -121,7 +121,7 @@ class Fitted:
     ) -> tuple[Calibration, Calibration]:
         """Scores of normal windows, and of normal time steps that all their windows cover."""
         windows, steps = [], []
-        for run in _runs_for_calibration(starts):
+        for run in _runs_for_calibration(self.density.left_out_runs(prepared, starts)):
             scores = self.left_out_scores(prepared, run)
             first, last = int(run[0]), int(run[-1]) + self.window
             by_step = step_scores(scores, run - first, self.window, last - first, self.align)
@@ -166,13 +166,20 @@ class Fitted:
         )
 
 
-def _runs_for_calibration(starts: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def _runs_for_calibration(runs: list[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
     """Return runs of consecutive windows: all of them if they are not too many."""
-    if len(starts) <= MOST_CALIBRATED:
-        return [starts]
-    length = MOST_CALIBRATED // RUNS
-    firsts = np.linspace(0, len(starts) - length, RUNS).astype(int)
-    return [starts[first : first + length] for first in firsts]
+    if sum(map(len, runs)) <= MOST_CALIBRATED:
+        return runs
+    n_parts = max(1, RUNS // len(runs))
+    length = MOST_CALIBRATED // (n_parts * len(runs))
+    parts = []
+    for run in runs:
+        if len(run) <= n_parts * length:
+            parts.append(run)
+        else:
+            firsts = np.linspace(0, len(run) - length, n_parts).astype(int)
+            parts += [run[first : first + length] for first in firsts]
+    return parts
 
 
 def _calibration(scores: NDArray[np.float64], reach: float) -> Calibration:

@@ -285,8 +285,8 @@ def _not_numbers(observations: Any) -> InputError:
 
 
 def _fingerprint(fitted: Fitted) -> str:
-    """Tell one model from another: its reference set and its settings."""
+    """Tell one model from another: what it learned and its settings."""
     density = fitted.density
-    parts = sha256(density.references.vectors.tobytes())
+    parts = sha256(density.fingerprint())
     parts.update(f"{density.representation}|{density.sketch}|{fitted.stride}".encode())
     return parts.hexdigest()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from smkc.decide.alerts import Cause
 from smkc.decide.contributions import Contributions, contributions
-from smkc.density import KnnDensity
+from smkc.density import Density
 from smkc.recording import Recording
 from smkc.recording.times import show_time
 
@@ -52,7 +52,7 @@ def explain_window(
     start: int,
     score: float,
     usual_score: float,
-    density: KnnDensity,
+    density: Density,
 ) -> list[Cause]:
     """Return the causes of one window's score, most guilty first.
 
@@ -106,7 +106,7 @@ def explain_window(
 
 
 def _exact(
-    context: Recording, first: int, density: KnnDensity
+    context: Recording, first: int, density: Density
 ) -> tuple[Contributions, NDArray[np.float64]]:
     """Return the window's exact contributions, and their sums by variable of the context."""
     span = context.rows(first)
@@ -185,7 +185,7 @@ def _relief(
     together: list[NDArray[np.int64]],
     changes: list[_Change | None],
     score: float,
-    density: KnnDensity,
+    density: Density,
 ) -> tuple[NDArray[np.float64], list[NDArray[np.int64]]]:
     """Score the counterfactuals; return how much goes away, and whose doing each was."""
     doers: list[NDArray[np.int64]] = []

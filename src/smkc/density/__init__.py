@@ -4,8 +4,16 @@ In: windows. Out: the mean cosine distance, after a random projection of their f
 nearest windows of a reference set of bounded size.
 """
 
+from smkc.density.contract import Density
 from smkc.density.knn import KnnDensity
 from smkc.density.projection import GENERATOR, Projection
 from smkc.density.reference import ReferenceSet, reservoir_places
 
-__all__ = ["GENERATOR", "KnnDensity", "Projection", "ReferenceSet", "reservoir_places"]
+__all__ = [
+    "GENERATOR",
+    "Density",
+    "KnnDensity",
+    "Projection",
+    "ReferenceSet",
+    "reservoir_places",
+]

@@ -82,6 +82,11 @@ class KnnDensity:
             typical=np.zeros(representation.n_features(window, sketch.width), np.float32),
         )
 
+    @property
+    def n_references(self) -> int:
+        """How many reference windows are kept."""
+        return len(self.references)
+
     def is_filled(self, prepared: Recording, starts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """(B,) whether enough was observed in each window for it to be scored."""
         return filled_share(prepared, starts, self.window) >= self.least_filled
@@ -111,6 +116,12 @@ class KnnDensity:
             references=self.references.replaced(places, vectors, starts[which], len(starts)),
             typical=typical.astype(np.float32),
         )
+
+    def left_out_runs(
+        self, prepared: Recording, starts: NDArray[np.int64]
+    ) -> list[NDArray[np.int64]]:
+        """Return all windows as one run: any of them can be scored with its block left out."""
+        return [starts]
 
     def scores(
         self, prepared: Recording, starts: NDArray[np.int64], guard: int = 0
@@ -156,6 +167,10 @@ class KnnDensity:
             )
 
     # ------------------------------------------------------------------ saving
+
+    def fingerprint(self) -> bytes:
+        """Return what tells this density from others: the vectors of its reference set."""
+        return self.references.vectors.tobytes()
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return arrays and a JSON-able header; the settings are saved by the detector."""
