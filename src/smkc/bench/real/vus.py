@@ -60,7 +60,7 @@ def vus_pr(
     weight of the alarmed steps over their number; recall is that weight over the anomalous steps
     plus half of the buffers, times the share of events with an alarm in them or their buffers.
 
-    ``vldb22`` is Paparrizos et al., "Volume under the surface", PVLDB 15(11), 2022, section 4, as
+    ``vldb22`` is Paparrizos et al., "Volume under the surface", PVLDB 15(11), 2022, 2774-2787, as
     implemented in aeon (``range_pr_vus_score``): recall counts half of all buffers, the area is
     taken by trapezoids that start from precision 1, the buffer behind an event is one step
     shorter, and constant scores are worth 0. ``tsb_ad`` is Liu and Paparrizos, "The elephant in
