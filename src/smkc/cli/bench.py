@@ -92,9 +92,13 @@ def paper(
         ),
     ] = None,
     out: Annotated[
-        Path,
-        typer.Option(metavar="FOLDER", help="Where results go.", rich_help_panel=HOW),
-    ] = Path("results/paper"),
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where results go. [default: tables-BUDGET]",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Make the paper's tables anew: ours beside the paper's figures, and how far apart they are.
@@ -122,7 +126,7 @@ def paper(
         plan = Plan(
             settings=RunSettings(
                 budget=chosen,
-                folder=out,
+                folder=out or Path(f"tables-{chosen.name}"),
                 device=device,
                 processes=jobs or len(os.sched_getaffinity(0)),
                 stop_after=None if stop_after is None else 60 * stop_after,
