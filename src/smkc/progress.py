@@ -9,10 +9,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Protocol
 
-__all__ = ["quiet", "task"]
+__all__ = ["Advance", "quiet", "task"]
 
 APPEARS_AFTER_SECONDS = 1.0
+
+
+class Advance(Protocol):
+    """Tells a bar how much more is done and, if given, something to show behind its name."""
+
+    def __call__(self, amount: float, note: str = "") -> None:
+        """Move the bar."""
+
 
 _is_quiet: ContextVar[bool] = ContextVar("smkc_progress_is_quiet", default=False)
 
@@ -35,8 +44,8 @@ def _is_wanted() -> bool:
 
 
 @contextmanager
-def task(description: str, total: float | None = None) -> Iterator[Callable[[float], None]]:
-    """Yield ``advance(amount)``; a bar appears once the work has lasted a second.
+def task(description: str, total: float | None = None) -> Iterator[Advance]:
+    """Yield ``advance(amount, note)``; a bar appears once the work has lasted a second.
 
     The bar goes to standard error when that is a terminal. The environment variable
     ``SMKC_PROGRESS`` set to 1 forces it, set to 0 forbids it.
@@ -48,7 +57,7 @@ def task(description: str, total: float | None = None) -> Iterator[Callable[[flo
     ...         advance(1)
     """
     if not _is_wanted():
-        yield lambda amount: None
+        yield lambda amount, note="": None
         return
     bar = _Bar(description, total)
     try:
@@ -66,16 +75,16 @@ class _Bar:
         self._done = 0.0
         self._started = time.monotonic()
         self._stop: Callable[[], None] | None = None
-        self._show: Callable[[float], None] | None = None
+        self._show: Callable[[float, str], None] | None = None
 
-    def advance(self, amount: float) -> None:
+    def advance(self, amount: float, note: str = "") -> None:
         self._done += amount
         if self._show is None:
             if time.monotonic() - self._started < APPEARS_AFTER_SECONDS:
                 return
             self._open()
         assert self._show is not None
-        self._show(self._done)
+        self._show(self._done, f"{self._description}: {note}" if note else self._description)
 
     def _open(self) -> None:
         from rich.console import Console
@@ -92,7 +101,7 @@ class _Bar:
         key = progress.add_task(self._description, total=self._total)
         progress.start()
         self._stop = progress.stop
-        self._show = lambda done: progress.update(key, completed=done)
+        self._show = lambda done, text: progress.update(key, completed=done, description=text)
 
     def close(self) -> None:
         if self._stop is not None:

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from smkc import model_file
 from smkc.errors import ModelFileError
+from smkc.learn.inputs import Inputs
+from smkc.learn.network import Network, Training
 
 __all__ = ["Checkpoint", "identity", "load", "save"]
 
@@ -29,8 +31,7 @@ FREE_SETTINGS = {"epochs", "checkpoint", "checkpoint_seconds", "device"}
 class Checkpoint:
     """What was saved after an epoch."""
 
-    epoch: int
-    since_best: int
+    counts: dict[str, int]
     tensors: dict[str, dict[str, Tensor]]
     moments: list[dict[int, dict[str, Tensor]]]
 
@@ -42,24 +43,27 @@ class Checkpoint:
 
 
 def identity(
-    network: nn.Module, inputs: tuple[Tensor, ...], validation: tuple[Tensor, ...], training: Any
+    network: Network, inputs: Inputs, validation: Inputs, training: Training
 ) -> dict[str, Any]:
-    """Return what tells one training from another: network, settings and windows."""
+    """Return what tells one training from another: network, settings and windows.
+
+    The number of epochs is part of it where it decides what a step does.
+    """
     shapes = [
         [name, str(tensor.dtype), list(tensor.shape)]
         for name, tensor in network.state_dict().items()
     ]
+    is_planned = network.keeps_last or training.schedule != "constant"
+    free = FREE_SETTINGS - {"epochs"} if is_planned else FREE_SETTINGS
     settings = {
-        name: value
-        for name, value in dataclasses.asdict(training).items()
-        if name not in FREE_SETTINGS
+        name: value for name, value in dataclasses.asdict(training).items() if name not in free
     }
     return {
         "network": type(network).__name__,
         "layers": hashlib.sha256(f"{network} {shapes}".encode()).hexdigest(),
-        "settings": {**settings, "device": inputs[0].device.type},
-        "windows": _digest(inputs),
-        "validation": _digest(validation),
+        "settings": {**settings, "device": inputs.device.type},
+        "windows": inputs.digest(),
+        "validation": validation.digest(),
     }
 
 
@@ -99,9 +103,10 @@ def load(path: Path, expected: Mapping[str, Any], epochs: int) -> Checkpoint:
             f"{path} is the checkpoint of another training: its {' and '.join(differing)} differ; "
             "delete it to train anew, or choose another path for the checkpoint"
         )
-    if header["epoch"] > epochs:
+    counts = header["counts"]
+    if counts["epoch"] > epochs:
         raise ModelFileError(
-            f"{path} is the checkpoint of {header['epoch']} epochs, but epochs={epochs}; ask for "
+            f"{path} is the checkpoint of {counts['epoch']} epochs, but epochs={epochs}; ask for "
             "at least as many, or delete it to train anew"
         )
     tensors: dict[str, dict[str, Tensor]] = {}
@@ -113,13 +118,4 @@ def load(path: Path, expected: Mapping[str, Any], epochs: int) -> Checkpoint:
             moments[int(phase)].setdefault(int(number), {})[moment] = torch.from_numpy(array)
         else:
             tensors.setdefault(group, {})[name] = torch.from_numpy(array)
-    return Checkpoint(header["epoch"], header["since_best"], tensors, moments)
-
-
-def _digest(tensors: tuple[Tensor, ...]) -> str:
-    """SHA-256 over type, shape and content."""
-    digest = hashlib.sha256()
-    for tensor in tensors:
-        digest.update(f"{tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.detach().cpu().contiguous().numpy().data)
-    return digest.hexdigest()
+    return Checkpoint(counts, tensors, moments)

@@ -1,0 +1,134 @@
+"""Objectives: reconstruction and prediction as networks that the training loop can train.
+
+In: batches of kernel images and scale tokens. Out: losses under masks drawn anew; then embeddings,
+and errors under masks that are fixed.
+"""
+
+import torch
+from torch import Tensor
+
+from smkc.learn.masks import Masking
+from smkc.learn.network import Batch, Network
+from smkc.learn.patches import Patches
+from smkc.learn.prediction import Prediction, PredictionConfig
+from smkc.learn.reconstruction import Reconstruction, ReconstructionConfig
+
+__all__ = ["Objective", "PredictionObjective", "ReconstructionObjective"]
+
+
+class Objective(Network):
+    """A masked model of kernel images, with the masks that windows are scored under.
+
+    Parameters
+    ----------
+    model
+        reconstruction or prediction.
+    patches, masking
+        of the model.
+    n_masks
+        S, how many masks windows are scored under.
+    """
+
+    model: Reconstruction | Prediction
+    visible: Tensor
+    masked: Tensor
+
+    def __init__(
+        self,
+        model: Reconstruction | Prediction,
+        patches: Patches,
+        masking: Masking,
+        n_masks: int,
+    ) -> None:
+        super().__init__()
+        self.model = model
+        visible, masked = masking.fixed(patches, n_masks)
+        self.register_buffer("visible", visible, persistent=False)
+        self.register_buffer("masked", masked, persistent=False)
+
+    def extra_repr(self) -> str:
+        """Return the settings, which a checkpoint is known by."""
+        return repr(self.model.config)
+
+    def compile_parts(self) -> None:
+        """Compile the model's forward pass under masks."""
+        self.model.compile()
+
+    def loss(self, batch: Batch, epoch: int, phase: int = 0) -> Tensor:
+        """Scalar: the loss under masks from torch's own random numbers."""
+        pixels, tau = batch
+        return self.model.loss(pixels, tau, _own_generator(pixels.device))
+
+    def embeddings(self, batch: Batch) -> Tensor:
+        """(B, D) unit vectors: the class token of each whole window."""
+        return self.model.embed(*batch)
+
+    def surprises(self, batch: Batch) -> Tensor:
+        """(B, S) the error under each of the fixed masks."""
+        pixels, tau = batch
+        return self.model.surprise(pixels, tau, self.visible, self.masked)
+
+    def errors(self, batch: Batch) -> Tensor:
+        """(B,) the mean error over the fixed masks."""
+        return self.surprises(batch).mean(dim=1)
+
+
+class ReconstructionObjective(Objective):
+    """Masked reconstruction; it stops when held-out windows are reconstructed no better.
+
+    Parameters
+    ----------
+    config
+        the model's settings.
+    n_masks
+        S, masks a score.
+    """
+
+    model: Reconstruction
+
+    def __init__(self, config: ReconstructionConfig, n_masks: int) -> None:
+        model = Reconstruction(config)
+        super().__init__(model, model.encoder.patches, config.masking, n_masks)
+
+    def prepare(self, inputs: Batch) -> None:
+        """Let every channel count alike."""
+        self.model.balance(inputs[0])
+
+
+class PredictionObjective(Objective):
+    """Masked prediction; trained to the last epoch.
+
+    The teacher moves, so losses of two epochs are of different tasks: the least one is early, when
+    there is little to predict.
+
+    Parameters
+    ----------
+    config
+        the model's settings.
+    n_masks
+        S, masks a score.
+    """
+
+    keeps_last = True
+    model: Prediction
+
+    def __init__(self, config: PredictionConfig, n_masks: int) -> None:
+        model = Prediction(config)
+        super().__init__(model, model.student.patches, config.masking, n_masks)
+
+    def phase_parameters(self, phase: int) -> list[torch.nn.Parameter]:
+        """Return all but the teacher's."""
+        return [parameter for parameter in self.parameters() if parameter.requires_grad]
+
+    def stepped(self, step: int, total_steps: int) -> None:
+        """Let the teacher follow."""
+        self.model.update_teacher(step, total_steps)
+
+
+def _own_generator(device: torch.device) -> torch.Generator:
+    """Return the generator that torch itself draws from: the training loop seeds and saves it."""
+    if device.type == "cuda":
+        index = torch.cuda.current_device() if device.index is None else device.index
+        own: torch.Generator = torch.cuda.default_generators[index]
+        return own
+    return torch.default_generator
