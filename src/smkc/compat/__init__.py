@@ -1,0 +1,140 @@
+"""Adapters: smkc inside the libraries that people already use.
+
+In: a host library's own calls and tables, a row a time step in order, NaN where nothing was
+observed. Out: what that library expects, with its sign and its shapes.
+
+Each host has a module: ``scikit``, ``pyod``, ``aeon``, ``river``, ``tsb_ad``. Importing this room
+imports none of the hosts. An adapter's module can be imported without its host too; only making
+the adapter then fails, with the command that installs what is missing.
+
+Names, not positions, tell variables apart: a data frame's columns or a dict's keys may be others
+when judging than when fitting. Columns of a plain array are called ``x0``, ``x1``, and so on.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.detector import Detector
+from smkc.errors import InputError, MissingExtraError
+from smkc.recording import Recording, canonical
+
+__all__ = [
+    "OWN_SETTINGS",
+    "as_recording",
+    "detector_of",
+    "host_class",
+    "host_module",
+    "reference_scores",
+    "scores",
+]
+
+OWN_SETTINGS = ("window", "neighbours", "false_alarm_rate", "seed")
+"""Settings of the detector that adapters have as parameters, where they have them at all."""
+
+
+def host_module(module: str, package: str) -> Any:
+    """Import a module of a host, or say how to install it.
+
+    Examples
+    --------
+    >>> host_module("no_such_host.base", "no-such-host")
+    Traceback (most recent call last):
+    smkc.errors.MissingExtraError: this needs no-such-host, which cannot be imported (No module
+    named 'no_such_host'); install it with: pip install no-such-host
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"this needs {package}, which cannot be imported ({error}); "
+            f"install it with: pip install {package}"
+        ) from error
+
+
+def host_class(module: str, name: str, package: str) -> Any:
+    """Return a host's class to derive from; without the host, one that cannot be made.
+
+    The error of :func:`host_module` then comes when an adapter is made, so that adapters can be
+    looked at and documented where their host is missing.
+    """
+    try:
+        return getattr(host_module(module, package), name)
+    except MissingExtraError as error:
+        missing = error
+
+    def refuse(cls: type, *settings: Any, **named: Any) -> Any:
+        raise missing
+
+    return type(name, (), {"__new__": refuse})
+
+
+def detector_of(adapter: Any) -> Detector:
+    """Make the detector that an adapter's parameters describe."""
+    own = {name: getattr(adapter, name) for name in OWN_SETTINGS if hasattr(adapter, name)}
+    return Detector(**{**own, **(adapter.settings or {})})
+
+
+def as_recording(table: Any, names: Iterable[Any] | None = None) -> Recording:
+    """Turn a table of a row a time step into a recording whose times count the rows from 0.
+
+    Parameters
+    ----------
+    table
+        (T, V) or (T,) numbers, a data frame with a column a variable, a sequence of dicts, or a
+        recording, which stays as it is.
+    names
+        of the columns; by default the data frame's own.
+
+    Examples
+    --------
+    >>> as_recording([[0.3, 0.7], [0.4, np.nan]])
+    Recording(2 rows, 2 variables, 3 observations, 1-2 a row, times 0 to 1)
+    >>> as_recording([{"cpu": 0.3}, {"cpu": 0.4, "mem": 0.7}]).names
+    ('cpu', 'mem')
+    """
+    if isinstance(table, Recording):
+        return table
+    if isinstance(table, Sequence) and len(table) and isinstance(table[0], Mapping):
+        return Recording.from_rows(np.arange(len(table)), table)
+    try:
+        values = np.asarray(table, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"the table holds what is not a number ({error}); leave such columns out"
+        ) from None
+    if values.ndim == 1:
+        values = values[:, np.newaxis]
+    if values.ndim != 2:
+        raise InputError(f"a table of shape {values.shape}; give (time steps, variables)")
+    n_rows, n_variables = values.shape
+    if names is None:
+        names = getattr(table, "columns", None)
+    if names is None:
+        names = [f"x{at}" for at in range(n_variables)]
+    identifiers = [canonical(str(name)) for name in names]
+    if len(set(identifiers)) < n_variables:
+        raise InputError(f"two columns are the same variable in {identifiers}; name each one once")
+    rows, codes = np.nonzero(~np.isnan(values))
+    return Recording.from_observations(
+        np.arange(n_rows), rows, codes.astype(np.int32), values[rows, codes], identifiers
+    )
+
+
+def scores(detector: Detector, table: Any) -> NDArray[np.float64]:
+    """(T,) a score a time step; hosts take no NaN, so one without a score has the usual one."""
+    return _filled(detector, detector.decision_function(as_recording(table)))
+
+
+def reference_scores(detector: Detector) -> NDArray[np.float64]:
+    """(T,) scores of the reference data, each window without the block of rows around it."""
+    return _filled(detector, detector.decision_scores_)
+
+
+def _filled(detector: Detector, by_step: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give steps in which too little was observed the median score of normal steps."""
+    usual = float(np.median(detector.fitted_.of_steps.null))
+    return np.where(np.isnan(by_step), usual, by_step)

@@ -1,0 +1,128 @@
+"""River: smkc as an anomaly detector that learns row by row.
+
+In: one dict a time step, whose keys may change. Out: the score of the window that ends there.
+"""
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from smkc.compat import detector_of, host_class
+from smkc.detector import Detector
+from smkc.recording import Recording
+from smkc.stream import Stream
+
+__all__ = ["SmkcAnomalyDetector"]
+
+AnomalyDetector: Any = host_class("river.base", "AnomalyDetector", "river")
+
+
+class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
+    """River detector for dicts whose keys come and go.
+
+    Parameters
+    ----------
+    block
+        rows that are gathered before they are learned: the first block makes the detector, each
+        later one adds to its reference set, in bounded memory. Until the first is full, and until
+        a window is, scores are 0.
+    is_frozen
+        whether blocks after the first are left out of the reference set.
+    window, neighbours, seed
+        as in :class:`smkc.Detector`.
+    settings
+        further settings of :class:`smkc.Detector`, by name.
+
+    Notes
+    -----
+    Rows are one time step apart. ``score_one`` leaves the model as it is; the row counts as seen
+    once ``learn_one`` has it. A window in which too little was observed has the usual score.
+    Montiel et al., Journal of Machine Learning Research 22, 2021.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> model = SmkcAnomalyDetector(block=300, window=16, neighbours=5)
+    >>> for value in rng.normal(size=400):
+    ...     model.learn_one({"cpu": value})
+    >>> usual = model.score_one({"cpu": 0.1})
+    >>> model.score_one({"cpu": 0.1, "new": 50.0}) > usual
+    True
+    """
+
+    def __init__(
+        self,
+        block: int = 1000,
+        is_frozen: bool = False,
+        window: int = Detector.window,
+        neighbours: int = Detector.neighbours,
+        seed: int = Detector.seed,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.block = block
+        self.is_frozen = is_frozen
+        self.window = window
+        self.neighbours = neighbours
+        self.seed = seed
+        self.settings = settings
+        self._rows: list[dict[str, Any]] = []
+        self._n_rows = 0
+        self._detector: Detector | None = None
+        self._stream: Stream | None = None
+        self._score = self._usual = 0.0
+        self._ahead: tuple[dict[str, Any], Stream, float] | None = None
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"block": 100, "window": 16, "neighbours": 5}
+
+    def learn_one(self, x: Mapping[Any, Any]) -> None:
+        """Take the next row, and learn the block that it completes."""
+        row = _row(x)
+        if self._ahead is not None and self._ahead[0] == row:
+            _, self._stream, self._score = self._ahead
+        elif self._stream is not None:
+            self._score = self._pushed(self._stream, row)
+        self._ahead = None
+        self._n_rows += 1
+        if self._detector is None or not self.is_frozen:
+            self._rows.append(row)
+            if len(self._rows) >= self.block:
+                self._learn_block()
+
+    def score_one(self, x: Mapping[Any, Any]) -> float:
+        """Score of the window that would end with this row; higher is more abnormal."""
+        if self._stream is None or self._detector is None:
+            return 0.0
+        learned = self._detector.fitted_  # shared by the copies: it is never changed
+        ahead = deepcopy(self._stream, {id(learned): learned})
+        row = _row(x)
+        score = self._pushed(ahead, row)
+        self._ahead = row, ahead, score
+        return score
+
+    def _pushed(self, stream: Stream, row: dict[str, Any]) -> float:
+        """Push the row and return its score; between windows, that of the window before."""
+        score = stream.push(self._n_rows, row)
+        if score is None:
+            return self._score
+        return self._usual if np.isnan(score) else score
+
+    def _learn_block(self) -> None:
+        """Learn the gathered rows, and let a stream of the new detector see them again."""
+        first = self._n_rows - len(self._rows)
+        block = Recording.from_rows(np.arange(first, self._n_rows), self._rows)
+        detector = self._detector if self._detector is not None else detector_of(self)
+        self._detector = detector.partial_fit(block)
+        self._usual = float(np.median(detector.fitted_.of_windows.null))
+        self._stream = detector.stream()
+        for time, row in enumerate(self._rows, first):
+            self._stream.push(time, row)
+        self._rows = []
+
+
+def _row(x: Mapping[Any, Any]) -> dict[str, Any]:
+    """Copy a row, with its keys as text: River's may be numbers."""
+    return {str(name): value for name, value in x.items()}
