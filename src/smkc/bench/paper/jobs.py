@@ -3,35 +3,28 @@
 In: jobs, a budget, a device and a folder. Out: a score file for every job that was not there yet.
 """
 
-import multiprocessing
-import os
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from smkc import progress
 from smkc.bench.baselines.device import device_name
 from smkc.bench.paper.budget import Budget
 from smkc.bench.paper.report import code_commit
 from smkc.bench.paper.scores import Job, Scores, fingerprint, read_scores, write_scores
 from smkc.bench.protocols import Splits, find_protocol
+from smkc.bench.running import run_all
 from smkc.bench.world import find_world
-from smkc.errors import SmkcError
 from smkc.sketch import Sketch
 
 if TYPE_CHECKING:
     from smkc.learn.training import Training
 
-__all__ = ["Failed", "RunSettings", "run", "run_job"]
-
-
-class Failed(SmkcError):
-    """Some jobs raised; the others' scores are kept."""
+__all__ = ["RunSettings", "run", "run_job"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,62 +68,12 @@ def run(jobs: Sequence[Job], settings: RunSettings) -> int:
     """
     jobs = [job for job in dict.fromkeys(jobs) if settings.read(job) is None]
     jobs.sort(key=lambda job: (not job.row.is_trained, job.protocol != "holdout_C"))
-    if not jobs:
-        return 0
-    started = time.monotonic()
-
-    def in_time() -> Iterator[Job]:
-        for job in jobs:
-            limit = settings.stop_after
-            if limit is not None and time.monotonic() - started >= limit:
-                return
-            yield job
-
-    failures: list[str] = []
-    n_done = 0
-    with progress.task(f"{len(jobs)} jobs", len(jobs)) as advance:
-        for job, error in _outcomes(in_time(), settings):
-            n_done += 1
-            if isinstance(error, SmkcError):
-                failures.append(f"{job}: {error}")
-            elif error is not None:
-                raise error
-            advance(1)
-    if failures:
-        raise Failed(
-            f"{len(failures)} of {len(jobs)} jobs failed; the scores of the others are kept, and "
-            "a further run tries only what is missing:\n" + "\n".join(failures)
-        )
-    return len(jobs) - n_done
-
-
-def _outcomes(
-    jobs: Iterator[Job], settings: RunSettings
-) -> Iterator[tuple[Job, BaseException | None]]:
-    """Yield each job as it ends, with what it raised; take the next only when there is room."""
-    if settings.processes == 1:
-        for job in jobs:
-            try:
-                with progress.quiet():
-                    run_job(job, settings)
-            except SmkcError as raised:
-                yield job, raised
-            else:
-                yield job, None
-        return
-    with _pool(settings.processes) as pool:
-        running: dict[Future[None], Job] = {}
-        for job in jobs:
-            running[pool.submit(run_job, job, settings)] = job
-            if len(running) == settings.processes:
-                yield from _ended(running)
-        while running:
-            yield from _ended(running)
-
-
-def _ended(running: dict[Future[None], Job]) -> Iterator[tuple[Job, BaseException | None]]:
-    for future in wait(running, return_when=FIRST_COMPLETED).done:
-        yield running.pop(future), future.exception()
+    return run_all(
+        jobs,
+        partial(run_job, settings=settings),
+        processes=settings.processes,
+        stop_after=settings.stop_after,
+    )
 
 
 def run_job(job: Job, settings: RunSettings) -> None:
@@ -144,7 +87,10 @@ def run_job(job: Job, settings: RunSettings) -> None:
         window=job.length, sketch=Sketch(buckets=job.buckets), seed=job.seed, training=training
     )
     started = time.perf_counter()
-    method.fit(splits.train(protocol), splits.validation(protocol).normal())
+    validation = splits.validation(protocol)
+    if not getattr(method, "wants_labels", False):
+        validation = validation.normal()
+    method.fit(splits.train(protocol), validation)
     fitted = time.perf_counter()
     kinds, scores, cardinalities, rates = [], [], [], []
     for rate in job.rates:
@@ -193,15 +139,3 @@ def _training(job: Job, settings: RunSettings) -> "Training":
         seed=job.seed,
         checkpoint=checkpoint,
     )
-
-
-def _pool(processes: int) -> ProcessPoolExecutor:
-    # A fresh interpreter each: torch and numba do not survive a fork with threads running.
-    return ProcessPoolExecutor(
-        processes, multiprocessing.get_context("spawn"), initializer=_on_one_thread
-    )
-
-
-def _on_one_thread() -> None:
-    os.environ["SMKC_THREADS"] = "1"
-    os.environ["SMKC_PROGRESS"] = "0"

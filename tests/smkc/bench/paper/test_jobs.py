@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from smkc.bench.paper.budget import BUDGETS, find_budget
-from smkc.bench.paper.jobs import Failed, RunSettings, run
+from smkc.bench.paper.jobs import RunSettings, run
 from smkc.bench.paper.scores import Job, Scores, fingerprint, read_scores, write_scores
 from smkc.bench.protocols import Sizes
+from smkc.bench.running import Failed
 from smkc.errors import SettingError
 
 TINY = replace(
