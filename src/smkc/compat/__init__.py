@@ -75,7 +75,7 @@ def host_class(module: str, name: str, package: str) -> Any:
 def detector_of(adapter: Any) -> Detector:
     """Make the detector that an adapter's parameters describe."""
     own = {name: getattr(adapter, name) for name in OWN_SETTINGS if hasattr(adapter, name)}
-    return Detector(**{**own, **(adapter.settings or {})})
+    return Detector().set_params(**{**own, **(adapter.settings or {})})
 
 
 def as_recording(table: Any, names: Iterable[Any] | None = None) -> Recording:
@@ -101,7 +101,10 @@ def as_recording(table: Any, names: Iterable[Any] | None = None) -> Recording:
     if isinstance(table, Sequence) and len(table) and isinstance(table[0], Mapping):
         return Recording.from_rows(np.arange(len(table)), table)
     try:
-        values = np.asarray(table, np.float64)
+        if hasattr(table, "isna"):  # pandas, whose <NA> NumPy does not know
+            values = table.to_numpy(np.float64, na_value=np.nan)
+        else:
+            values = np.asarray(table, np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"the table holds what is not a number ({error}); leave such columns out"

@@ -11,10 +11,14 @@ import numpy as np
 
 from smkc.compat import detector_of, host_class
 from smkc.detector import Detector
+from smkc.errors import WindowError
 from smkc.recording import Recording
 from smkc.stream import Stream
 
 __all__ = ["SmkcAnomalyDetector"]
+
+# The first rows may be so many blocks before it is an error that nothing can be learned from them.
+MOST_BLOCKS = 10
 
 AnomalyDetector: Any = host_class("river.base", "AnomalyDetector", "river")
 
@@ -26,8 +30,9 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
     ----------
     block
         rows that are gathered before they are learned: the first block makes the detector, each
-        later one adds to its reference set, in bounded memory. Until the first is full, and until
-        a window is, scores are 0.
+        later one adds to its reference set, in bounded memory. Until then scores are 0. If the
+        first holds too little for the window and the neighbours, up to nine more join it; a later
+        one that does is left out.
     is_frozen
         whether blocks after the first are left out of the reference set.
     window, neighbours, seed
@@ -89,7 +94,7 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
         self._n_rows += 1
         if self._detector is None or not self.is_frozen:
             self._rows.append(row)
-            if len(self._rows) >= self.block:
+            if len(self._rows) % max(self.block, 1) == 0:
                 self._learn_block()
 
     def score_one(self, x: Mapping[Any, Any]) -> float:
@@ -115,7 +120,15 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
         first = self._n_rows - len(self._rows)
         block = Recording.from_rows(np.arange(first, self._n_rows), self._rows)
         detector = self._detector if self._detector is not None else detector_of(self)
-        self._detector = detector.partial_fit(block)
+        try:
+            detector.partial_fit(block)
+        except WindowError:  # too little was observed
+            if self._detector is not None:
+                self._rows = []
+            elif len(self._rows) >= MOST_BLOCKS * self.block:
+                raise
+            return
+        self._detector = detector
         self._usual = float(np.median(detector.fitted_.of_windows.null))
         self._stream = detector.stream()
         for time, row in enumerate(self._rows, first):

@@ -6,7 +6,8 @@ The functions need no TSB-AD; only :func:`register`, which adds them to its runn
 
 Notes
 -----
-Liu and Paparrizos, NeurIPS 2024 (Datasets and Benchmarks), sections on algorithms and set-up.
+Liu and Paparrizos, "The Elephant in the Room: Towards A Reliable Time-Series Anomaly Detection
+Benchmark", NeurIPS 2024 (Datasets and Benchmarks).
 """
 
 from typing import Any
@@ -39,7 +40,7 @@ def run_SMKC(data_train: Any, data_test: Any, **settings: Any) -> NDArray[np.flo
     >>> bool(650 - 16 <= run_SMKC(data[:500], data, window=16).argmax() < 655 + 16)
     True
     """
-    return scores(Detector(**settings).fit(as_recording(data_train)), data_test)
+    return scores(Detector().set_params(**settings).fit(as_recording(data_train)), data_test)
 
 
 def run_SMKC_U(data: Any, **settings: Any) -> NDArray[np.float64]:
@@ -52,7 +53,7 @@ def run_SMKC_U(data: Any, **settings: Any) -> NDArray[np.float64]:
     >>> bool(650 - 16 <= run_SMKC_U(data, window=16).argmax() < 655 + 16)
     True
     """
-    return reference_scores(Detector(**settings).fit(as_recording(data)))
+    return reference_scores(Detector().set_params(**settings).fit(as_recording(data)))
 
 
 def register(**settings: Any) -> None:

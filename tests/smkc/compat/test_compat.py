@@ -8,7 +8,8 @@ import pytest
 
 import smkc
 from smkc.compat import as_recording, reference_scores, scores
-from smkc.errors import InputError, UnscoredWarning
+from smkc.compat.tsb_ad import run_SMKC
+from smkc.errors import InputError, SettingError, UnscoredWarning
 
 HOSTS = ("TSB_AD", "aeon", "pyod", "river", "sklearn")
 
@@ -57,12 +58,13 @@ for module, (name, _) in {ADAPTERS!r}.items():
     "table",
     [
         pd.DataFrame({"b": [1.0, np.nan], "a": [2, 3]}, index=[7, 5]),
+        pd.DataFrame({"b": [1.0, None], "a": [2, 3]}, dtype="Float64"),
         pl.DataFrame({"b": [1.0, None], "a": [2, 3]}),
         [{"a": 2, "b": 1.0}, {"a": 3}],
         ({"a": 2, "b": 1.0}, {"a": 3, "b": None}),
         smkc.Recording.from_rows([0, 1], [{"a": 2, "b": 1.0}, {"a": 3}]),
     ],
-    ids=["pandas", "polars", "dicts", "nulls", "recording"],
+    ids=["pandas", "nullable", "polars", "dicts", "nulls", "recording"],
 )
 def test_tables_of_all_kinds_are_the_same_recording(table):
     assert as_recording(table) == smkc.read({"time": [0, 1], "a": [2, 3], "b": [1.0, np.nan]})
@@ -99,3 +101,8 @@ def test_steps_without_a_score_have_the_usual_one(rng):
     assert set(filled[is_unscored]) == {np.median(det.fitted_.of_steps.null)}
     np.testing.assert_array_equal(filled[~is_unscored], raw[~is_unscored])
     np.testing.assert_array_equal(reference_scores(det), det.decision_scores_)
+
+
+def test_an_unknown_setting_is_named():
+    with pytest.raises(SettingError, match="no setting 'windows'; the settings are"):
+        run_SMKC([[0.0]], [[0.0]], windows=16)

@@ -10,6 +10,7 @@ from river.checks import common
 
 import smkc
 from smkc.compat.river import SmkcAnomalyDetector
+from smkc.errors import WindowError
 from smkc.recording import Recording
 
 STREAM_RTOL = 1e-5  # float32 sums in another order
@@ -79,11 +80,11 @@ def test_scores_are_those_of_the_whole_recording(rows):
 
 def test_scoring_leaves_the_model_as_it_is(rows):
     one, other = SmkcAnomalyDetector(**SMALL), SmkcAnomalyDetector(**SMALL)
-    for row in rows:
+    for at, row in enumerate(rows):
         one.score_one({**row, "new": 50.0})
         first = one.score_one(row)
         assert one.score_one(row) == first
-        if len(row) % 2:
+        if at % 2:
             one.score_one({"odd": 1.0})
         one.learn_one(row)
         other.learn_one(row)
@@ -131,3 +132,27 @@ def test_odd_rows_pass():
     for row in ({}, {1: float("nan")}, {1: 3.0}):
         assert np.isfinite(model.score_one(row))
         model.learn_one(row)
+
+
+def test_too_little_is_not_learned_from(rows):
+    model = SmkcAnomalyDetector(**SMALL)
+    for _ in range(350):
+        model.learn_one({})
+        assert model.score_one({}) == 0
+    for row in rows[:350]:
+        model.learn_one(row)
+    before = model.score_one(rows[400])
+    assert before > 0
+    for _ in range(450):  # the rest of a block, and two without a row
+        model.learn_one({})
+    for row in rows[:16]:
+        model.learn_one(row)
+    assert np.isfinite(model.score_one(rows[400]))
+
+
+def test_a_stream_without_anything_to_learn_from_says_so():
+    model = SmkcAnomalyDetector(**{**SMALL, "block": 20})
+    for _ in range(199):
+        model.learn_one({})
+    with pytest.raises(WindowError, match="give more reference data"):
+        model.learn_one({})

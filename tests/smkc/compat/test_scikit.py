@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -59,8 +60,9 @@ def test_scores_are_the_detectors_with_the_other_sign(table, model):
         lambda live: live.rename(columns={"net": "network"}),
         lambda live: live.iloc[np.arange(len(live)) % 7 != 3].reindex(live.index),
         lambda live: live.to_dict("records"),
+        pl.from_pandas,
     ],
-    ids=["appears", "vanishes", "renamed", "missing", "dicts"],
+    ids=["appears", "vanishes", "renamed", "missing", "dicts", "polars"],
 )
 def test_columns_may_change_after_fitting(table, model, change):
     marks = model.predict(change(table[500:]))
