@@ -100,13 +100,33 @@ class RecordingImages:
         return pixels.index_select(0, which), tau.index_select(0, which)
 
     def digest(self) -> str:
-        """Return a digest of observations, windows, sketch and channels."""
-        recording = self.prepared
-        digest = sha256(f"{self.window} {self.sketch} {self.channels}".encode())
-        digest.update("\0".join(recording.names).encode("utf-8", "surrogatepass"))
-        for array in (recording.indptr, recording.codes, recording.values, self.starts):
-            digest.update(np.ascontiguousarray(array).data)
+        """Return a digest of what each window observed, the sketch and the channels.
+
+        The same windows of another recording have the same one.
+        """
+        recording, hashes = self.prepared, self.sketch.hash(self.prepared.names)
+        digest = sha256(f"{self.window} {self.sketch} {self.channels} {len(self)}".encode())
+        for first in range(0, len(self), MADE_TOGETHER):
+            starts = self.starts[first : first + MADE_TOGETHER]
+            rows = (starts[:, None] + np.arange(self.window)).ravel()
+            counts = recording.indptr[rows + 1] - recording.indptr[rows]
+            shift = recording.indptr[rows] - (np.cumsum(counts) - counts)
+            which = np.arange(counts.sum()) + np.repeat(shift, counts)
+            codes = recording.codes[which]
+            for array in (counts, recording.values[which], *(x[codes] for x in hashes.arrays)):
+                digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
+
+    def take(self, which: NDArray[np.int64]) -> "RecordingImages":
+        """Return some of the windows, by number."""
+        return RecordingImages(
+            self.prepared,
+            self.starts[which],
+            self.window,
+            self.sketch,
+            self.channels,
+            self.device,
+        )
 
     def _made(self, starts: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
         if self.device.type == "cpu":
@@ -146,5 +166,7 @@ class SomeImages:
         return self.source.batch(self.which[rows])
 
     def digest(self) -> str:
-        """Return a digest of the source and of the choice."""
+        """Return a digest of the windows chosen or, failing that, of the source and the choice."""
+        if isinstance(self.source, RecordingImages):
+            return self.source.take(self.which).digest()
         return sha256(self.source.digest().encode() + self.which.tobytes()).hexdigest()

@@ -15,7 +15,7 @@ from smkc.sketch import Sketch
 if TYPE_CHECKING:
     from smkc.learn.training import Training
 
-__all__ = ["METHODS", "SCALING_METHODS", "Method", "find_methods"]
+__all__ = ["ABLATIONS", "METHODS", "SCALING_METHODS", "Method", "find_methods"]
 
 BASELINES = "smkc.bench.baselines"
 
@@ -37,6 +37,8 @@ class Method:
         and sketch, ``network`` those and how to train.
     representation
         of the kernel features, for RandProj-kNN.
+    variant
+        of the paper's learned detector, for its table of ablations.
     """
 
     key: str
@@ -44,6 +46,7 @@ class Method:
     home: str
     reads: str
     representation: str = ""
+    variant: str = ""
 
     @property
     def is_trained(self) -> bool:
@@ -71,6 +74,8 @@ class Method:
             settings["training"] = training
         if self.representation:
             settings["representation"] = self.representation
+        if self.variant:
+            settings["variant"] = self.variant
         if name == "IsolationForestStats":
             settings["seed"] = seed
         made: Competitor = kind(**settings)
@@ -90,10 +95,18 @@ def _projected(key: str, name: str, representation: str) -> Method:
     return Method(key=key, name=name, home=home, reads="states", representation=representation)
 
 
-# Rows of the main tables. Those of the paper's own learned detectors belong here too.
+# Rows of the main tables; the paper's own first.
 METHODS = {
     method.key: method
     for method in (
+        _trained("smkc-recon", "SMKC-Recon(HYB)", "smkc_learned:SmkcRecon"),
+        _trained("smkc-pred", "SMKC-Pred(HYB)", "smkc_learned:SmkcPrediction"),
+        _trained("smkc-ens", "SMKC-ENS(HYB)", "smkc_learned:SmkcEnsemble"),
+        _trained(
+            "smkc-ens-no-labels",
+            "SMKC-ENS(HYB), no labels",
+            "smkc_learned:SmkcEnsembleWithoutLabels",
+        ),
         _projected("randproj-knn", "RandProj-kNN(SMKC)", "full image"),
         _trained("pad-mask-gru-ae", "Pad+Mask GRU-AE(Cmax)", "pad_mask_gru_ae:PadMaskGruAe"),
         _trained("gru-ae", "GRU-AE(gseq)", "gru_ae:GruAutoencoder"),
@@ -148,6 +161,32 @@ SCALING_METHODS = {
         _projected("randproj-base2", "HYB-base2(img)", "base2 image"),
         _projected("randproj-down16", "HYB-full+down16(img)", "full down(16) image"),
         _projected("randproj-seq", "SEQ(gseq)", "seq"),
+    )
+}
+
+
+# Rows of the table of ablations, in the paper's order.
+ABLATIONS = {
+    f"ablation-{variant}": Method(
+        key=f"ablation-{variant}",
+        name=variant,
+        home="smkc_learned:SmkcRecon",
+        reads="network",
+        variant=variant,
+    )
+    for variant in (
+        "log_only",
+        "no_presence_stream",
+        "no_absdelta_only",
+        "base",
+        "no_scale_token",
+        "no_lag_positional",
+        "lambda_linear_no_saturation",
+        "no_deltas_and_absdeltas",
+        "no_delta_only",
+        "mask_random_only",
+        "no_sqrt_nt_normalization",
+        "cos_only",
     )
 }
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.bench.paper.budget import Budget
-from smkc.bench.paper.methods import METHODS, SCALING_METHODS, Method
+from smkc.bench.paper.methods import ABLATIONS, METHODS, SCALING_METHODS, Method
 from smkc.bench.world import find_world
 
 __all__ = ["Job", "Scores", "fingerprint", "read_scores", "write_scores"]
@@ -54,7 +54,7 @@ class Job:
     @property
     def row(self) -> Method:
         """The method itself."""
-        return (METHODS | SCALING_METHODS)[self.method]
+        return (METHODS | SCALING_METHODS | ABLATIONS)[self.method]
 
     @property
     def path(self) -> Path:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from smkc.bench.baselines.device import check_device
+from smkc.bench.paper.ablation import ablation, ablation_jobs
 from smkc.bench.paper.album import draw
 from smkc.bench.paper.diagnostic_table import diagnostic
+from smkc.bench.paper.end_to_end import end_to_end, time_end_to_end
 from smkc.bench.paper.hash_width import hash_width, hash_width_jobs
 from smkc.bench.paper.jobs import run
 from smkc.bench.paper.likeness import likeness, likeness_jobs
@@ -33,7 +35,6 @@ class TableMaker:
     make: Callable[[Plan], Table]
 
 
-# Tables that need the paper's learned detector (ablation, end-to-end) belong here too.
 TABLES = {
     "average": TableMaker(main_jobs, average),
     "cardinality": TableMaker(main_jobs, cardinality),
@@ -42,6 +43,8 @@ TABLES = {
     "likeness": TableMaker(likeness_jobs, likeness),
     "hash-width": TableMaker(hash_width_jobs, hash_width),
     "scaling": TableMaker(scaling_jobs, scaling),
+    "ablation": TableMaker(ablation_jobs, ablation),
+    "end-to-end": TableMaker(lambda plan: [], end_to_end),
     "diagnostic": TableMaker(lambda plan: [], diagnostic),
 }
 
@@ -87,6 +90,8 @@ def run_tables(names: Sequence[str], plan: Plan, command: str) -> Outcome:
     n_left = run([job for name in names for job in TABLES[name].jobs(plan)], settings)
     if "scaling" in names:
         time_representations(settings)
+    if "end-to-end" in names:
+        time_end_to_end(settings)
     tables = [TABLES[name].make(plan) for name in names]
     folder = settings.folder
     files = [path for table in tables for path in write_table(table, made, folder)]
