@@ -1,0 +1,207 @@
+"""Aligned columns: the usual workaround for methods that need the same columns in every row.
+
+In: a reference, then recordings with any variables. Out: tables of standardised values, a column
+for each variable of the reference.
+
+This is what people do whose library takes a fixed table: variables that the reference has and a
+row lacks are carried forward from their last value in the recording, and before there is one they
+get the reference's median; variables that the reference lacks are ignored, for ever. A variable
+that was renamed is, to such a method, one that froze and one that is ignored. Every peer that
+needs a table gets it from here, so that none has a better workaround than another.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.errors import InputError, NotFittedError, SettingError
+from smkc.recording import Recording
+
+__all__ = [
+    "CLIP",
+    "AlignedRows",
+    "Columns",
+    "evenly",
+    "follows_on",
+    "require_fitted",
+    "sliding",
+    "values_by_name",
+]
+
+# Standardised values lie between -CLIP and CLIP, so that one wild value does not decide alone.
+CLIP = 10.0
+
+# A variable with fewer observations in the reference has no column: its spread is not known.
+FEWEST_OBSERVATIONS = 16
+
+IQR_OF_UNIT_NORMAL = 1.349
+FEWEST_DEVIATIONS = 0.25  # a spread is at least this many standard deviations: rare bursts count
+
+# A variable that never changes in the reference has this share of its value as its spread, and at
+# least SMALLEST_SPREAD.
+SHARE_OF_CONSTANT = 0.1
+SMALLEST_SPREAD = 0.01
+CONSTANT = 1e-9  # of the median: a smaller spread is that of a variable that never changes
+
+# The test part follows on the reference if it starts within so many of the reference's steps.
+MOST_STEPS_BETWEEN = 5.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Columns:
+    """The columns that a reference settles: (C,) names, medians and robust spreads.
+
+    A spread is the largest of IQR / 1.349 and a quarter of the standard deviation.
+
+    Examples
+    --------
+    >>> reference = Recording.from_rows(range(32), [{"cpu": t % 8} for t in range(32)])
+    >>> columns = Columns.of(reference)
+    >>> live = Recording.from_rows([0, 1], [{"new": 3.0}, {"cpu": 7.0, "new": 3.0}])
+    >>> columns.filled(live).round(3).tolist()
+    [[0.0], [1.349]]
+    """
+
+    names: tuple[str, ...]
+    centre: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, reference: Recording) -> "Columns":
+        """Learn columns from a reference."""
+        counts = np.bincount(reference.codes, minlength=len(reference.names))
+        names = tuple(
+            name
+            for name, count in zip(reference.names, counts.tolist(), strict=True)
+            if count >= FEWEST_OBSERVATIONS
+        )
+        if not names:
+            raise InputError(
+                f"none of the reference's {len(reference.names)} variables has "
+                f"{FEWEST_OBSERVATIONS} observations in its {len(reference)} rows; "
+                "give a longer reference"
+            )
+        table = values_by_name(reference, names)
+        low, centre, high = np.nanquantile(table, (0.25, 0.5, 0.75), axis=0)
+        spread = np.maximum(
+            (high - low) / IQR_OF_UNIT_NORMAL, FEWEST_DEVIATIONS * np.nanstd(table, axis=0)
+        )
+        is_constant = spread <= CONSTANT * np.maximum(1.0, np.abs(centre))
+        usual = np.maximum(SHARE_OF_CONSTANT * np.abs(centre), SMALLEST_SPREAD)
+        return cls(names=names, centre=centre, spread=np.where(is_constant, usual, spread))
+
+    def standardised(self, recording: Recording) -> NDArray[np.float64]:
+        """(T, C) standardised and clipped values, NaN where a variable was not observed."""
+        table = values_by_name(recording, self.names)
+        standard: NDArray[np.float64] = np.clip((table - self.centre) / self.spread, -CLIP, CLIP)
+        return standard
+
+    def filled(self, recording: Recording) -> NDArray[np.float64]:
+        """(T, C) standardised values without gaps: carried forward, before that the median."""
+        table = self.standardised(recording)
+        rows = np.arange(len(table))[:, None]
+        latest = np.maximum.accumulate(np.where(np.isnan(table), -1, rows), axis=0)
+        carried = np.take_along_axis(table, np.maximum(latest, 0), axis=0)
+        return np.where(latest < 0, 0.0, carried)
+
+
+class AlignedRows:
+    """A reference's rows as windows over aligned columns, and a test part's in the same way.
+
+    Parameters
+    ----------
+    reference
+        rows to learn columns from.
+    window
+        rows a window; the window of a row ends there.
+    """
+
+    def __init__(self, reference: Recording, window: int = 1) -> None:
+        if window < 1:
+            raise SettingError(f"window={window!r} rows is none; give 1 or more")
+        if len(reference) < window:
+            raise InputError(
+                f"a reference of {len(reference)} rows has no window of {window}; give more rows "
+                "or a shorter window"
+            )
+        self.columns = Columns.of(reference)
+        self.window = window
+        self.rows = self.columns.filled(reference)  # (R, C)
+        self._times = reference.times
+
+    def reference_windows(self, at_most: int | None = None) -> NDArray[np.float64]:
+        """(n, C * window) the reference's windows, or so many of them, evenly spread."""
+        windows = sliding(self.rows, self.window)
+        return windows if at_most is None else windows[evenly(len(windows), at_most)]
+
+    def windows(self, test: Recording) -> NDArray[np.float64]:
+        """(T, C * window) the window that ends at each row of a test part.
+
+        Rows before the first are the reference's last ones where the test part follows on it, else
+        the first row again and again.
+        """
+        rows = self.columns.filled(test)
+        return sliding(np.concatenate([self.before(test, rows), rows]), self.window)
+
+    def before(self, test: Recording, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(window - 1, C) what stands before the first of a test part's rows."""
+        n_before = self.window - 1
+        if n_before and follows_on(self._times, test.times):
+            return self.rows[-n_before:]
+        return np.repeat(rows[:1], n_before, axis=0)
+
+
+def values_by_name(recording: Recording, names: Sequence[str]) -> NDArray[np.float64]:
+    """(T, C) a recording's values, a column a name, NaN where not observed."""
+    column_of = {name: column for column, name in enumerate(names)}
+    column = np.array([column_of.get(name, -1) for name in recording.names], np.int64)
+    columns = column[recording.codes]
+    is_known = columns >= 0
+    table = np.full((len(recording), len(names)), np.nan)
+    table[recording.row_numbers[is_known], columns[is_known]] = recording.values[is_known]
+    return table
+
+
+def follows_on(earlier: NDArray[Any], later: NDArray[Any]) -> bool:
+    """Tell whether the second of two runs of times takes up where the first ends.
+
+    Examples
+    --------
+    >>> follows_on(np.arange(10), np.arange(10, 20)), follows_on(np.arange(10), np.arange(50, 60))
+    (True, False)
+    """
+    if len(earlier) < 2 or len(later) == 0:
+        return False
+    if (earlier.dtype.kind == "M") != (later.dtype.kind == "M"):
+        return False
+    step = np.median(np.diff(earlier).astype(np.float64))
+    gap = float((later[0] - earlier[-1]).astype(np.float64))
+    return bool(0 < gap <= MOST_STEPS_BETWEEN * step)
+
+
+def sliding(rows: NDArray[np.float64], window: int) -> NDArray[np.float64]:
+    """(T - window + 1, C * window) the windows of (T, C) rows; none if there are too few rows."""
+    if len(rows) < window:
+        return np.empty((0, rows.shape[1] * window))
+    windows = np.lib.stride_tricks.sliding_window_view(rows, window, axis=0)
+    return windows.reshape(len(windows), -1)
+
+
+def evenly(n: int, at_most: int) -> NDArray[np.int64]:
+    """Choose at most so many of n positions, evenly spread, first and last among them.
+
+    Examples
+    --------
+    >>> evenly(9, 3).tolist(), evenly(3, 9).tolist()
+    ([0, 4, 8], [0, 1, 2])
+    """
+    return np.unique(np.linspace(0, n - 1, min(n, at_most)).astype(np.int64))
+
+
+def require_fitted(peer: object, learned: str) -> None:
+    """Raise unless a peer has the attribute that fitting gives it."""
+    if not hasattr(peer, learned):
+        raise NotFittedError(f"{type(peer).__name__} has seen no reference; call fit first")

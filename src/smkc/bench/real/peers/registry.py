@@ -1,0 +1,48 @@
+"""The peers by name, each with the settings that the benchmark runs it with.
+
+In: a name and a seed. Out: a peer, not fitted.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from smkc.bench.real.peers.contract import Peer
+from smkc.bench.real.peers.half_space_trees import HalfSpaceTrees
+from smkc.bench.real.peers.isolation_forest import IsolationForest
+from smkc.bench.real.peers.principal_components import PrincipalComponents
+from smkc.bench.real.peers.pyod_detectors import PyodEcod, PyodIForest
+from smkc.bench.real.peers.random_scores import RandomScores
+from smkc.bench.real.peers.sketched_discord import SketchedDiscord
+from smkc.bench.real.peers.smkc_detector import DetectorPeer, randproj_knn
+from smkc.bench.real.peers.stumpy_discord import StumpyDiscord
+from smkc.bench.real.peers.windowed_knn import WindowedKnn
+from smkc.bench.real.peers.z_scores import PlainZ, RobustZ
+from smkc.errors import SettingError
+
+__all__ = ["PEERS", "make_peer"]
+
+PEERS: Mapping[str, Callable[[int], Peer]] = MappingProxyType(
+    {
+        "random": lambda seed: RandomScores(seed=seed),
+        "robust z, mean": lambda seed: RobustZ(pooling="mean"),
+        "robust z, max": lambda seed: RobustZ(pooling="max"),
+        "plain z, mean": lambda seed: PlainZ(),
+        "PCA": lambda seed: PrincipalComponents(),
+        "isolation forest": lambda seed: IsolationForest(seed=seed),
+        "windowed kNN": lambda seed: WindowedKnn(),
+        "River half-space trees": lambda seed: HalfSpaceTrees(seed=seed),
+        "PyOD IForest": lambda seed: PyodIForest(seed=seed),
+        "PyOD ECOD": lambda seed: PyodEcod(),
+        "STUMPY discord": lambda seed: StumpyDiscord(),
+        "sketched discord": lambda seed: SketchedDiscord(seed=seed),
+        "RandProj-kNN": lambda seed: randproj_knn(seed=seed),
+        "smkc default": lambda seed: DetectorPeer(seed=seed),
+    }
+)
+
+
+def make_peer(name: str, seed: int = 0) -> Peer:
+    """Make a peer by its name in ``PEERS``; those without any chance in them ignore the seed."""
+    if name not in PEERS:
+        raise SettingError(f"no peer is called {name!r}; choose one of {', '.join(PEERS)}")
+    return PEERS[name](seed)

@@ -1,0 +1,69 @@
+"""smkc's own detectors as peers: the paper's training-free one, and the library's default.
+
+In: recordings as they are, without any workaround. Out: the detector's score of each row.
+"""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.bench.real.peers.aligned import follows_on, require_fitted
+from smkc.detector import Detector
+from smkc.errors import UnscoredWarning
+from smkc.recording import Recording
+
+__all__ = ["DetectorPeer", "randproj_knn"]
+
+# The paper's training-free detector on real data: windows of 32 rows, and a row gets the largest
+# score of the windows that cover it, as the project's first measurements had it.
+PAPER: dict[str, Any] = {"window": 32, "align": "sharp"}
+
+
+class DetectorPeer:
+    """A :class:`smkc.Detector`, with the reference's last rows before a test part that follows on.
+
+    Parameters
+    ----------
+    settings
+        settings of the detector, by name; the library's defaults for all others.
+    """
+
+    detector_: Detector
+    reference_: Recording
+
+    def __init__(self, **settings: Any) -> None:
+        self.settings = settings
+
+    @property
+    def look_ahead(self) -> int:
+        """Rows of a window that may come after a row, unless windows count where they end."""
+        detector = Detector(**self.settings)
+        return 0 if detector.align == "prompt" else detector.window - 1
+
+    def fit(self, reference: Recording) -> Self:
+        """Fit the detector."""
+        self.detector_ = Detector(**self.settings).fit(reference)
+        self.reference_ = reference
+        return self
+
+    def score(self, test: Recording) -> NDArray[np.float64]:
+        """(T,) the detector's score of each row; NaN where no window can be scored."""
+        require_fitted(self, "detector_")
+        n_before = 0
+        whole = test
+        if follows_on(self.reference_.times, test.times):
+            n_before = min(self.detector_.window - 1, len(self.reference_))
+            before = self.reference_.rows(len(self.reference_) - n_before)
+            whole = Recording.concat([before, test])
+        if len(whole) < self.detector_.window:
+            return np.full(len(test), np.nan)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnscoredWarning)  # NaN says it
+            return self.detector_.decision_function(whole)[n_before:]
+
+
+def randproj_knn(*, seed: int = 0) -> DetectorPeer:
+    """RandProj-kNN as the paper has it: random projection of kernel features, 20 neighbours."""
+    return DetectorPeer(**PAPER, seed=seed)
