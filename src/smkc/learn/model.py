@@ -199,6 +199,10 @@ class LearnedModel:
                 f"{len(train)} windows to learn from, neighbours={settings.neighbours}; give more "
                 "windows or ask for fewer neighbours"
             )
+        if labels is not None and len(labels) != len(held_out):
+            raise InputError(
+                f"labels for {len(labels)} of {len(held_out)} held-out windows; give one a window"
+            )
         is_normal = np.ones(len(held_out), bool) if labels is None else ~labels
         normal = held_out if labels is None else SomeImages(held_out, is_normal)
         if len(normal) < 2:
@@ -339,8 +343,10 @@ class LearnedModel:
             self.networks_[objective] = network.eval()
             vectors = arrays[f"{objective}/references"]
             n, width = vectors.shape
-            if vectors.dtype != np.float32 or width != self.settings.width:
-                raise ValueError(f"{vectors.dtype} references of width {width}")
+            if (vectors.dtype, width) != (np.float32, self.settings.width) or (
+                n < self.settings.neighbours
+            ):
+                raise ValueError(f"{n} references of {vectors.dtype} and width {width}")
             rows = np.arange(n, dtype=np.int64)
             self.references_[objective] = ReferenceSet(vectors, header["seen"][objective], n, rows)
 
