@@ -1,0 +1,79 @@
+"""Conditions: which there are, what they do, and that nobody sees the future."""
+
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from tests.smkc.bench.real.made_up import made_up_series, two_part_dataset
+
+from smkc.bench.real.condition import PARTS, Condition, conditions, scores_of
+from smkc.bench.real.datasets import DATA_VARIABLE
+from smkc.errors import SettingError
+
+
+class Watchful:
+    """A method that remembers how much it was shown."""
+
+    look_ahead = 0
+    shown: ClassVar[list[tuple[int, int]]] = []
+
+    def fit(self, reference):
+        self.n_known = len(reference)
+        self.names = set(reference.names)
+        return self
+
+    def score(self, test):
+        Watchful.shown.append((self.n_known, len(test)))
+        return np.arange(len(test), dtype=float) + 1000 * self.n_known
+
+
+@pytest.fixture
+def dataset(tmp_path, monkeypatch):
+    monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
+    return two_part_dataset(tmp_path)
+
+
+def test_each_condition_is_there_once(dataset):
+    found = conditions(dataset, 3)
+    assert len(found) == len(set(found)) == 2 * (1 + 3) + 2 * 2 * 2 * 3
+    assert len({str(condition) for condition in found}) == len(found)
+    assert len(conditions(dataset, 3, drift=False, prequential=False)) == 1 + 3 + 3
+
+
+def test_nothing_done_is_the_recording_itself(dataset):
+    (series,) = Condition().each(dataset)
+    (churned,) = Condition(churn="full", seed=1).each(dataset)
+    (drifted,) = Condition(drift=True, seed=1).each(dataset)
+    assert len(series.test) == len(churned.test) == len(drifted.test)
+    assert not series.origins
+    assert len(churned.test.values) < len(series.test.values)
+    assert not np.array_equal(drifted.test.values, series.test.values)
+    np.testing.assert_array_equal(series.labels, churned.labels)
+
+
+def test_static_scores_come_from_the_reference_alone():
+    series = made_up_series(n_rows=100)
+    Watchful.shown = []
+    scores = scores_of(Watchful, series, Condition())
+    n = len(series.reference)
+    assert Watchful.shown == [(n, len(series.test))]
+    np.testing.assert_array_equal(scores, np.arange(len(series.test)) + 1000 * n)
+
+
+def test_prequential_scores_come_from_the_past_alone():
+    series = made_up_series(n_rows=100)
+    Watchful.shown = []
+    scores = scores_of(Watchful, series, Condition(prequential=True))
+    n, length = len(series.reference), len(series.test)
+    assert len(Watchful.shown) == PARTS
+    for known, end in Watchful.shown:
+        first = known - n
+        assert first < end <= length
+        expected = np.arange(first, end) + 1000 * known
+        np.testing.assert_array_equal(scores[first:end], expected)
+    assert np.isfinite(scores).all()
+
+
+def test_unknown_churn_is_said():
+    with pytest.raises(SettingError, match="none, mild, full"):
+        Condition(churn="wild")
