@@ -1,12 +1,15 @@
 """Objectives: reconstruction and prediction as networks that the training loop can train.
 
-In: batches of kernel images and scale tokens. Out: losses under masks drawn anew; then embeddings,
-and errors under masks that are fixed.
+In: batches of kernel images and scale tokens. Out: losses under masks drawn anew; then summaries of
+windows, and errors of their patches under masks that are fixed.
 """
+
+from abc import abstractmethod
 
 import torch
 from torch import Tensor
 
+from smkc.learn.encoder import Encoder
 from smkc.learn.masks import Masking
 from smkc.learn.network import Batch, Network
 from smkc.learn.patches import Patches
@@ -32,6 +35,7 @@ class Objective(Network):
     model: Reconstruction | Prediction
     visible: Tensor
     masked: Tensor
+    times_masked: Tensor
 
     def __init__(
         self,
@@ -45,6 +49,14 @@ class Objective(Network):
         visible, masked = masking.fixed(patches, n_masks)
         self.register_buffer("visible", visible, persistent=False)
         self.register_buffer("masked", masked, persistent=False)
+        self.n_tokens = patches.n_tokens
+        times_masked = torch.bincount(masked.flatten(), minlength=patches.n_tokens)
+        self.register_buffer("times_masked", times_masked, persistent=False)
+
+    @property
+    @abstractmethod
+    def reader(self) -> Encoder:
+        """The encoder that sees whole windows."""
 
     def extra_repr(self) -> str:
         """Return the settings, which a checkpoint is known by."""
@@ -63,14 +75,27 @@ class Objective(Network):
         """(B, D) unit vectors: the class token of each whole window."""
         return self.model.embed(*batch)
 
+    def summaries(self, batch: Batch) -> Tensor:
+        """(B, D) float32: the mean of all patches' tokens of each whole window."""
+        tokens: Tensor = self.reader(*batch)[1]
+        return tokens.float().mean(dim=1)
+
     def surprises(self, batch: Batch) -> Tensor:
-        """(B, S) the error under each of the fixed masks."""
+        """(B, T + S) float32: the error of each token, then that under each of the fixed masks.
+
+        A token's error is the mean over the masks that hide it, 0 if none does.
+        """
         pixels, tau = batch
-        return self.model.surprise(pixels, tau, self.visible, self.masked)
+        found = self.model.surprise_by_patch(pixels, tau, self.visible, self.masked).float()
+        n_windows = len(found)
+        places = self.masked.flatten().expand(n_windows, -1)
+        total = found.new_zeros(n_windows, self.n_tokens)
+        total = total.scatter_add(1, places, found.flatten(1))
+        return torch.cat([total / self.times_masked.clamp(min=1), found.mean(dim=2)], dim=1)
 
     def errors(self, batch: Batch) -> Tensor:
         """(B,) the mean error over the fixed masks."""
-        return self.surprises(batch).mean(dim=1)
+        return self.surprises(batch)[:, self.n_tokens :].mean(dim=1)
 
 
 class ReconstructionObjective(Objective):
@@ -89,6 +114,11 @@ class ReconstructionObjective(Objective):
     def __init__(self, config: ReconstructionConfig, n_masks: int) -> None:
         model = Reconstruction(config)
         super().__init__(model, model.encoder.patches, config.masking, n_masks)
+
+    @property
+    def reader(self) -> Encoder:
+        """The encoder."""
+        return self.model.encoder
 
     def prepare(self, inputs: Batch) -> None:
         """Let every channel count alike."""
@@ -115,6 +145,11 @@ class PredictionObjective(Objective):
     def __init__(self, config: PredictionConfig, n_masks: int) -> None:
         model = Prediction(config)
         super().__init__(model, model.student.patches, config.masking, n_masks)
+
+    @property
+    def reader(self) -> Encoder:
+        """The teacher."""
+        return self.model.teacher
 
     def phase_parameters(self, phase: int) -> list[torch.nn.Parameter]:
         """Return all but the teacher's."""

@@ -137,6 +137,18 @@ class Prediction(nn.Module):
         targets = self.targets(images, tau)
         return under_each(self._errors, (images, tau, *targets), visible, masked)
 
+    @torch.no_grad()
+    def surprise_by_patch(
+        self, images: Tensor, tau: Tensor, visible: Tensor, masked: Tensor
+    ) -> Tensor:
+        """(B, S, M) the error of each masked patch; that of the class token is left out."""
+
+        def errors(*inputs: Tensor) -> Tensor:
+            return self._apart(*inputs)[0]
+
+        targets = self.targets(images, tau)
+        return under_each(errors, (images, tau, *targets), visible, masked)
+
     def _errors(
         self,
         images: Tensor,
@@ -147,12 +159,25 @@ class Prediction(nn.Module):
         masked: Tensor,
     ) -> Tensor:
         """(B,) each window's error: masked tokens, and the class token at its weight."""
+        apart, apart_class = self._apart(images, tau, wanted_class, wanted, visible, masked)
+        return apart.mean(dim=1) + self.config.class_weight * apart_class
+
+    def _apart(
+        self,
+        images: Tensor,
+        tau: Tensor,
+        wanted_class: Tensor,
+        wanted: Tensor,
+        visible: Tensor,
+        masked: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """(B, M) errors of masked tokens and (B,) of the class token."""
         memory = self.student.encode(images, tau, visible)
         guessed = self.write(self.predictor(self.student.patches, memory, masked)).float()
         guessed_class = self.write_class(memory[:, 0]).float()
         apart = functional.smooth_l1_loss(guessed, pick(wanted, masked), reduction="none")
         apart_class = functional.smooth_l1_loss(guessed_class, wanted_class, reduction="none")
-        return apart.mean(dim=(1, 2)) + self.config.class_weight * apart_class.mean(dim=1)
+        return apart.mean(dim=2), apart_class.mean(dim=1)
 
 
 def _normalised(tokens: Tensor) -> Tensor:

@@ -148,6 +148,18 @@ class Reconstruction(nn.Module):
 
         return under_each(errors, (images, tau), visible, masked)
 
+    @torch.no_grad()
+    def surprise_by_patch(
+        self, images: Tensor, tau: Tensor, visible: Tensor, masked: Tensor
+    ) -> Tensor:
+        """(B, S, M) the same, masked patch by masked patch."""
+
+        def errors(images: Tensor, tau: Tensor, visible: Tensor, masked: Tensor) -> Tensor:
+            guessed = self.guess(images, tau, visible, masked)
+            return self._errors(images, guessed, masked).mean(dim=(2, 3))
+
+        return under_each(errors, (images, tau), visible, masked)
+
     # ------------------------------------------------------------------ parts
 
     def _errors(self, images: Tensor, guessed: Tensor, masked: Tensor) -> Tensor:

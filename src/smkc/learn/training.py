@@ -26,6 +26,7 @@ __all__ = [
     "Source",
     "Training",
     "TrainingLog",
+    "at_once",
     "errors",
     "evaluated",
     "seeded",
@@ -110,6 +111,16 @@ def evaluated(
             found.append(result.cpu().numpy())
             advance(n)
     return np.concatenate(found)
+
+
+def at_once(
+    network: Network, function: Callable[[Batch], Tensor], batch: Batch, training: Training
+) -> NDArray[Any]:
+    """(B, ...) as :func:`evaluated`, to rounding, of a few windows that are not filled up."""
+    device = training.where()
+    network.to(device).eval()
+    with _exactly(), torch.inference_mode():
+        return function(tuple(tensor.to(device) for tensor in batch)).cpu().numpy()
 
 
 @contextmanager

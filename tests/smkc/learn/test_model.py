@@ -174,3 +174,11 @@ def test_what_makes_no_sense_is_refused():
         model.fit(source(TRAIN), source(HELD_OUT.normal().take(slice(0, 1))))
     with pytest.raises(InputError, match="labels for 3 of 60"):
         model.fit(source(TRAIN), source(HELD_OUT), np.zeros(3, bool))
+
+
+def test_one_window_at_once_scores_the_same_to_rounding(fitted):
+    model = fitted("ensemble")
+    together = model.components(source(TEST))
+    alone = model.components_of_batch(source(TEST).batch(np.array([3])))
+    np.testing.assert_allclose(alone, together[3:4], rtol=1e-3, atol=1e-5)
+    assert model.fused(alone) == pytest.approx(model.score(source(TEST))[3], rel=1e-2)

@@ -105,15 +105,35 @@ def test_channels_count_alike_in_reconstruction(data):
 
 
 @pytest.mark.parametrize("objective", ["recon", "prediction"])
-def test_errors_are_the_mean_over_fixed_masks(objective, data):
+def test_surprise_by_token_and_by_mask(objective, data):
     ours = network(objective).eval()
     with torch.no_grad():
-        surprises = ours.surprises(data[1])
-    assert surprises.shape == (8, 3)
-    found = errors(ours, data[1], QUICK)
-    torch.testing.assert_close(torch.from_numpy(found).float(), surprises.mean(1))
+        found = ours.surprises(data[1])
+        each = ours.model.surprise_by_patch(*data[1], ours.visible, ours.masked)
+    n_masks, n_masked = ours.masked.shape
+    assert found.shape == (8, 10 + n_masks)
+    expected, times = torch.zeros(8, 10), torch.zeros(10)
+    for mask in range(n_masks):
+        for place in range(n_masked):
+            expected[:, ours.masked[mask, place]] += each[:, mask, place]
+            times[ours.masked[mask, place]] += 1
+    torch.testing.assert_close(found[:, :10], expected / times.clamp(min=1))
+    torch.testing.assert_close(found[:, 10:], each.mean(2))
+    scores = torch.from_numpy(errors(ours, data[1], QUICK)).float()
+    torch.testing.assert_close(scores, each.mean((1, 2)))
     again = network(objective)
     assert torch.equal(again.masked, ours.masked), "the same masks in every model"
+
+
+def test_patches_make_up_the_surprise(data):
+    recon, prediction = network("recon").eval(), network("prediction").eval()
+    with torch.no_grad():
+        masks = recon.visible, recon.masked
+        by_patch = recon.model.surprise_by_patch(*data[1], *masks)
+        torch.testing.assert_close(by_patch.mean(2), recon.model.surprise(*data[1], *masks))
+        by_patch = prediction.model.surprise_by_patch(*data[1], *masks)
+        whole = prediction.model.surprise(*data[1], *masks)
+    assert (by_patch.mean(2) < whole).all(), "the class token's error is left out"
 
 
 def test_settings_are_part_of_what_a_checkpoint_is_known_by(data, tmp_path):

@@ -1,0 +1,124 @@
+"""Settings of the learned model, all of them in one place.
+
+In: what is to be learned, how large networks are, how they are trained. Out: a network of either
+objective, not trained.
+"""
+
+from dataclasses import dataclass, field
+
+from smkc.errors import SettingError
+from smkc.kernel import CHANNELS
+from smkc.learn.encoder import EncoderConfig
+from smkc.learn.masks import Masking
+from smkc.learn.objective import Objective, PredictionObjective, ReconstructionObjective
+from smkc.learn.prediction import PredictionConfig
+from smkc.learn.reconstruction import ReconstructionConfig
+from smkc.learn.training import INITIAL_WEIGHTS, Training, seeded
+
+__all__ = ["OBJECTIVES", "LearnSettings"]
+
+# What a model may learn by, and the networks that each choice trains.
+OBJECTIVES = {
+    "recon": ("recon",),
+    "prediction": ("prediction",),
+    "ensemble": ("recon", "prediction"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnSettings:
+    """Settings of the learned model; those of networks are explained at :class:`EncoderConfig`.
+
+    Parameters
+    ----------
+    objective
+        ``recon``, ``prediction`` or ``ensemble`` of both.
+    channels
+        of the kernel images.
+    patch, width, layers, heads, expansion, backbone, tokens, stem_width, stem_layers
+        of the encoder.
+    lag_positions, scale_token
+        of the encoder; without them, two of the paper's ablations.
+    decoder_layers, predictor_layers
+        cross blocks of reconstruction and of prediction.
+    masking
+        how patches are masked, in training and in scoring.
+    n_masks
+        fixed masks that the surprise is averaged over.
+    neighbours
+        K, nearest training windows that the density averages over.
+    reference_size
+        training windows that neighbours are sought among, at most.
+    surprise_weight
+        what surprise counts for beside density in the fixed weighted sum.
+    training
+        epochs, batches, learning rate, device, seed.
+    """
+
+    objective: str = "ensemble"
+    channels: tuple[str, ...] = CHANNELS
+    patch: int = 2
+    width: int = 128
+    layers: int = 4
+    heads: int = 4
+    expansion: int = 4
+    backbone: str = "attention"
+    tokens: str = "triangle"
+    stem_width: int = 32
+    stem_layers: int = 2
+    lag_positions: bool = True
+    scale_token: bool = True
+    decoder_layers: int = 2
+    predictor_layers: int = 4
+    masking: Masking = field(default_factory=Masking)
+    n_masks: int = 16
+    neighbours: int = 20
+    reference_size: int = 20_000
+    surprise_weight: float = 1.0
+    training: Training = field(default_factory=Training)
+
+    def __post_init__(self) -> None:
+        if self.objective not in OBJECTIVES:
+            raise SettingError(
+                f"objective={self.objective!r} is not known; use one of {', '.join(OBJECTIVES)}"
+            )
+        for name in ("n_masks", "neighbours", "reference_size"):
+            if getattr(self, name) < 1:
+                raise SettingError(f"{name}={getattr(self, name)!r}: give a whole number from 1 on")
+        if not self.surprise_weight >= 0:
+            raise SettingError(
+                f"surprise_weight={self.surprise_weight!r} would make surprising windows normal; "
+                "use 0 or more"
+            )
+
+    def encoder(self, window: int) -> EncoderConfig:
+        """Return the encoder's settings for windows of so many time steps."""
+        return EncoderConfig(
+            window=window,
+            channels=self.channels,
+            patch=self.patch,
+            width=self.width,
+            layers=self.layers,
+            heads=self.heads,
+            expansion=self.expansion,
+            backbone=self.backbone,
+            tokens=self.tokens,
+            stem_width=self.stem_width,
+            stem_layers=self.stem_layers,
+            lag_positions=self.lag_positions,
+            scale_token=self.scale_token,
+        )
+
+    def network(self, objective: str, window: int) -> Objective:
+        """Return one objective's network, its first weights drawn from the seed."""
+        encoder = self.encoder(window)
+        with seeded(self.training.seed, INITIAL_WEIGHTS):
+            if objective == "recon":
+                recon = ReconstructionConfig(
+                    encoder=encoder, masking=self.masking, decoder_layers=self.decoder_layers
+                )
+                return ReconstructionObjective(recon, self.n_masks)
+            prediction = PredictionConfig(
+                encoder=encoder, masking=self.masking, predictor_layers=self.predictor_layers
+            )
+            return PredictionObjective(prediction, self.n_masks)
