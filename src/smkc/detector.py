@@ -4,6 +4,7 @@ In: reference data, then recordings to judge. Out: scores, p-values, alerts, cau
 """
 
 import warnings
+from copy import deepcopy
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from smkc.errors import (
 from smkc.fitted import Fitted
 from smkc.kernel import window_starts
 from smkc.recording import Identity, Recording, Scaling, read
-from smkc.settings import empty_fitted
+from smkc.settings import ONLY_LEARNED, empty_fitted, scoring_device
 from smkc.stream import Stream
 
 __all__ = ["Detector", "load"]
@@ -47,20 +48,23 @@ CHANGEABLE = ("false_alarm_rate",)
 
 @dataclass(kw_only=True, eq=False)
 class Detector:
-    """Finds anomalies in recordings whose variables come and go, without training or labels.
+    """Finds anomalies in recordings whose variables come and go, without labels.
 
     Parameters
     ----------
     detector
-        ``knn``: the paper's training-free detector.
+        ``knn``: the paper's training-free detector. ``recon``, ``prediction`` and their
+        ``ensemble`` are the paper's trained ones: they need torch (extra ``deep``), minutes
+        instead of seconds, and more reference data, of which they hold out a fifth.
     window, stride
         rows a window, and rows from one window to the next.
     representation
-        how a window becomes features; see :class:`smkc.kernel.Representation`.
+        how a window becomes features; see :class:`smkc.kernel.Representation`. Trained detectors
+        read the whole image, by default with all its channels.
     buckets, presence, saturate, normalise
         settings of the sketch; see :class:`smkc.sketch.Sketch`.
     components
-        numbers that remain after the random projection.
+        numbers that remain after the random projection, which only ``knn`` has.
     neighbours
         how many nearest reference windows a score averages over.
     reference_size
@@ -79,7 +83,14 @@ class Detector:
         how windows' scores become time steps' scores: ``sharp`` or ``prompt``; see
         :func:`smkc.decide.step_scores` for what each costs.
     seed
-        of the projection and of the choice of reference windows.
+        of the projection and of the choice of reference windows, or of training.
+    device
+        where a trained detector is trained and scores: ``cpu`` or ``cuda``.
+    epochs
+        passes over the training windows, at most; None for the default.
+    learn
+        further options of training by name, such as ``{"width": 64, "batch_size": 32}``; all of
+        them are in :data:`smkc.learn.options.OPTIONS`.
 
     Examples
     --------
@@ -109,6 +120,9 @@ class Detector:
     least_filled: float = 0.5
     align: str = "sharp"
     seed: int = 0
+    device: str = "cpu"
+    epochs: int | None = None
+    learn: dict[str, Any] | None = None
 
     # ------------------------------------------------------------------ learning
 
@@ -126,7 +140,7 @@ class Detector:
             scaling = Scaling.fit(recording, self.identity, self.counters)  # type: ignore[arg-type]
         empty = self._empty(scaling)
         self._fitted = empty.learned(recording, self.seed)
-        self._fitted_with = self.get_params()
+        self._fitted_with = deepcopy(self.get_params())
         self._reference: Recording | None = recording
         return self
 
@@ -134,7 +148,8 @@ class Detector:
         """Learn from more reference data, in bounded memory.
 
         The reference set stays a uniform sample of all windows offered so far. Variables that are
-        new get a scaling of their own; what was learned about others stays.
+        new get a scaling of their own; what was learned about others stays. A trained detector
+        cannot learn on: fit it again.
         """
         if not self.is_fitted:
             return self.fit(reference)
@@ -243,7 +258,10 @@ class Detector:
 
     @property
     def decision_scores_(self) -> NDArray[np.float64]:
-        """(T,) scores of the reference data, each window without the block of rows around it."""
+        """(T,) scores of the reference data, each window without the block of rows around it.
+
+        A trained detector has them for held-out rows; NaN for those it was trained on.
+        """
         learned = self.fitted_
         if self._reference is None:
             raise NotFittedError(
@@ -349,11 +367,22 @@ class Detector:
         settings = self.get_params()
         if self.identity is not None:
             settings["identity"] = asdict(self.identity)
+        if self.detector == "knn":  # which has none of these
+            settings = {name: settings[name] for name in settings if name not in ONLY_LEARNED}
         model_file.write(path, arrays, {"kind": "detector", "settings": settings, **header})
 
 
-def load(path: str | Path) -> Detector:
-    """Read a detector that :meth:`Detector.save` wrote."""
+def load(path: str | Path, device: str | None = None) -> Detector:
+    """Read a detector that :meth:`Detector.save` wrote.
+
+    Parameters
+    ----------
+    path
+        the model file.
+    device
+        where a trained detector shall score; by default where it was trained, if that device is
+        here, and else on the CPU.
+    """
     arrays, header = model_file.read(path)
     try:
         if header["kind"] != "detector":
@@ -363,16 +392,22 @@ def load(path: str | Path) -> Detector:
             rule = settings["identity"]
             settings["identity"] = Identity(drop=tuple(rule["drop"]), pattern=rule["pattern"])
         detector = Detector(**settings)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise _unusable(path, error) from None
+    detector.device = scoring_device(detector.get_params(), device)
+    try:
         detector._fitted = detector._empty(None).restored(arrays, header)
         if (detector._fitted.scaling is None) != (detector.scaling is None):
             raise ModelFileError("its scaling is not the one that its settings name")
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise ModelFileError(
-            f"{path} is no usable detector: {error}; fit again and save it anew"
-        ) from None
-    detector._fitted_with = detector.get_params()
+        raise _unusable(path, error) from None
+    detector._fitted_with = deepcopy(detector.get_params())
     detector._reference = None
     return detector
+
+
+def _unusable(path: str | Path, error: Exception) -> ModelFileError:
+    return ModelFileError(f"{path} is no usable detector: {error}; fit again and save it anew")
 
 
 def _as_recording(source: Any) -> Recording:

@@ -1,21 +1,30 @@
 """Settings: a detector's parameters -> the empty state that they describe.
 
 In: parameters by name. Out: a :class:`~smkc.fitted.Fitted` that has learned nothing yet, or an
-error that names the parameter.
+error that names the parameter. torch is imported only for detectors that are trained.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 from smkc.decide import ALIGNMENTS
-from smkc.density import KnnDensity, Projection
-from smkc.errors import SettingError
+from smkc.density import Density, KnnDensity, Projection
+from smkc.errors import MissingExtraError, SettingError
 from smkc.fitted import Fitted
 from smkc.kernel import Representation
 from smkc.recording import Scaling
 from smkc.sketch import Sketch
 
-__all__ = ["empty_fitted"]
+__all__ = ["LEARNED", "ONLY_LEARNED", "empty_fitted", "scoring_device"]
+
+# Detectors that are trained, by torch.
+LEARNED = ("recon", "prediction", "ensemble")
+
+# Settings that only these have, and the values that they have otherwise.
+ONLY_LEARNED: dict[str, Any] = {"device": "cpu", "epochs": None, "learn": None}
+
+# The default, which a trained detector reads as the whole image.
+BAND, WHOLE_IMAGE = "log3 band(8)", "full image"
 
 # Entries of the largest projection: 4 GiB, a full image of 800 rows projected to 256 numbers.
 MOST_PROJECTED = 2**30
@@ -25,12 +34,40 @@ def empty_fitted(settings: Mapping[str, Any], scaling: Scaling | None) -> Fitted
     """Check the settings and return what they describe before any data."""
     _check_choices(settings)
     _check_numbers(settings)
-    window, components = settings["window"], settings["components"]
-    representation = Representation.parse(settings["representation"])
-    representation.check(window)
     sketch = Sketch(
         **{name: settings[name] for name in ("buckets", "presence", "saturate", "normalise")}
     )
+    is_learned = settings["detector"] in LEARNED
+    density = _learned_density(settings, sketch) if is_learned else _knn_density(settings, sketch)
+    return Fitted(
+        stride=settings["stride"], align=settings["align"], scaling=scaling, density=density
+    )
+
+
+def scoring_device(settings: Mapping[str, Any], wanted: str | None) -> str:
+    """Return where a detector of these settings, read from a file, shall score.
+
+    That is where it is wanted; else where it was trained, if that device is here; else the CPU.
+    """
+    trained_on: str = settings["device"]
+    if settings["detector"] not in LEARNED:
+        return trained_on
+    _need_torch()
+    from smkc.learn.density import usable_device
+
+    return usable_device(trained_on, wanted)
+
+
+def _knn_density(settings: Mapping[str, Any], sketch: Sketch) -> Density:
+    for name, value in ONLY_LEARNED.items():
+        if settings[name] != value:
+            raise SettingError(
+                f"{name}={settings[name]!r} is for detectors that are trained; leave it out, or "
+                f"choose detector={' or '.join(map(repr, LEARNED))}"
+            )
+    window, components = settings["window"], settings["components"]
+    representation = Representation.parse(settings["representation"])
+    representation.check(window)
     projection = Projection(components=components, seed=settings["seed"])
     n_features = representation.n_features(window, sketch.width)
     if n_features * components > MOST_PROJECTED:
@@ -39,7 +76,7 @@ def empty_fitted(settings: Mapping[str, Any], scaling: Scaling | None) -> Fitted
             f"window of {window:,} rows, too many to project to {components}; take a shorter "
             "window, or a band such as 'log3 band(8)'"
         )
-    density = KnnDensity.empty(
+    return KnnDensity.empty(
         window=window,
         representation=representation,
         sketch=sketch,
@@ -48,13 +85,58 @@ def empty_fitted(settings: Mapping[str, Any], scaling: Scaling | None) -> Fitted
         least_filled=settings["least_filled"],
         reference_size=settings["reference_size"],
     )
-    return Fitted(
-        stride=settings["stride"], align=settings["align"], scaling=scaling, density=density
+
+
+def _learned_density(settings: Mapping[str, Any], sketch: Sketch) -> Density:
+    epochs, device = settings["epochs"], settings["device"]
+    if epochs is not None:
+        _check_whole("epochs", epochs, 1)
+    if not isinstance(device, str):
+        raise SettingError(f"device={device!r}: give text such as 'cpu' or 'cuda'")
+    text = settings["representation"]
+    representation = Representation.parse(WHOLE_IMAGE if text == BAND else text)
+    if representation.layout != "image" or representation.proj or representation.down:
+        raise SettingError(
+            f"representation={text!r}: detector={settings['detector']!r} reads whole kernel "
+            f"images; use {WHOLE_IMAGE!r} or another choice of channels, such as 'log3 image'"
+        )
+    _need_torch()
+    from smkc.learn.density import LearnedDensity
+    from smkc.learn.options import learn_settings
+
+    return LearnedDensity.empty(
+        window=settings["window"],
+        representation=representation,
+        sketch=sketch,
+        least_filled=settings["least_filled"],
+        settings=learn_settings(
+            settings["learn"],
+            objective=settings["detector"],
+            channels=representation.channels,
+            neighbours=settings["neighbours"],
+            reference_size=settings["reference_size"],
+            epochs=epochs,
+            device=device,
+            seed=settings["seed"],
+        ),
     )
 
 
+def _need_torch() -> None:
+    """Say how to install torch if it is not there."""
+    try:
+        import smkc.learn  # noqa: F401
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] != "torch":
+            raise
+        raise MissingExtraError(
+            f"detectors that are trained ({', '.join(LEARNED)}) need torch, which is not "
+            'installed; run: pip install "smkc[deep]"'
+        ) from None
+
+
 def _check_choices(settings: Mapping[str, Any]) -> None:
-    choices = {"detector": ("knn",), "scaling": ("robust", None), "align": ALIGNMENTS}
+    choices = {"detector": ("knn", *LEARNED), "scaling": ("robust", None), "align": ALIGNMENTS}
     for name, known in choices.items():
         if settings[name] not in known:
             raise SettingError(

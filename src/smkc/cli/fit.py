@@ -17,6 +17,8 @@ __all__ = ["fit"]
 def fit(
     file: Annotated[Path, typer.Argument(help="CSV or Parquet, or a folder of them.")],
     out: Annotated[Path, typer.Option(metavar="MODEL", help="Where to write the model.")],
+    kind: options.KindOfDetector = None,
+    device: options.Device = None,
     window: options.Window = None,
     stride: options.Stride = None,
     false_alarm_rate: options.FalseAlarmRate = None,
@@ -33,10 +35,15 @@ def fit(
     The reference data should be ordinary times, churn included: a day or more, without trouble
     that you want to hear of. No labels are needed, and no refit when variables come and go.
 
+    A detector that is trained (--detector recon, prediction or ensemble of both) holds out a fifth
+    of the data, and tells from it when to stop and what a normal score is. Some thousand rows are
+    a start. The model works without a GPU, wherever it was trained.
+
     **Examples**
 
     - `smkc fit last-week.parquet --out shop.smkc`
     - `smkc fit last-week.csv --out shop.smkc --step 30s --window 128 --set neighbours=10`
+    - `smkc fit last-month.parquet --out shop.smkc --detector recon --device cuda --set epochs=20`
     """
     with explained_failures(quiet or as_json):
         from smkc.cli.printing import console, print_json, time_value
@@ -48,7 +55,13 @@ def fit(
             config,
             setting or (),
             read or (),
-            {"window": window, "stride": stride, "false_alarm_rate": false_alarm_rate},
+            {
+                "detector": kind.value if kind else None,
+                "device": device,
+                "window": window,
+                "stride": stride,
+                "false_alarm_rate": false_alarm_rate,
+            },
             {"time": time, "step": step},
         )
         recording = read_entities(file, settings.read, None)[None]
@@ -58,6 +71,7 @@ def fit(
             print_json(
                 {
                     "model": str(out),
+                    "detector": detector.detector,
                     "rows": len(recording),
                     "variables": len(recording.names),
                     "start": time_value(recording.times[0]),

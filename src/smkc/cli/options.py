@@ -3,6 +3,7 @@
 In: nothing. Out: annotated types for typer.
 """
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,9 +11,12 @@ import typer
 
 __all__ = [
     "Config",
+    "Device",
     "Entity",
     "FalseAlarmRate",
     "Json",
+    "Kind",
+    "KindOfDetector",
     "Quiet",
     "Read",
     "Set",
@@ -25,6 +29,16 @@ __all__ = [
 READING = "Reading the file"
 DETECTOR = "Detector"
 OUTPUT = "Output"
+
+
+class Kind(StrEnum):
+    """The detectors there are: one that needs no training, and three that are trained."""
+
+    knn = "knn"
+    recon = "recon"
+    prediction = "prediction"
+    ensemble = "ensemble"
+
 
 TimeColumn = Annotated[
     str | None,
@@ -71,6 +85,23 @@ FalseAlarmRate = Annotated[
         rich_help_panel=DETECTOR,
     ),
 ]
+KindOfDetector = Annotated[
+    Kind | None,
+    typer.Option(
+        "--detector",
+        help="knn needs no training; the others are trained, which takes minutes, more data and "
+        'pip install "smkc\\[deep]". [default: knn]',
+        rich_help_panel=DETECTOR,
+    ),
+]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        metavar="cpu|cuda",
+        help="Where a detector is trained. [default: cpu]",
+        rich_help_panel=DETECTOR,
+    ),
+]
 Config = Annotated[
     Path | None,
     typer.Option(
@@ -84,7 +115,8 @@ Set = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Any setting of the detector, such as neighbours=10; beats the file.",
+        help="Any setting of the detector, such as neighbours=10, epochs=20 or learn.width=64; "
+        "beats the file.",
         rich_help_panel=DETECTOR,
     ),
 ]

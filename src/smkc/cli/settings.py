@@ -47,7 +47,9 @@ def gather(
     _check_keys(read, READ_KEYS, place.format("read"))
     given = _pairs(detector_pairs, "--set")
     _check_keys(given, known, "--set")
-    detector |= given
+    for key, value in given.items():
+        both = isinstance(value, dict) and isinstance(detector.get(key), dict)
+        detector[key] = {**detector[key], **value} if both else value
     given = _pairs(read_pairs, "--read")
     _check_keys(given, READ_KEYS, "--read")
     read |= given
@@ -79,16 +81,25 @@ def _read_config(path: Path) -> dict[str, Any]:
 
 
 def _pairs(pairs: Iterable[str], option: str) -> dict[str, Any]:
-    """Read ``key=value`` texts; a value is read as TOML where it is TOML, else taken as text."""
-    found = {}
+    """Read ``key=value`` texts; a value is read as TOML where it is TOML, else taken as text.
+
+    ``key.inner=value`` puts the value into a table called key.
+    """
+    found: dict[str, Any] = {}
     for pair in pairs:
         key, sign, value = pair.partition("=")
         if not sign or not key.strip():
             raise SettingError(f"{option} {pair!r}: write it as key=value, such as window=128")
         try:
-            found[key.strip()] = tomllib.loads(f"value = {value}")["value"]
+            content = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:
-            found[key.strip()] = value.strip()
+            content = value.strip()
+        name, _, inner = key.strip().partition(".")
+        if inner:
+            table = found.setdefault(name, {})
+            found[name] = {**(table if isinstance(table, dict) else {}), inner: content}
+        else:
+            found[name] = content
     return found
 
 
