@@ -18,6 +18,10 @@ __all__ = ["Fusion", "LogisticFusion", "TailFusion", "WeightedSum", "restored_fu
 TOLERANCE = 1e-10
 MOST_STEPS = 100
 
+# Strengths of the penalty that are tried, and parts that labelled windows are split into for it.
+RIDGES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+PARTS = 5
+
 # Of normal windows, the share whose tail is taken as it is; beyond, an exponential one is fitted.
 TAIL_SHARE = 0.1
 
@@ -89,34 +93,26 @@ class LogisticFusion:
         cls,
         components: NDArray[np.float64],
         is_anomalous: NDArray[np.bool_],
-        ridge: float = 1.0,
+        ridge: float | None = None,
     ) -> "LogisticFusion":
-        """Learn from (B, k) components and (B,) labels, both classes among them."""
+        """Learn from (B, k) components and (B,) labels, both classes among them.
+
+        Without a ``ridge`` it is the one of RIDGES under which parts of the windows are told best
+        by what was learned from the others.
+        """
         n_anomalous = int(is_anomalous.sum())
         if not 0 < n_anomalous < len(is_anomalous):
             raise InputError(
                 f"{n_anomalous} of {len(is_anomalous)} labelled windows are anomalous; a fusion "
                 "is learned from some of each, otherwise give no labels"
             )
-        n_windows, k = components.shape
-        inputs = np.column_stack([_compressed(components), np.ones(n_windows)])
-        share = np.where(is_anomalous, n_anomalous, n_windows - n_anomalous)
-        balance = 0.5 * n_windows / share
-        penalty = np.append(np.full(k, ridge), 0.0)
-        found = np.zeros(k + 1)
-        for _ in range(MOST_STEPS):
-            odds = np.clip(inputs @ found, -30.0, 30.0)
-            chance = 1 / (1 + np.exp(-odds))
-            slope = inputs.T @ (balance * (is_anomalous - chance)) - penalty * found
-            weight = np.maximum(balance * chance * (1 - chance), 1e-12)
-            curvature = (inputs * weight[:, None]).T @ inputs + np.diag(penalty)
-            change = np.linalg.solve(curvature, slope)
-            # Newton may leap too far from afar; a shorter step still goes up.
-            change *= min(1.0, 5.0 / max(float(np.abs(change).max()), 1e-300))
-            found += change
-            if np.abs(change).max() < TOLERANCE:
-                break
-        return cls(found[:k], found[k:])
+        inputs = np.column_stack([_compressed(components), np.ones(len(components))])
+        fewer = min(n_anomalous, len(is_anomalous) - n_anomalous)
+        if ridge is None:
+            losses = [_held_out_loss(inputs, is_anomalous, each) for each in RIDGES]
+            ridge = RIDGES[int(np.argmin(losses))] if fewer >= PARTS else RIDGES[-1]
+        found = _newton(inputs, is_anomalous, ridge)
+        return cls(found[:-1], found[-1:])
 
     def __call__(self, components: NDArray[np.float64]) -> NDArray[np.float64]:
         """(B,) log odds."""
@@ -193,6 +189,54 @@ def restored_fusion(kind: str, arrays: dict[str, NDArray[np.float64]]) -> Fusion
         raise InputError(f"fusion {kind!r} is not known; there are {', '.join(KINDS)}")
     made: Fusion = KINDS[kind](**arrays)
     return made
+
+
+def _newton(
+    inputs: NDArray[np.float64], is_anomalous: NDArray[np.bool_], ridge: float
+) -> NDArray[np.float64]:
+    """(k + 1,) weights of (B, k + 1) inputs, the last of which are 1 and not penalised."""
+    balance = _balance(is_anomalous)
+    penalty = np.append(np.full(inputs.shape[1] - 1, ridge), 0.0)
+    found = np.zeros(inputs.shape[1])
+    for _ in range(MOST_STEPS):
+        odds = np.clip(inputs @ found, -30.0, 30.0)
+        chance = 1 / (1 + np.exp(-odds))
+        slope = inputs.T @ (balance * (is_anomalous - chance)) - penalty * found
+        weight = np.maximum(balance * chance * (1 - chance), 1e-12)
+        curvature = (inputs * weight[:, None]).T @ inputs + np.diag(penalty)
+        change = np.linalg.solve(curvature, slope)
+        # Newton may leap too far from afar; a shorter step still goes up.
+        change *= min(1.0, 5.0 / max(float(np.abs(change).max()), 1e-300))
+        found += change
+        if np.abs(change).max() < TOLERANCE:
+            break
+    return found
+
+
+def _held_out_loss(
+    inputs: NDArray[np.float64], is_anomalous: NDArray[np.bool_], ridge: float
+) -> float:
+    """Mean loss of each part of the windows under weights learned from the others."""
+    # Each class is dealt out in turn, so that every part has some of both.
+    part = np.empty(len(inputs), np.int64)
+    for of_class in (is_anomalous, ~is_anomalous):
+        part[of_class] = np.arange(of_class.sum()) % PARTS
+    total = 0.0
+    for number in range(PARTS):
+        out = part == number
+        if not 0 < is_anomalous[~out].sum() < (~out).sum():
+            return np.inf
+        odds = inputs[out] @ _newton(inputs[~out], is_anomalous[~out], ridge)
+        losses = np.logaddexp(0.0, np.where(is_anomalous[out], -odds, odds))
+        total += float((_balance(is_anomalous)[out] * losses).sum())
+    return total / len(inputs)
+
+
+def _balance(is_anomalous: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """(B,) what each window counts for, so that both classes count alike."""
+    share = np.where(is_anomalous, is_anomalous.mean(), 1 - is_anomalous.mean())
+    balance: NDArray[np.float64] = 0.5 / share
+    return balance
 
 
 def _sum(terms: NDArray[np.float64]) -> NDArray[np.float64]:

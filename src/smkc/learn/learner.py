@@ -1,6 +1,6 @@
 """One objective, learned: its network, and what density and surprise are measured by.
 
-In: sources of images, to learn from and held out. Out: two components of a window's score.
+In: sources of images, to learn from and held out. Out: components of a window's score.
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,8 @@ class Learner:
     whitening, references
         how embeddings become unit vectors, and those of training windows.
     patches
-        the usual errors of patches, among held-out normal windows.
+        the usual errors of patches among held-out normal windows, of each patch the mean over
+        respects (channels, in reconstruction) and then those.
     mask_noise
         variance that the choice of masks leaves in the mean error of those windows, as a share of
         all its variance.
@@ -83,20 +84,34 @@ class Learner:
         whitening = Whitening.of(embeddings)
         vectors = whitening.unit_vectors(embeddings)
         references = ReferenceSet(vectors, len(windows), size, kept)
-        errors = evaluated(network, network.surprises, held_out, training).astype(np.float64)
-        by_patch, by_mask = np.split(errors, [network.n_tokens], axis=1)
+
+        def both(batch: Batch) -> Tensor:
+            by_token, by_mask = network.surprises(batch)
+            return torch.cat([by_token.flatten(1), by_mask], dim=1)
+
+        errors = evaluated(network, both, held_out, training).astype(np.float64)
+        by_patch, by_mask = errors[:, : -settings.n_masks], errors[:, -settings.n_masks :]
+        patches = Standard.of(_with_mean(by_patch, network))
         left = by_mask.var(axis=1).mean() / settings.n_masks
         noise = float(left / max(by_mask.mean(axis=1).var(), 1e-30))
-        return cls(settings, network, whitening, references, Standard.of(by_patch), noise, log)
+        return cls(settings, network, whitening, references, patches, noise, log)
+
+    @property
+    def component_names(self) -> tuple[str, ...]:
+        """What the columns of :meth:`components` are; the first two sum the others up."""
+        respects = self.network.respects if len(self.network.respects) > 1 else ()
+        kinds = ("surprise", "mean error")
+        details = [f"{kind} in {respect}" for kind in kinds for respect in respects]
+        return "density", "surprise", *details
 
     def components(self, source: ImageSource) -> NDArray[np.float64]:
-        """(B, 2) density and surprise of each window."""
+        """(B, k) density and surprise of each window; then surprise and mean error by respect."""
         if not len(source):
-            return np.empty((0, 2))
+            return np.empty((0, len(self.component_names)))
         return self._joined(evaluated(self.network, self._both, source, self.settings.training))
 
     def components_of_batch(self, batch: Batch) -> NDArray[np.float64]:
-        """(B, 2) the same of images and scale tokens, to rounding; meant for a window or a few.
+        """(B, k) the same of images and scale tokens, to rounding; meant for a window or a few.
 
         Many are scored a fixed number at a time, the last of them filled up: for one window that
         would be a hundred times the work.
@@ -104,18 +119,25 @@ class Learner:
         return self._joined(at_once(self.network, self._both, batch, self.settings.training))
 
     def _both(self, batch: Batch) -> Tensor:
-        """(B, D + T) summary of each window, and errors of its patches."""
-        by_patch = self.network.surprises(batch)[:, : self.network.n_tokens]
-        return torch.cat([self.network.summaries(batch), by_patch], dim=1)
+        """(B, D + T * R) summary of each window, and errors of its patches."""
+        by_token = self.network.surprises(batch)[0].flatten(1)
+        return torch.cat([self.network.summaries(batch), by_token], dim=1)
 
     def _joined(self, found: NDArray[np.float32]) -> NDArray[np.float64]:
-        """(B, 2) density and surprise of (B, D + T) summaries and errors of patches."""
-        embeddings, by_patch = np.split(found, [self.settings.width], axis=1)
+        """(B, k) components of (B, D + T * R) summaries and errors of patches."""
+        network = self.network
+        embeddings, errors = np.split(found, [self.settings.width], axis=1)
         vectors = self.whitening.unit_vectors(np.ascontiguousarray(embeddings))
         density = self.references.mean_distance(vectors, self.settings.neighbours)
-        worst = np.sort(self.patches(by_patch.astype(np.float64)), axis=1)
-        n_worst = max(1, round(WORST_SHARE * self.network.n_tokens))
-        return np.column_stack([density, worst[:, -n_worst:].mean(axis=1)])
+        by_patch = _with_mean(errors.astype(np.float64), network)
+        shape = len(found), network.n_tokens, -1
+        ordered = np.sort(self.patches(by_patch).reshape(shape), axis=1)
+        n_worst = max(1, round(WORST_SHARE * network.n_tokens))
+        worst = ordered[:, -n_worst:].mean(axis=1)
+        means = by_patch.reshape(shape).mean(axis=1)
+        if len(network.respects) == 1:
+            worst, means = worst[:, :1], means[:, :0]
+        return np.column_stack([density, worst, means[:, 1:]])
 
     # ------------------------------------------------------------------ saving
 
@@ -149,12 +171,13 @@ class Learner:
         whitening = Whitening(**below(arrays, "whitening/"))
         patches = Standard(**below(arrays, "patches/"))
         n, width = len(vectors), settings.width
+        n_errors = network.n_tokens * (1 + len(network.respects))
         fits = (
             vectors.shape == (n, width + 1)
             and vectors.dtype == np.float32
             and whitening.centre.shape == (width,)
             and whitening.matrix.shape == (width, width)
-            and patches.centre.shape == patches.spread.shape == (network.n_tokens,)
+            and patches.centre.shape == patches.spread.shape == (n_errors,)
             and n >= settings.neighbours
         )
         if not fits:
@@ -174,6 +197,13 @@ def below(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[
         for name, array in arrays.items()
         if name.startswith(prefix)
     }
+
+
+def _with_mean(errors: NDArray[np.float64], network: Objective) -> NDArray[np.float64]:
+    """(B, T * (1 + R)) the mean over respects of each token's errors, and then (B, T * R) those."""
+    by_token = errors.reshape(len(errors), network.n_tokens, -1)
+    mean = by_token.mean(axis=2, keepdims=True)
+    return np.concatenate([mean, by_token], axis=2).reshape(len(errors), -1)
 
 
 def _own_checkpoint(training: Training, objective: str) -> Training:

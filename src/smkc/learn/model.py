@@ -50,7 +50,9 @@ class LearnedModel:
     def component_names(self) -> tuple[str, ...]:
         """What the columns of :meth:`components` are."""
         return tuple(
-            f"{kind} of {name}" for name in self.objectives for kind in ("density", "surprise")
+            f"{component} of {name}"
+            for name, learner in self._fitted().items()
+            for component in learner.component_names
         )
 
     @property
@@ -84,9 +86,9 @@ class LearnedModel:
         held_out
             more of them, not trained on; with ``labels``, anomalous ones too.
         labels
-            (B,) which of ``held_out`` are anomalous. An ensemble then learns its fusion from them;
-            without any, components are fused by tail probabilities. One objective's components
-            are always summed with fixed weights.
+            (B,) which of ``held_out`` are anomalous. An ensemble then learns from them how to fuse
+            all components. Without any, it fuses densities and surprises by tail probabilities.
+            Those of a single objective are always summed with fixed weights.
         """
         settings = self.settings
         if len(train) < settings.neighbours:
@@ -115,7 +117,7 @@ class LearnedModel:
         return self
 
     def components(self, source: ImageSource) -> NDArray[np.float64]:
-        """(B, k) raw components: density and surprise of each objective."""
+        """(B, k) raw components of each objective: density, surprise, and what that is made of."""
         return np.hstack([learner.components(source) for learner in self._fitted().values()])
 
     def components_of_batch(self, batch: Batch) -> NDArray[np.float64]:
@@ -131,19 +133,31 @@ class LearnedModel:
     def fused(self, components: NDArray[np.float64]) -> NDArray[np.float64]:
         """(B,) scores of (B, k) raw components."""
         self._fitted()
-        return self.fusion_(self.standard_(components))
+        return self._fused(self.standard_(components))
 
     def _fitted(self) -> dict[str, Learner]:
         if not hasattr(self, "learners_"):
             raise NotFittedError("the model has learned nothing yet; call fit first")
         return self.learners_
 
+    def _fused(self, standard: NDArray[np.float64]) -> NDArray[np.float64]:
+        detailed = isinstance(self.fusion_, LogisticFusion)
+        return self.fusion_(standard if detailed else standard[:, self._main()])
+
+    def _main(self) -> list[int]:
+        """Which components are densities and surprises as a whole."""
+        return [
+            at
+            for at, name in enumerate(self.component_names)
+            if name.startswith(("density of", "surprise of"))
+        ]
+
     def _fusion(self, components: NDArray[np.float64], is_normal: NDArray[np.bool_]) -> Fusion:
         if self.settings.objective != "ensemble":
             return WeightedSum(np.array([1.0, self.settings.surprise_weight]))
         if not is_normal.all():
             return LogisticFusion.fitted(components, ~is_normal)
-        return TailFusion.fitted(components)
+        return TailFusion.fitted(components[:, self._main()])
 
     # ------------------------------------------------------------------ saving
 

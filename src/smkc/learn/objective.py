@@ -30,6 +30,8 @@ class Objective(Network):
         of the model.
     n_masks
         S, how many masks windows are scored under.
+    respects
+        in what respects a token's error is measured, by name.
     """
 
     model: Reconstruction | Prediction
@@ -43,6 +45,7 @@ class Objective(Network):
         patches: Patches,
         masking: Masking,
         n_masks: int,
+        respects: tuple[str, ...],
     ) -> None:
         super().__init__()
         self.model = model
@@ -50,6 +53,7 @@ class Objective(Network):
         self.register_buffer("visible", visible, persistent=False)
         self.register_buffer("masked", masked, persistent=False)
         self.n_tokens = patches.n_tokens
+        self.respects = respects
         times_masked = torch.bincount(masked.flatten(), minlength=patches.n_tokens)
         self.register_buffer("times_masked", times_masked, persistent=False)
 
@@ -80,22 +84,22 @@ class Objective(Network):
         tokens: Tensor = self.reader(*batch)[1]
         return tokens.float().mean(dim=1)
 
-    def surprises(self, batch: Batch) -> Tensor:
-        """(B, T + S) float32: the error of each token, then that under each of the fixed masks.
+    def surprises(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """(B, T, R) error of each token in R respects, and (B, S) that under each fixed mask.
 
         A token's error is the mean over the masks that hide it, 0 if none does.
         """
         pixels, tau = batch
         found = self.model.surprise_by_patch(pixels, tau, self.visible, self.masked).float()
-        n_windows = len(found)
-        places = self.masked.flatten().expand(n_windows, -1)
-        total = found.new_zeros(n_windows, self.n_tokens)
-        total = total.scatter_add(1, places, found.flatten(1))
-        return torch.cat([total / self.times_masked.clamp(min=1), found.mean(dim=2)], dim=1)
+        n_windows, _, _, n_respects = found.shape
+        places = self.masked.flatten().view(1, -1, 1).expand(n_windows, -1, n_respects)
+        total = found.new_zeros(n_windows, self.n_tokens, n_respects)
+        total = total.scatter_add(1, places, found.flatten(1, 2))
+        return total / self.times_masked.clamp(min=1).view(-1, 1), found.mean(dim=(2, 3))
 
     def errors(self, batch: Batch) -> Tensor:
         """(B,) the mean error over the fixed masks."""
-        return self.surprises(batch)[:, self.n_tokens :].mean(dim=1)
+        return self.surprises(batch)[1].mean(dim=1)
 
 
 class ReconstructionObjective(Objective):
@@ -113,7 +117,8 @@ class ReconstructionObjective(Objective):
 
     def __init__(self, config: ReconstructionConfig, n_masks: int) -> None:
         model = Reconstruction(config)
-        super().__init__(model, model.encoder.patches, config.masking, n_masks)
+        respects = config.encoder.channels
+        super().__init__(model, model.encoder.patches, config.masking, n_masks, respects)
 
     @property
     def reader(self) -> Encoder:
@@ -144,7 +149,7 @@ class PredictionObjective(Objective):
 
     def __init__(self, config: PredictionConfig, n_masks: int) -> None:
         model = Prediction(config)
-        super().__init__(model, model.student.patches, config.masking, n_masks)
+        super().__init__(model, model.student.patches, config.masking, n_masks, ("token",))
 
     @property
     def reader(self) -> Encoder:

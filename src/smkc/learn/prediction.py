@@ -141,10 +141,10 @@ class Prediction(nn.Module):
     def surprise_by_patch(
         self, images: Tensor, tau: Tensor, visible: Tensor, masked: Tensor
     ) -> Tensor:
-        """(B, S, M) the error of each masked patch; that of the class token is left out."""
+        """(B, S, M, 1) the error of each masked patch; that of the class token is left out."""
 
         def errors(*inputs: Tensor) -> Tensor:
-            return self._apart(*inputs)[0]
+            return self._apart(*inputs)[0].unsqueeze(2)
 
         targets = self.targets(images, tau)
         return under_each(errors, (images, tau, *targets), visible, masked)

@@ -152,11 +152,11 @@ class Reconstruction(nn.Module):
     def surprise_by_patch(
         self, images: Tensor, tau: Tensor, visible: Tensor, masked: Tensor
     ) -> Tensor:
-        """(B, S, M) the same, masked patch by masked patch."""
+        """(B, S, M, K) the same, masked patch by masked patch and channel by channel."""
 
         def errors(images: Tensor, tau: Tensor, visible: Tensor, masked: Tensor) -> Tensor:
             guessed = self.guess(images, tau, visible, masked)
-            return self._errors(images, guessed, masked).mean(dim=(2, 3))
+            return self._errors(images, guessed, masked).mean(dim=3)
 
         return under_each(errors, (images, tau), visible, masked)
 

@@ -46,9 +46,21 @@ class TestLogistic:
         scores = found(labelled[0])
         assert scores[labelled[1]].mean() > scores[~labelled[1]].mean() + 1
 
+    def test_the_penalty_is_the_one_that_tells_other_windows_best(self, labelled):
+        components, labels = labelled
+        useless = np.random.default_rng(9).normal(size=(400, 60))
+        crowded = np.hstack([components, useless])
+        clear = LogisticFusion.fitted(components, labels)
+        careful = LogisticFusion.fitted(crowded, labels)
+        loose = LogisticFusion.fitted(crowded, labels, ridge=0.3)
+        assert np.abs(careful.weights[1:]).mean() < 0.5 * np.abs(loose.weights[1:]).mean()
+        assert clear.weights[0] > careful.weights[0], "little is to be feared of two components"
+        few = np.arange(400) < 3
+        assert np.abs(LogisticFusion.fitted(crowded, few).weights).max() < 0.5
+
     def test_classes_that_are_apart_are_no_trouble(self):
         components = np.array([[-2.0], [-1.0], [1.0], [2.0]])
-        found = LogisticFusion.fitted(components, np.array([False, False, True, True]))
+        found = LogisticFusion.fitted(components, np.array([False, False, True, True]), 1.0)
         assert 0 < found.weights[0] < 10
         extreme = LogisticFusion.fitted(1e6 * components, np.array([False, False, True, True]))
         assert np.isfinite(extreme(components)).all()

@@ -60,7 +60,7 @@ def fitted():
     return get
 
 
-@pytest.mark.parametrize(("objective", "k"), [("recon", 2), ("prediction", 2), ("ensemble", 4)])
+@pytest.mark.parametrize(("objective", "k"), [("recon", 14), ("prediction", 2), ("ensemble", 16)])
 def test_components_and_scores(fitted, objective, k):
     model = fitted(objective)
     components = model.components(source(TEST))
@@ -80,9 +80,38 @@ def test_anomalies_score_higher(fitted):
 
 def test_the_ensemble_has_the_components_of_both(fitted):
     both = fitted("ensemble").components(source(TEST))
-    for at, objective in ((0, "recon"), (2, "prediction")):
-        alone = fitted(objective).components(source(TEST))
-        assert np.array_equal(both[:, at : at + 2], alone)
+    alone = [fitted(each).components(source(TEST)) for each in ("recon", "prediction")]
+    assert np.array_equal(both, np.hstack(alone))
+
+
+def test_components_are_what_they_are_called(fitted):
+    model = fitted("recon")
+    found = dict(zip(model.component_names, model.components(source(TEST)).T, strict=True))
+    network = model.learners_["recon"].network
+    with torch.no_grad():
+        by_token, _ = network.surprises(source(TEST).batch(np.arange(40)))
+    np.testing.assert_allclose(
+        found["mean error in cos_delta of recon"], by_token[:, :, 1].mean(1), rtol=1e-3
+    )
+    held_out = source(HELD_OUT.normal())
+    with torch.no_grad():
+        usual = network.surprises(held_out.batch(np.arange(len(held_out))))[0].mean(2).double()
+    low, centre, high = np.quantile(usual, [0.25, 0.5, 0.75], axis=0)
+    z = (by_token.mean(2).double().numpy() - centre) / (high - low) * 1.34898
+    np.testing.assert_allclose(found["surprise of recon"], z.max(1), rtol=1e-2)  # of 10 patches
+
+
+def test_one_objective_is_the_sum_of_its_density_and_surprise(fitted):
+    model = fitted("prediction")
+    assert model.component_names == ("density of prediction", "surprise of prediction")
+    for each in (model, fitted("recon")):
+        z = each.standard_(each.components(source(TEST)))
+        np.testing.assert_allclose(each.score(source(TEST)), z[:, :2].sum(axis=1), rtol=1e-9)
+
+
+def test_labels_may_weigh_every_component(fitted):
+    assert len(fitted("ensemble", True).fusion_.weights) == 16
+    assert fitted("ensemble").fusion_.ordered.shape[1] == 4
 
 
 def test_labels_decide_the_fusion_alone(fitted):

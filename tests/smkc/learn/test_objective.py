@@ -104,23 +104,24 @@ def test_channels_count_alike_in_reconstruction(data):
     torch.testing.assert_close(ours.model.spread, expected.clamp(min=1e-2))
 
 
-@pytest.mark.parametrize("objective", ["recon", "prediction"])
-def test_surprise_by_token_and_by_mask(objective, data):
+@pytest.mark.parametrize(("objective", "n_respects"), [("recon", 6), ("prediction", 1)])
+def test_surprise_by_token_and_by_mask(objective, n_respects, data):
     ours = network(objective).eval()
     with torch.no_grad():
-        found = ours.surprises(data[1])
+        by_token, by_mask = ours.surprises(data[1])
         each = ours.model.surprise_by_patch(*data[1], ours.visible, ours.masked)
     n_masks, n_masked = ours.masked.shape
-    assert found.shape == (8, 10 + n_masks)
-    expected, times = torch.zeros(8, 10), torch.zeros(10)
+    assert each.shape == (8, n_masks, n_masked, n_respects)
+    assert len(ours.respects) == n_respects
+    expected, times = torch.zeros(8, 10, n_respects), torch.zeros(10, 1)
     for mask in range(n_masks):
         for place in range(n_masked):
             expected[:, ours.masked[mask, place]] += each[:, mask, place]
             times[ours.masked[mask, place]] += 1
-    torch.testing.assert_close(found[:, :10], expected / times.clamp(min=1))
-    torch.testing.assert_close(found[:, 10:], each.mean(2))
+    torch.testing.assert_close(by_token, expected / times.clamp(min=1))
+    torch.testing.assert_close(by_mask, each.mean((2, 3)))
     scores = torch.from_numpy(errors(ours, data[1], QUICK)).float()
-    torch.testing.assert_close(scores, each.mean((1, 2)))
+    torch.testing.assert_close(scores, each.mean((1, 2, 3)))
     again = network(objective)
     assert torch.equal(again.masked, ours.masked), "the same masks in every model"
 
@@ -130,10 +131,12 @@ def test_patches_make_up_the_surprise(data):
     with torch.no_grad():
         masks = recon.visible, recon.masked
         by_patch = recon.model.surprise_by_patch(*data[1], *masks)
-        torch.testing.assert_close(by_patch.mean(2), recon.model.surprise(*data[1], *masks))
+        torch.testing.assert_close(by_patch.mean((2, 3)), recon.model.surprise(*data[1], *masks))
+        by_channel = recon.model.surprise_by_channel(*data[1], *masks)
+        torch.testing.assert_close(by_patch.mean(2), by_channel)
         by_patch = prediction.model.surprise_by_patch(*data[1], *masks)
         whole = prediction.model.surprise(*data[1], *masks)
-    assert (by_patch.mean(2) < whole).all(), "the class token's error is left out"
+    assert (by_patch.mean((2, 3)) < whole).all(), "the class token's error is left out"
 
 
 def test_settings_are_part_of_what_a_checkpoint_is_known_by(data, tmp_path):
