@@ -159,8 +159,9 @@ class Run:
             self.step += 1
             n_done += len(rows)
             speed = n_done / max(time.perf_counter() - started, 1e-9)
-            seen = self.validation_losses[-1] if self.validation_losses else math.nan
-            advance(len(rows) / n_windows, f"loss {seen:.4g}, {speed:,.0f} windows/s")
+            # The loss of held-out windows: that of a step would make a GPU wait to be asked.
+            known = [f"loss {loss:.4g}" for loss in self.validation_losses[-1:]]
+            advance(len(rows) / n_windows, ", ".join([*known, f"{speed:,.0f} windows/s"]))
         return float(total) / n_windows
 
     def _one_step(self, batch: Batch) -> Tensor:

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from smkc.errors import InputError, ModelFileError, SettingError
+from smkc.errors import InputError, ModelFileError, SettingError, SmkcError
 from smkc.learn.training import Network, Training, errors, train
 
 QUICK = Training(epochs=4, patience=10, batch_size=8, learning_rate=1e-2, seed=3)
@@ -199,3 +199,125 @@ def test_settings_that_make_no_sense_are_refused(data):
             train(small(), *data, replace(QUICK, device=device))
     with pytest.raises(InputError, match="0 to validate"):
         train(small(), data[0], (data[1][0][:0],), QUICK)
+
+
+class Made:
+    """The rows of a tensor, made batch by batch."""
+
+    def __init__(self, x):
+        self.x = x
+        self.asked = []
+
+    def __len__(self):
+        return len(self.x)
+
+    def batch(self, rows):
+        self.asked.append(rows)
+        return (self.x[torch.from_numpy(rows)],)
+
+    def digest(self):
+        return str(float(self.x.sum()))
+
+
+def test_a_source_trains_like_the_tensors_it_is_made_of(data):
+    whole, made = small(), small()
+    sources = Made(data[0][0]), Made(data[1][0])
+    log, made_log = train(whole, *data, QUICK), train(made, *sources, QUICK)
+    assert_same(weights(whole), weights(made))
+    assert made_log.validation_losses == log.validation_losses
+    assert max(len(rows) for rows in sources[0].asked[1:]) == QUICK.batch_size
+    assert np.array_equal(errors(made, sources[1], QUICK), errors(whole, data[1], QUICK))
+
+
+def test_a_source_is_told_from_another_by_its_digest(data, tmp_path):
+    settings = replace(QUICK, epochs=2, checkpoint=tmp_path / "run.safetensors")
+    sources = Made(data[0][0]), Made(data[1][0])
+    train(small(), *sources, settings)
+    train(small(), *sources, replace(settings, epochs=3))
+    with pytest.raises(ModelFileError, match="windows differ"):
+        train(small(), Made(data[0][0] + 1), sources[1], settings)
+
+
+class Hungry(Small):
+    """Takes six windows a batch at most, and twice as many memory errors to say so."""
+
+    kinds = (
+        torch.OutOfMemoryError("CUDA out of memory"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"),
+    )
+
+    def loss(self, batch, epoch, phase=0):
+        self.sizes = getattr(self, "sizes", [])
+        self.sizes.append(len(batch[0]))
+        if self.training and len(batch[0]) > 6:
+            raise self.kinds[len(batch[0]) > 15]
+        return super().loss(batch, epoch)
+
+    def stepped(self, step, total_steps):
+        self.steps = [*getattr(self, "steps", []), step]
+
+
+def test_memory_that_runs_out_halves_the_batch(data, tmp_path):
+    path = tmp_path / "run.safetensors"
+    settings = replace(QUICK, batch_size=20, epochs=2, checkpoint=path)
+    torch.manual_seed(0)
+    network = Hungry()
+    log = train(network, *data, settings)
+    in_epoch = 9  # of 45 windows, 5 at a time
+    assert network.sizes[:3] == [20, 10, 5]
+    assert network.steps == list(range(2 * in_epoch))
+    assert log.train_losses[1] < log.train_losses[0]
+    resumed = Hungry()
+    train(resumed, *data, replace(settings, epochs=3))
+    assert 20 not in resumed.sizes, "what did not fit is not tried again"
+
+
+def test_memory_that_suffices_for_nothing_is_an_error(data):
+    network = small()
+    network.loss = lambda batch, epoch, phase=0: torch.zeros(10**18)
+    with pytest.raises(SmkcError, match="memory does not suffice for one window"):
+        train(network, *data, QUICK)
+
+
+def test_other_errors_are_passed_on(data):
+    network = small()
+    network.loss = lambda batch, epoch, phase=0: batch[0] @ batch[0]
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+        train(network, *data, QUICK)
+
+
+def test_a_cosine_schedule_is_followed_and_not_made_longer(data, tmp_path):
+    rates = []
+
+    class Watching(Small):
+        def stepped(self, step, total_steps):
+            rates.append((step + 1) / total_steps)
+
+    settings = replace(QUICK, schedule="cosine", checkpoint=tmp_path / "run.safetensors")
+    cosine, constant = Watching(), Small()
+    cosine.load_state_dict(constant.state_dict())
+    train(cosine, *data, settings)
+    train(constant, *data, QUICK)
+    assert rates[-1] == 1.0
+    assert not torch.equal(cosine.first.weight, constant.first.weight)
+    with pytest.raises(ModelFileError, match="settings differ"):
+        train(Watching(), *data, replace(settings, epochs=9))
+    with pytest.raises(SettingError, match="schedule='linear'"):
+        Training(schedule="linear")
+
+
+def test_progress_says_loss_and_speed(data, monkeypatch):
+    from contextlib import contextmanager
+
+    notes, done = [], []
+
+    @contextmanager
+    def task(name, total):
+        assert name == "training Small"
+        yield lambda amount, note="": (done.append(amount), notes.append(note))
+
+    monkeypatch.setattr("smkc.learn.training.progress.task", task)
+    train(small(), *data, QUICK)
+    assert sum(done) == pytest.approx(QUICK.epochs)
+    assert all("windows/s" in note for note in notes[1:])
+    assert "loss 0." in notes[-1] or "loss 1." in notes[-1]
