@@ -101,7 +101,7 @@ def _wanted(usual: Any, value: Any) -> str | None:
         return None if isinstance(value, bool) else "true or false"
     if isinstance(usual, int):
         is_size = isinstance(value, int) and not isinstance(value, bool)
-        fits = is_size and 1 <= value <= LARGEST_SIZE
+        fits = is_size and (1 <= value <= LARGEST_SIZE or value == usual)
         return None if fits else f"a whole number from 1 to {LARGEST_SIZE:,}"
     if isinstance(usual, float):
         is_number = isinstance(value, int | float) and not isinstance(value, bool)

@@ -24,10 +24,16 @@ OBJECTIVES = {
     "ensemble": ("recon", "prediction"),
 }
 
+# Patches a side, at least, where their size is left open: time grows with its fourth power.
+LEAST_SIDE = 8
+
 
 @dataclass(frozen=True, kw_only=True)
 class LearnSettings:
     """Settings of the learned model; those of networks are explained at :class:`EncoderConfig`.
+
+    The defaults are what two processors train in minutes on some ten thousand windows; the
+    paper's tables are made with larger networks and smaller patches.
 
     Parameters
     ----------
@@ -35,7 +41,9 @@ class LearnSettings:
         ``recon``, ``prediction`` or ``ensemble`` of both.
     channels
         of the kernel images.
-    patch, width, layers, heads, expansion, backbone, tokens, stem_width, stem_layers
+    patch
+        time steps a patch; 0 for the largest power of two that leaves 8 patches a side or more.
+    width, layers, heads, expansion, backbone, tokens, stem_width, stem_layers
         of the encoder.
     lag_positions, scale_token
         of the encoder; without them, two of the paper's ablations.
@@ -57,9 +65,9 @@ class LearnSettings:
 
     objective: str = "ensemble"
     channels: tuple[str, ...] = CHANNELS
-    patch: int = 2
-    width: int = 128
-    layers: int = 4
+    patch: int = 0
+    width: int = 64
+    layers: int = 2
     heads: int = 4
     expansion: int = 4
     backbone: str = "attention"
@@ -75,7 +83,9 @@ class LearnSettings:
     neighbours: int = 20
     reference_size: int = 20_000
     surprise_weight: float = 1.0
-    training: Training = field(default_factory=Training)
+    training: Training = field(
+        default_factory=lambda: Training(epochs=15, patience=4, schedule="cosine")
+    )
 
     def __post_init__(self) -> None:
         if self.objective not in OBJECTIVES:
@@ -92,11 +102,17 @@ class LearnSettings:
             )
 
     def encoder(self, window: int) -> EncoderConfig:
-        """Return the encoder's settings for windows of so many time steps."""
+        """Return the encoder's settings for windows of so many time steps.
+
+        Examples
+        --------
+        >>> [LearnSettings().encoder(window).patch for window in (8, 30, 32, 64, 128)]
+        [1, 2, 4, 8, 16]
+        """
         return EncoderConfig(
             window=window,
             channels=self.channels,
-            patch=self.patch,
+            patch=self.patch or _patch(window),
             width=self.width,
             layers=self.layers,
             heads=self.heads,
@@ -122,3 +138,11 @@ class LearnSettings:
                 encoder=encoder, masking=self.masking, predictor_layers=self.predictor_layers
             )
             return PredictionObjective(prediction, self.n_masks)
+
+
+def _patch(window: int) -> int:
+    """Return the largest power of two that divides a window into LEAST_SIDE patches or more."""
+    patch = 1
+    while window % (2 * patch) == 0 and window // (2 * patch) >= LEAST_SIDE:
+        patch *= 2
+    return patch

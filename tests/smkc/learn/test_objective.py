@@ -11,7 +11,9 @@ from smkc.learn.model import LearnSettings
 from smkc.learn.training import Training, errors, train
 
 QUICK = Training(epochs=3, batch_size=8, learning_rate=2e-3, seed=5)
-SETTINGS = LearnSettings(n_masks=3, predictor_layers=1, decoder_layers=1, training=QUICK, **TINY)
+SETTINGS = LearnSettings(
+    patch=2, n_masks=3, predictor_layers=1, decoder_layers=1, training=QUICK, **TINY
+)
 
 
 def network(objective, **more):

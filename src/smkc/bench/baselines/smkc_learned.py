@@ -45,6 +45,9 @@ VARIANTS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "cos_only": ({}, {"channels": ("cos_g", "cos_delta", "cos_abs")}),
 }
 
+# The paper's patches; it gives no size of its networks.
+SIZE = {"patch": 2, "width": 128, "layers": 4}
+
 # A variant is trained for this share of the epochs, on a smaller network: the paper's "reduced
 # compute budget".
 VARIANT_EPOCHS = 0.25
@@ -91,7 +94,7 @@ class SmkcLearned:
     def settings(self) -> LearnSettings:
         """Return the model's settings."""
         training = replace(self.training, schedule="cosine")
-        more: dict[str, Any] = {}
+        more: dict[str, Any] = dict(SIZE)
         if self.variant:
             epochs = max(1, round(VARIANT_EPOCHS * training.epochs))
             training = replace(training, epochs=epochs)
