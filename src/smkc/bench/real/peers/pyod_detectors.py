@@ -2,12 +2,12 @@
 
 In: rows of aligned columns. Out: PyOD's ``decision_function``.
 
-Asked for a plan for tables of these sizes, PyOD 3.6.7 (``pyod.utils.ad_engine.ADEngine``, rule
-"tabular_balanced", from ADBench, Han et al., NeurIPS 2022) puts IForest first and ECOD second.
-For a small table of fewer than 20 columns it would put KNN first, which is
-:class:`~smkc.bench.real.peers.windowed_knn.WindowedKnn` with windows of one row. For time series it
-would plan KShape, whose loops in Python cost too much here, and SpectralResidual, which transforms
-the whole recording at once and so looks ahead to its end.
+Asked for a plan for tables of the benchmark's sizes, PyOD 3.6.7 (``pyod.utils.ad_engine.ADEngine``,
+its rules after ADBench, Han et al., NeurIPS 2022) puts IForest first and ECOD second for all of
+them but two: for SKAB and for cloudmon's purchase, fewer than 20 columns and 5,000 rows, it puts
+KNN first and IForest second. The same two are run everywhere; a kNN is among the other peers. For
+time series it would plan KShape, whose loops in Python cost too much here, and SpectralResidual,
+which transforms the whole recording at once and so looks ahead to its end.
 """
 
 from typing import Any, Self

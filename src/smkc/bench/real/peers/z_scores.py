@@ -73,7 +73,7 @@ class PlainZ:
     Notes
     -----
     "Ten lines" leave open the centre, what is done with variables that never change, and clipping.
-    Sixty-one forms were compared on the labelled development data, and this default is the one
+    Some sixty forms were compared on the labelled development data, and this default is the one
     whose volumes come closest (.011) to those recorded for the project's first prototype; with the
     mean as centre, the form in textbooks, the largest difference is .031. So that agreement is by
     choice, and says nothing about how well the prototype is reproduced.
