@@ -29,7 +29,9 @@ _OF_MODEL: dict[str, Any] = {
     option.name: option.default for option in fields(LearnSettings) if option.name not in OWN
 }
 _OF_TRAINING: dict[str, Any] = {
-    option.name: option.default for option in fields(Training) if option.name not in OWN_OF_TRAINING
+    option.name: getattr(LearnSettings().training, option.name)
+    for option in fields(Training)
+    if option.name not in OWN_OF_TRAINING
 }
 _OF_MASKING: dict[str, Any] = {"mask_ratio": Masking().ratio, "mask_patterns": PATTERNS}
 
