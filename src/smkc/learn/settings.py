@@ -72,7 +72,7 @@ class LearnSettings:
     expansion: int = 4
     backbone: str = "attention"
     tokens: str = "triangle"
-    stem_width: int = 32
+    stem_width: int = 16
     stem_layers: int = 2
     lag_positions: bool = True
     scale_token: bool = True

@@ -46,7 +46,7 @@ VARIANTS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
 }
 
 # The paper's patches; it gives no size of its networks.
-SIZE = {"patch": 2, "width": 128, "layers": 4}
+SIZE = {"patch": 2, "width": 128, "layers": 4, "stem_width": 32}
 
 # A variant is trained for this share of the epochs, on a smaller network: the paper's "reduced
 # compute budget".

@@ -25,7 +25,7 @@ BACKBONES = {"self-attention": "attention", "linear attention": "linear"}
 TOGETHER = {"cuda": {32: 4096, 128: 256}, "cpu": {32: 16, 128: 1}}
 
 # The network of the paper's tables.
-SIZE = {"patch": 2, "width": 128, "layers": 4}
+SIZE = {"patch": 2, "width": 128, "layers": 4, "stem_width": 32}
 
 # The network of budgets that try the way only.
 TRIAL_SIZE = {"width": 16, "layers": 1, "heads": 2, "stem_width": 8, "patch": 8}
