@@ -42,8 +42,8 @@ MOST_LEFT_OUT = 8_192
 MOST_TYPICAL = 1_024
 MADE_TOGETHER = 64
 
-# Patches a side: an image of more has tokens beyond any memory.
-MOST_PATCHES = 512
+# Patches a side: the tokens of more take hours, and soon more memory than there is.
+MOST_PATCHES = 128
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,13 +95,13 @@ class LearnedDensity:
     ) -> "LearnedDensity":
         """Check the settings and return a density that has seen no window yet."""
         settings.training.where()
-        if window > MOST_PATCHES * settings.patch:
+        patch = settings.encoder(window).patch
+        if window > MOST_PATCHES * patch:
             raise SettingError(
-                f"window={window} has more than {MOST_PATCHES} patches of {settings.patch} rows; "
-                "take a shorter window, or a larger patch in learn"
+                f"window={window} has more than {MOST_PATCHES} patches of {patch} rows; take a "
+                "shorter window, one that a larger power of two divides, or a larger patch in learn"
             )
-        Patches(window, settings.patch, settings.tokens)
-        settings.encoder(window)
+        Patches(window, patch, settings.tokens)
         n_features = representation.n_features(window, sketch.width)
         return cls(
             window=window,
@@ -193,7 +193,7 @@ class LearnedDensity:
             states = torch.from_numpy(np.ascontiguousarray(latest.states.T))
             tau = torch_images(states[None], ("log_g",))[1]
         parts = model.components_of_batch((pixels, tau))
-        return float(model.fusion_(model.standard_(parts))[0])
+        return float(model.fused(parts)[0])
 
     def _images(self, prepared: Recording, starts: NDArray[np.int64]) -> RecordingImages:
         channels, device = self.settings.channels, self.settings.training.device

@@ -3,7 +3,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.smkc.cli.conftest import QUICK, run, wrong
+from tests.smkc.cli.conftest import run, wrong
 
 from smkc.cli.settings import gather
 from smkc.detector import load
@@ -12,6 +12,8 @@ from smkc.errors import SettingError
 pytestmark = pytest.mark.deep
 
 TINY = "width=16,layers=1,heads=2,expansion=2,stem_width=8,n_masks=2,decoder_layers=1"
+# A fifth of 1,500 rows calibrates: too few for a rate of 0.01.
+QUICK = ["--window", "16", "--false-alarm-rate", "0.05"]
 TRAINED = ["--detector", "recon", "--device", "cpu", "--set", "epochs=2"]
 SMALL = [part for option in TINY.split(",") for part in ("--set", f"learn.{option}")]
 
