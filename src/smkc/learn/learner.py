@@ -41,8 +41,8 @@ class Learner:
     whitening, references
         how embeddings become unit vectors, and those of training windows.
     patches
-        the usual errors of patches among held-out normal windows, of each patch the mean over
-        respects (channels, in reconstruction) and then those.
+        the usual errors of patches among held-out normal windows, of each patch in all respects
+        (channels, in reconstruction).
     mask_noise
         variance that the choice of masks leaves in the mean error of those windows, as a share of
         all its variance.
@@ -53,9 +53,9 @@ class Learner:
     -----
     Paper, section "Anomaly score". Density is the mean cosine distance to the nearest training
     windows, of the mean of patches' tokens, whitened: the class token, not whitened, tells far
-    less. Surprise is the masked error, averaged over fixed masks: of each patch in spreads of that
-    patch among held-out normal windows, then of the worst tenth of patches, since anomalies are
-    short. Both choices were made on validation windows.
+    less. Surprise is the masked error, averaged over fixed masks: of each patch and log-distance
+    channel in spreads of that patch and channel among held-out normal windows, then of the worst
+    tenth of those, since anomalies are short. These choices were made on validation windows.
     """
 
     settings: LearnSettings
@@ -91,7 +91,7 @@ class Learner:
 
         errors = evaluated(network, both, held_out, training).astype(np.float64)
         by_patch, by_mask = errors[:, : -settings.n_masks], errors[:, -settings.n_masks :]
-        patches = Standard.of(_with_mean(by_patch, network))
+        patches = Standard.of(by_patch)
         left = by_mask.var(axis=1).mean() / settings.n_masks
         noise = float(left / max(by_mask.mean(axis=1).var(), 1e-30))
         return cls(settings, network, whitening, references, patches, noise, log)
@@ -129,15 +129,15 @@ class Learner:
         embeddings, errors = np.split(found, [self.settings.width], axis=1)
         vectors = self.whitening.unit_vectors(np.ascontiguousarray(embeddings))
         density = self.references.mean_distance(vectors, self.settings.neighbours)
-        by_patch = _with_mean(errors.astype(np.float64), network)
-        shape = len(found), network.n_tokens, -1
-        ordered = np.sort(self.patches(by_patch).reshape(shape), axis=1)
-        n_worst = max(1, round(WORST_SHARE * network.n_tokens))
-        worst = ordered[:, -n_worst:].mean(axis=1)
-        means = by_patch.reshape(shape).mean(axis=1)
-        if len(network.respects) == 1:
-            worst, means = worst[:, :1], means[:, :0]
-        return np.column_stack([density, worst, means[:, 1:]])
+        shape = len(found), network.n_tokens, len(network.respects)
+        by_patch = errors.astype(np.float64)
+        standard = self.patches(by_patch).reshape(shape)
+        surprise = _worst(standard[:, :, list(network.telling)].reshape(len(found), -1))
+        columns = [density, surprise]
+        if len(network.respects) > 1:
+            columns += [_worst(standard[:, :, at]) for at in range(shape[2])]
+            columns += [*by_patch.reshape(shape).mean(axis=1).T]
+        return np.column_stack(columns)
 
     # ------------------------------------------------------------------ saving
 
@@ -171,7 +171,7 @@ class Learner:
         whitening = Whitening(**below(arrays, "whitening/"))
         patches = Standard(**below(arrays, "patches/"))
         n, width = len(vectors), settings.width
-        n_errors = network.n_tokens * (1 + len(network.respects))
+        n_errors = network.n_tokens * len(network.respects)
         fits = (
             vectors.shape == (n, width + 1)
             and vectors.dtype == np.float32
@@ -199,11 +199,11 @@ def below(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[
     }
 
 
-def _with_mean(errors: NDArray[np.float64], network: Objective) -> NDArray[np.float64]:
-    """(B, T * (1 + R)) the mean over respects of each token's errors, and then (B, T * R) those."""
-    by_token = errors.reshape(len(errors), network.n_tokens, -1)
-    mean = by_token.mean(axis=2, keepdims=True)
-    return np.concatenate([mean, by_token], axis=2).reshape(len(errors), -1)
+def _worst(errors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(B,) the mean over the worst of (B, n) errors."""
+    n_worst = max(1, round(WORST_SHARE * errors.shape[1]))
+    worst: NDArray[np.float64] = np.sort(errors, axis=1)[:, -n_worst:].mean(axis=1)
+    return worst
 
 
 def _own_checkpoint(training: Training, objective: str) -> Training:

@@ -32,6 +32,8 @@ class Objective(Network):
         S, how many masks windows are scored under.
     respects
         in what respects a token's error is measured, by name.
+    telling
+        the numbers of those whose errors make the surprise.
     """
 
     model: Reconstruction | Prediction
@@ -46,6 +48,7 @@ class Objective(Network):
         masking: Masking,
         n_masks: int,
         respects: tuple[str, ...],
+        telling: tuple[int, ...],
     ) -> None:
         super().__init__()
         self.model = model
@@ -53,7 +56,7 @@ class Objective(Network):
         self.register_buffer("visible", visible, persistent=False)
         self.register_buffer("masked", masked, persistent=False)
         self.n_tokens = patches.n_tokens
-        self.respects = respects
+        self.respects, self.telling = respects, telling
         times_masked = torch.bincount(masked.flatten(), minlength=patches.n_tokens)
         self.register_buffer("times_masked", times_masked, persistent=False)
 
@@ -117,8 +120,12 @@ class ReconstructionObjective(Objective):
 
     def __init__(self, config: ReconstructionConfig, n_masks: int) -> None:
         model = Reconstruction(config)
-        respects = config.encoder.channels
-        super().__init__(model, model.encoder.patches, config.masking, n_masks, respects)
+        channels = config.encoder.channels
+        # Cosines' errors are mostly noise; they make the surprise only where there is nothing else.
+        logs = tuple(at for at, channel in enumerate(channels) if channel.startswith("log"))
+        telling = logs or tuple(range(len(channels)))
+        patches = model.encoder.patches
+        super().__init__(model, patches, config.masking, n_masks, channels, telling)
 
     @property
     def reader(self) -> Encoder:
@@ -149,7 +156,8 @@ class PredictionObjective(Objective):
 
     def __init__(self, config: PredictionConfig, n_masks: int) -> None:
         model = Prediction(config)
-        super().__init__(model, model.student.patches, config.masking, n_masks, ("token",))
+        patches = model.student.patches
+        super().__init__(model, patches, config.masking, n_masks, ("token",), (0,))
 
     @property
     def reader(self) -> Encoder:

@@ -20,6 +20,9 @@ __all__ = ["Reconstruction", "ReconstructionConfig"]
 # A channel that hardly varies is not blown up beyond this.
 LEAST_SPREAD = 1e-2
 
+# Logarithms of the least and the largest error that may be expected, in spreads.
+LOG_EXPECTED = (-5.0, 3.0)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReconstructionConfig:
@@ -33,6 +36,9 @@ class ReconstructionConfig:
         cross blocks of the decoder.
     asymmetry, diagonal
         weights of the two penalties.
+    expects_errors
+        whether the decoder also says, patch by patch and channel by channel, how large an error
+        it expects; errors are then in that unit, plus its logarithm.
     """
 
     encoder: EncoderConfig
@@ -40,6 +46,7 @@ class ReconstructionConfig:
     decoder_layers: int = 2
     asymmetry: float = 0.1
     diagonal: float = 0.1
+    expects_errors: bool = False
 
     def __post_init__(self) -> None:
         if not (self.asymmetry >= 0 and self.diagonal >= 0):
@@ -67,7 +74,10 @@ class Reconstruction(nn.Module):
     -----
     Paper, section "Masked kernel reconstruction objective"; it names no measure of error. Here it
     is smooth L1, quadratic below one spread and linear beyond: log distances have no upper bound,
-    and a few windows shall not rule a step.
+    and a few windows shall not rule a step. With expected errors it is the negative logarithm of a
+    density whose scale is learned (Kendall and Gal, "What uncertainties do we need in Bayesian
+    deep learning for computer vision?", NeurIPS 2017, section 3.1, with smooth L1 in place of the
+    square): what is noisy by nature, as windows of few variables are, does not surprise.
     """
 
     spread: Tensor
@@ -89,6 +99,12 @@ class Reconstruction(nn.Module):
         )
         n_channels = len(encoder.channels)
         self.write = nn.Linear(encoder.width, n_channels * encoder.patch**2)
+        self.write_expected = (
+            nn.Linear(encoder.width, n_channels) if config.expects_errors else None
+        )
+        if self.write_expected is not None:
+            nn.init.zeros_(self.write_expected.weight)
+            nn.init.zeros_(self.write_expected.bias)
         is_cosine = torch.tensor([channel.startswith("cos") for channel in encoder.channels])
         self.register_buffer("is_cosine", is_cosine, persistent=False)
         self.register_buffer("spread", torch.ones(n_channels))
@@ -110,8 +126,8 @@ class Reconstruction(nn.Module):
 
     def forward(self, images: Tensor, tau: Tensor, visible: Tensor, masked: Tensor) -> Tensor:
         """Scalar: masked error plus penalties, under (B, V) visible and (B, M) masked tokens."""
-        guessed = self.guess(images, tau, visible, masked)
-        total = self._errors(images, guessed, masked).mean()
+        guessed, expected = self._guess(images, tau, visible, masked)
+        total = self._errors(images, guessed, masked, expected).mean()
         if self.config.asymmetry:
             total = total + self.config.asymmetry * self._asymmetry(guessed, masked)
         if self.config.diagonal:
@@ -120,11 +136,21 @@ class Reconstruction(nn.Module):
 
     def guess(self, images: Tensor, tau: Tensor, visible: Tensor, masked: Tensor) -> Tensor:
         """(B, M, K*P*P) float32: the pixels of masked patches, in the range of their channel."""
+        return self._guess(images, tau, visible, masked)[0]
+
+    def _guess(
+        self, images: Tensor, tau: Tensor, visible: Tensor, masked: Tensor
+    ) -> tuple[Tensor, Tensor | None]:
+        """(B, M, K*P*P) pixels and (B, M, K, 1) logarithms of expected errors, in spreads."""
         memory = self.encoder.encode(images, tau, visible)
-        raw = self.write(self.decoder(self.encoder.patches, memory, masked)).float()
-        raw = torch.unflatten(raw, 2, (len(self.is_cosine), -1))
+        decoded = self.decoder(self.encoder.patches, memory, masked)
+        raw = torch.unflatten(self.write(decoded).float(), 2, (len(self.is_cosine), -1))
         is_cosine = self.is_cosine.view(-1, 1)
-        return torch.where(is_cosine, raw.sigmoid(), functional.softplus(raw)).flatten(2)
+        guessed = torch.where(is_cosine, raw.sigmoid(), functional.softplus(raw)).flatten(2)
+        if self.write_expected is None:
+            return guessed, None
+        expected = self.write_expected(decoded).float().clamp(*LOG_EXPECTED)
+        return guessed, expected.unsqueeze(3)
 
     @torch.no_grad()
     def embed(self, images: Tensor, tau: Tensor) -> Tensor:
@@ -143,8 +169,8 @@ class Reconstruction(nn.Module):
         """(B, S, K) the same, channel by channel."""
 
         def errors(images: Tensor, tau: Tensor, visible: Tensor, masked: Tensor) -> Tensor:
-            guessed = self.guess(images, tau, visible, masked)
-            return self._errors(images, guessed, masked).mean(dim=(1, 3))
+            guessed, expected = self._guess(images, tau, visible, masked)
+            return self._errors(images, guessed, masked, expected).mean(dim=(1, 3))
 
         return under_each(errors, (images, tau), visible, masked)
 
@@ -155,21 +181,30 @@ class Reconstruction(nn.Module):
         """(B, S, M, K) the same, masked patch by masked patch and channel by channel."""
 
         def errors(images: Tensor, tau: Tensor, visible: Tensor, masked: Tensor) -> Tensor:
-            guessed = self.guess(images, tau, visible, masked)
-            return self._errors(images, guessed, masked).mean(dim=3)
+            guessed, expected = self._guess(images, tau, visible, masked)
+            return self._errors(images, guessed, masked, expected).mean(dim=3)
 
         return under_each(errors, (images, tau), visible, masked)
 
     # ------------------------------------------------------------------ parts
 
-    def _errors(self, images: Tensor, guessed: Tensor, masked: Tensor) -> Tensor:
-        """(B, M, K, P*P) the error of every masked pixel, in spreads of its channel."""
+    def _errors(
+        self, images: Tensor, guessed: Tensor, masked: Tensor, expected: Tensor | None = None
+    ) -> Tensor:
+        """(B, M, K, P*P) the error of every masked pixel, in spreads of its channel.
+
+        With ``expected`` logarithms, in units of those, which are added.
+        """
         wanted = pick(self.encoder.patches.cut(images.float()), masked)
         n_channels = len(self.spread)
         scale = self.spread.float().view(-1, 1)
         wanted = torch.unflatten(wanted, 2, (n_channels, -1)) / scale
         guessed = torch.unflatten(guessed, 2, (n_channels, -1)) / scale
-        return functional.smooth_l1_loss(guessed, wanted, reduction="none")
+        if expected is None:
+            return functional.smooth_l1_loss(guessed, wanted, reduction="none")
+        unit = expected.exp()
+        apart = functional.smooth_l1_loss(guessed / unit, wanted / unit, reduction="none")
+        return apart + expected
 
     def _asymmetry(self, guessed: Tensor, masked: Tensor) -> Tensor:
         """Scalar: how far guesses are from their mirror images, where both were made."""

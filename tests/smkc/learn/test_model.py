@@ -95,10 +95,14 @@ def test_components_are_what_they_are_called(fitted):
     )
     held_out = source(HELD_OUT.normal())
     with torch.no_grad():
-        usual = network.surprises(held_out.batch(np.arange(len(held_out))))[0].mean(2).double()
+        usual = network.surprises(held_out.batch(np.arange(len(held_out))))[0].double()
     low, centre, high = np.quantile(usual, [0.25, 0.5, 0.75], axis=0)
-    z = (by_token.mean(2).double().numpy() - centre) / (high - low) * 1.34898
-    np.testing.assert_allclose(found["surprise of recon"], z.max(1), rtol=1e-2)  # of 10 patches
+    z = (by_token.double().numpy() - centre) / (high - low) * 1.34898
+    np.testing.assert_allclose(found["surprise in log_g of recon"], z[:, :, 3].max(1), rtol=1e-2)
+    worst = np.sort(z[:, :, 3:].reshape(40, -1), axis=1)[:, -3:].mean(
+        1
+    )  # of 10 patches in 3 channels
+    np.testing.assert_allclose(found["surprise of recon"], worst, rtol=1e-2)
 
 
 def test_one_objective_is_the_sum_of_its_density_and_surprise(fitted):
@@ -106,7 +110,9 @@ def test_one_objective_is_the_sum_of_its_density_and_surprise(fitted):
     assert model.component_names == ("density of prediction", "surprise of prediction")
     for each in (model, fitted("recon")):
         z = each.standard_(each.components(source(TEST)))
-        np.testing.assert_allclose(each.score(source(TEST)), z[:, :2].sum(axis=1), rtol=1e-9)
+        np.testing.assert_allclose(
+            each.score(source(TEST)), z[:, 0] + each.settings.surprise_weight * z[:, 1], rtol=1e-9
+        )
 
 
 def test_labels_may_weigh_every_component(fitted):

@@ -214,3 +214,29 @@ def test_it_compiles_to_one_graph(tokens):
 def test_penalties_are_not_negative(settings):
     with pytest.raises(SettingError, match="weights of penalties"):
         made_network(objective=settings)
+
+
+def test_expected_errors_are_learned_where_errors_are_large():
+    images, tau = made_images(8, 32)
+    noisy = images.clone()
+    noisy[:, 0] = torch.rand(noisy[:, 0].shape, generator=seeded(4))
+    config = ReconstructionConfig(
+        encoder=EncoderConfig(window=8, **TINY), asymmetry=0, diagonal=0, expects_errors=True
+    )
+    torch.manual_seed(0)
+    network = Reconstruction(config)
+    network.balance(noisy)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=3e-3)
+    draws = seeded(1)
+    for _ in range(60):
+        optimizer.zero_grad()
+        network.loss(noisy, tau, draws).backward()
+        optimizer.step()
+    with torch.no_grad():
+        visible, masked = config.masking.draw(network.encoder.patches, 32, draws)
+        guessed, expected = network._guess(noisy, tau, visible, masked)
+        assert expected.shape == (32, masked.shape[1], 6, 1)
+        assert expected[:, :, 0].mean() > expected[:, :, 3:].mean() + 0.1
+        plain = network._errors(noisy, guessed, masked)
+        unit = network._errors(noisy, guessed, masked, torch.zeros_like(expected))
+    torch.testing.assert_close(unit, plain)
