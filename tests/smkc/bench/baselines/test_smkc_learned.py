@@ -12,7 +12,10 @@ from smkc.bench.baselines.smkc_learned import (
     SmkcPrediction,
     SmkcRecon,
 )
+from smkc.bench.paper.budget import find_budget
+from smkc.bench.paper.jobs import RunSettings, run_job
 from smkc.bench.paper.methods import ABLATIONS
+from smkc.bench.paper.scores import Job
 from smkc.bench.world import World, generate
 from smkc.errors import SettingError
 from smkc.learn.fusion import LogisticFusion, TailFusion
@@ -106,3 +109,21 @@ def test_variants_have_a_reduced_budget():
 def test_an_unknown_variant_is_refused():
     with pytest.raises(SettingError, match="'no_stem' is not known; there are log_only"):
         made(SmkcRecon, variant="no_stem").fit(some())
+
+
+@pytest.mark.parametrize(("key", "is_given"), [("smkc-ens", True), ("smkc-recon", False)])
+def test_jobs_give_anomalous_windows_to_those_that_ask(tmp_path, monkeypatch, key, is_given):
+    given = []
+
+    class Enough(Exception):
+        pass
+
+    def fit(self, windows, validation=None):
+        given.append(validation.is_anomalous.any())
+        raise Enough
+
+    monkeypatch.setattr("smkc.bench.baselines.smkc_learned.SmkcLearned.fit", fit)
+    settings = RunSettings(budget=find_budget("smoke"), folder=tmp_path)
+    with pytest.raises(Enough):
+        run_job(Job(method=key, protocol="holdout_C", seed=0), settings)
+    assert given == [is_given]
