@@ -130,7 +130,7 @@ def test_a_run_that_is_out_of_time_says_so(tmp_path: Path):
     [
         (["--table", "averages"], "there are average, cardinality"),
         (["--budget", "free"], "smoke, quick, paper"),
-        (["--methods", "gpt"], "there are randproj-knn"),
+        (["--methods", "gpt"], "isolation-forest, lof"),
         (["--world", "real"], "there are paper, clean-copy"),
     ],
 )
