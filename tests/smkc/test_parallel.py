@@ -109,12 +109,12 @@ def test_fresh_threads_have_no_memory_yet_and_leave_the_others_theirs():
     def place(_):
         return scratch("measured", (8,)).__array_interface__["data"][0]
 
-    def threads(_):
-        return threading.get_ident()
+    def thread(_):
+        return threading.current_thread()  # the object: numbers are given out again
 
-    before = set(in_threads(threads, range(8)))
+    before = set(in_threads(thread, range(8)))
     with fresh_threads():
-        inside = set(in_threads(threads, range(8)))
+        inside = set(in_threads(thread, range(8)))
         assert list(in_threads(place, range(2)))
     assert not before & inside
     assert list(in_threads(abs, [-1])) == [1], "and work goes on after it"
