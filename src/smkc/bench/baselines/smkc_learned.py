@@ -53,6 +53,10 @@ SIZE = {"patch": 2, "width": 128, "layers": 4, "stem_width": 32}
 VARIANT_EPOCHS = 0.25
 VARIANT_SIZE = {"width": 64, "layers": 2}
 
+# Trainings of so few epochs are for two processors, not for a GPU.
+QUICK_EPOCHS = 20
+QUICK_SIZE = {"patch": 4, "width": 64, "layers": 2, "stem_width": 16, "n_masks": 4}
+
 # Trainings of so few epochs try the way, not the method: their networks are tiny.
 TRIAL_EPOCHS = 2
 TRIAL_SIZE = {"width": 16, "layers": 1, "heads": 2, "stem_width": 8, "patch": 8, "n_masks": 2}
@@ -99,6 +103,8 @@ class SmkcLearned:
             epochs = max(1, round(VARIANT_EPOCHS * training.epochs))
             training = replace(training, epochs=epochs)
             more.update(VARIANT_SIZE)
+        if self.training.epochs <= QUICK_EPOCHS:
+            more.update(QUICK_SIZE)
         if self.training.epochs <= TRIAL_EPOCHS:
             more.update(TRIAL_SIZE)
         more.update(self._variant()[1])
