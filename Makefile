@@ -39,7 +39,7 @@ format: $(VENV)/.with-test ## rewrite the code in the project's style
 speed: $(VENV)/.with-test ## time smkc beside a plain NumPy reading of the paper
 	$(BIN)/python -m speed
 
-tables: $(VENV)/.with-test ## make the paper's tables anew: BUDGET=smoke, quick (half an hour) or paper
+tables: $(VENV)/.with-test ## make the paper's tables anew: BUDGET=smoke, quick or paper
 	$(BIN)/smkc bench paper --table all --budget $(BUDGET)
 
 clean-jit: ## forget compiled loops: numba does not see changes in what they call

@@ -46,8 +46,8 @@ def paper(
     budget: Annotated[
         str,
         typer.Option(
-            help="smoke: minutes, figures mean nothing. quick: half an hour on two cores. paper: "
-            "the paper's sizes; wants a GPU.",
+            help="smoke: minutes, figures mean nothing. quick: fewer windows and epochs, for two "
+            "cores. paper: the paper's sizes; wants a GPU.",
             rich_help_panel=WHAT,
         ),
     ] = "quick",

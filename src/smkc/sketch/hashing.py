@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Hashes", "hash_identifier", "hash_names"]
+__all__ = ["Hashes", "digest", "hash_identifier", "hash_names"]
 
 # Names come and go for as long as a system runs: the cache forgets the least used.
 CACHED_IDENTIFIERS = 65_536
@@ -53,8 +53,8 @@ def _with_room(array: NDArray[Any], size: int) -> NDArray[Any]:
     return larger
 
 
-def _digest(identifier: str, suffix: str) -> int:
-    """MD5 of the identifier's UTF-8 bytes and the suffix, as a big-endian integer."""
+def digest(identifier: str, suffix: str) -> int:
+    """Return MD5 of the identifier's UTF-8 bytes and the suffix, as a big-endian integer."""
     text = (identifier + suffix).encode("utf-8", "surrogatepass")
     return int.from_bytes(md5(text, usedforsecurity=False).digest(), "big")
 
@@ -73,10 +73,10 @@ def hash_identifier(identifier: str, buckets: int) -> tuple[int, int, int, int]:
     (15, 1, 116, -1)
     """
     return (
-        _digest(identifier, "#val") % buckets,
-        1 - 2 * (_digest(identifier, "#val_sign") % 2),
-        _digest(identifier, "#pres") % buckets,
-        1 - 2 * (_digest(identifier, "#pres_sign") % 2),
+        digest(identifier, "#val") % buckets,
+        1 - 2 * (digest(identifier, "#val_sign") % 2),
+        digest(identifier, "#pres") % buckets,
+        1 - 2 * (digest(identifier, "#pres_sign") % 2),
     )
 
 

@@ -20,6 +20,9 @@ class Competitor(Protocol):
     give the same scores, to the last bit on the CPU. A window's score depends on what was learned
     and on that window: not on the others that are scored beside it, not on the order of its
     variables.
+
+    A competitor with a true attribute ``wants_labels`` is given anomalous validation windows too,
+    told apart by their kinds: the paper's ensemble learns its fusion from them.
     """
 
     def fit(self, windows: Windows, validation: Windows | None = None) -> Self:

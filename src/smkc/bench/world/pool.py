@@ -5,12 +5,12 @@ In: a pool's name and size. Out: identifiers and what follows from them by hashi
 
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import md5
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smkc.errors import SettingError
+from smkc.sketch.hashing import digest
 
 __all__ = ["EVALUATION", "NOISE_ONLY", "POOLS", "TRAINING", "Pool", "make_pool"]
 
@@ -46,12 +46,6 @@ def make_pool(name: str, size: int) -> Pool:
     if name not in POOLS:
         raise SettingError(f"pool {name!r} is not known; there are {' and '.join(POOLS)}")
     names = tuple(f"{name}_{number:04d}" for number in range(size))
-    groups = [_digest(identifier, "#group") % N_GROUPS for identifier in names]
-    sizes = [_digest(identifier, "#load") % 10**6 / 1e6 for identifier in names]
+    groups = [digest(identifier, "#group") % N_GROUPS for identifier in names]
+    sizes = [digest(identifier, "#load") % 10**6 / 1e6 for identifier in names]
     return Pool(names, np.array(groups, np.int64), np.array(sizes))
-
-
-def _digest(identifier: str, suffix: str) -> int:
-    return int.from_bytes(
-        md5((identifier + suffix).encode(), usedforsecurity=False).digest(), "big"
-    )
