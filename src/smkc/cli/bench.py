@@ -117,8 +117,8 @@ def paper(
         from smkc.bench.paper.jobs import RunSettings
         from smkc.bench.paper.methods import find_methods
         from smkc.bench.paper.plan import Plan
-        from smkc.bench.paper.report import markdown
         from smkc.bench.paper.tables import find_tables, run_tables
+        from smkc.bench.report import markdown
         from smkc.bench.world import find_world
 
         find_world(world)

@@ -18,9 +18,10 @@ from smkc.bench.paper.pictures import (
     scatter_figure,
     transform_figure,
 )
-from smkc.bench.paper.report import provenance, read_table, write_table
 from smkc.bench.paper.reported import reported, reported_columns, reported_rows
-from smkc.bench.paper.table import Cell, Row, Table
+from smkc.bench.provenance import provenance
+from smkc.bench.report import read_table, write_table
+from smkc.bench.table import Cell, Row, Table
 
 __all__ = [
     "Cell",

@@ -11,8 +11,8 @@ import numpy as np
 from smkc.bench.paper import pictures
 from smkc.bench.paper.diagnostic_table import diagnose
 from smkc.bench.paper.plan import Plan
-from smkc.bench.paper.table import Table
 from smkc.bench.protocols import CARDINALITIES, RATES
+from smkc.bench.table import Table
 from smkc.bench.windows import Windows
 from smkc.bench.world import EVALUATION, find_world, generate
 from smkc.kernel import images

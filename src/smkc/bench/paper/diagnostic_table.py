@@ -6,8 +6,8 @@ In: a plan; no job, the diagnostic takes seconds. Out: a table, and the example 
 from smkc.bench.paper.diagnostic import COLUMNS, Diagnosis, Diagnostic
 from smkc.bench.paper.plan import Plan
 from smkc.bench.paper.reported import reported
-from smkc.bench.paper.table import Cell, Row, Table
 from smkc.bench.protocols import Splits, find_protocol
+from smkc.bench.table import Cell, Row, Table
 from smkc.bench.world import find_world
 
 __all__ = ["diagnose", "diagnostic"]

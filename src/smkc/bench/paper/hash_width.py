@@ -11,8 +11,8 @@ from smkc.bench.paper.collisions import collision_fractions
 from smkc.bench.paper.plan import Plan
 from smkc.bench.paper.reported import reported
 from smkc.bench.paper.scores import Job
-from smkc.bench.paper.table import Cell, Row, Table
 from smkc.bench.protocols import Splits, find_protocol
+from smkc.bench.table import Cell, Row, Table
 from smkc.bench.windows import Windows
 from smkc.bench.world import find_world
 

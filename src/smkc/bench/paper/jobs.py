@@ -14,9 +14,9 @@ import numpy as np
 
 from smkc.bench.baselines.device import device_name
 from smkc.bench.paper.budget import Budget
-from smkc.bench.paper.report import code_commit
 from smkc.bench.paper.scores import Job, Scores, fingerprint, read_scores, write_scores
 from smkc.bench.protocols import Splits, find_protocol
+from smkc.bench.provenance import code_commit
 from smkc.bench.running import run_all
 from smkc.bench.world import find_world
 from smkc.sketch import Sketch

@@ -10,7 +10,7 @@ from smkc.bench.paper.main_tables import jobs_of
 from smkc.bench.paper.methods import METHODS
 from smkc.bench.paper.plan import Plan
 from smkc.bench.paper.scores import Job
-from smkc.bench.paper.table import Cell, Row, Table
+from smkc.bench.table import Cell, Row, Table
 
 __all__ = ["likeness", "likeness_jobs", "rank_correlation"]
 

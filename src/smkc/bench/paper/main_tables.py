@@ -11,8 +11,8 @@ from smkc.bench.paper.methods import Method
 from smkc.bench.paper.plan import MAIN_RATE, Plan
 from smkc.bench.paper.reported import reported
 from smkc.bench.paper.scores import Job
-from smkc.bench.paper.table import Cell, Row, Table
 from smkc.bench.protocols import CARDINALITIES, PROTOCOLS, RATES, Protocol, find_protocol
+from smkc.bench.table import Cell, Row, Table
 from smkc.bench.windows import KINDS
 
 __all__ = ["HEADINGS", "average", "cardinality", "jobs_of", "main_jobs", "rate", "types"]

@@ -13,8 +13,8 @@ from smkc.bench.bootstrap import Group, estimate, interval, paired
 from smkc.bench.paper.jobs import RunSettings
 from smkc.bench.paper.methods import Method
 from smkc.bench.paper.scores import Job
-from smkc.bench.paper.table import Cell, Row
 from smkc.bench.protocols import find_protocol
+from smkc.bench.table import Cell, Row
 from smkc.bench.windows import KINDS, NORMAL
 
 __all__ = ["MAIN_RATE", "Plan"]

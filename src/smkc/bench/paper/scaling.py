@@ -9,8 +9,8 @@ from smkc.bench.paper.methods import SCALING_METHODS, Method
 from smkc.bench.paper.plan import Plan
 from smkc.bench.paper.reported import reported
 from smkc.bench.paper.scores import Job
-from smkc.bench.paper.table import Cell, Row, Table
 from smkc.bench.paper.timing import LENGTH, PROTOCOL, read_timings
+from smkc.bench.table import Cell, Row, Table
 from smkc.kernel import CHANNELS, Representation
 
 __all__ = ["relative_cost", "scaling", "scaling_jobs"]

@@ -17,11 +17,12 @@ from smkc.bench.paper.jobs import run
 from smkc.bench.paper.likeness import likeness, likeness_jobs
 from smkc.bench.paper.main_tables import average, cardinality, main_jobs, rate, types
 from smkc.bench.paper.plan import Plan
-from smkc.bench.paper.report import provenance, write_table
 from smkc.bench.paper.scaling import scaling, scaling_jobs
 from smkc.bench.paper.scores import Job
-from smkc.bench.paper.table import Table
 from smkc.bench.paper.timing import time_representations
+from smkc.bench.provenance import provenance
+from smkc.bench.report import write_table
+from smkc.bench.table import Table
 from smkc.errors import SettingError
 
 __all__ = ["TABLES", "Outcome", "find_tables", "run_tables"]

@@ -17,8 +17,8 @@ from smkc.bench.baselines.device import peak_bytes
 from smkc.bench.baselines.randproj_knn import RandProjKnn
 from smkc.bench.paper.jobs import RunSettings
 from smkc.bench.paper.methods import SCALING_METHODS
-from smkc.bench.paper.report import provenance
 from smkc.bench.protocols import Splits, find_protocol
+from smkc.bench.provenance import provenance
 from smkc.bench.windows import Windows
 from smkc.parallel import fresh_threads
 

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from smkc.bench.paper.table import Cell, Row, Table
+from smkc.bench.table import Cell, Row, Table
 from smkc.errors import InputError
 
 

@@ -1,12 +1,14 @@
 import json
 import math
 import platform
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from smkc.bench.paper.report import markdown, provenance, read_table, write_table
-from smkc.bench.paper.table import Cell, Row, Table
+from smkc.bench.provenance import provenance
+from smkc.bench.report import markdown, read_table, write_table
+from smkc.bench.table import Cell, Row, Table
 from smkc.errors import InputError, ReadError
 
 MADE = {"command": "smkc bench paper", "seeds": [0, 1], "versions": {"numpy": "2.0"}}
@@ -42,6 +44,17 @@ def test_page_reads_at_a_glance(table):
     assert len({len(line) for line in grid[:5]}) == 1  # aligned in plain text too
     second = lines[lines.index("## in_dist_C") + 2]
     assert entries(second) == ["", "auprc", "auroc"]  # no empty columns
+
+
+def test_another_source_is_named(table, tmp_path):
+    other = replace(table, beside="vendor", drawn="recordings")
+    text = markdown(other, {})
+    assert "vendor (ours - vendor)" in text
+    assert "(95%, recordings drawn anew)" in text
+    assert "paper" not in text
+    _, data = write_table(other, MADE, tmp_path)
+    assert (read_table(data).beside, read_table(data).drawn) == ("vendor", "recordings")
+    assert "beside" not in table.as_json(), "files of tables beside the paper stay as they were"
 
 
 def test_wide_tables_give_the_papers_figures_apart():
