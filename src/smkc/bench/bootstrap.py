@@ -63,6 +63,24 @@ class PairedTest:
     high: float
     p_value: float
 
+    @classmethod
+    def of(
+        cls, difference: float, resampled: NDArray[np.float64], *, level: float = 0.95
+    ) -> "PairedTest":
+        """Return the test of a difference as measured and (n,) resampled.
+
+        Notes
+        -----
+        The p-value is twice the smaller of the shares of resampled differences that are <= 0 and
+        >= 0, each with one added above and below (Davison and Hinkley, Bootstrap Methods and
+        their Application, 1997, eq. 4.11), so that it is never 0: the least is 2 / (n + 1).
+        """
+        values = np.where(np.abs(resampled) < ROUNDING, 0.0, resampled)
+        low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+        fewer = min(np.count_nonzero(values <= 0), np.count_nonzero(values >= 0))
+        p_value = min(1.0, 2 * (int(fewer) + 1) / (len(values) + 1))
+        return cls(float(difference), float(low), float(high), p_value)
+
 
 def estimate(groups: Sequence[Group], metric: str) -> float:
     """Mean over seeds of the mean over each seed's test sets of a metric, as measured."""
@@ -125,26 +143,12 @@ def paired(
         the same test sets in the same order, with the scores of either method.
     metric, n, level
         as in :func:`interval`.
-
-    Notes
-    -----
-    The p-value is twice the smaller of the shares of resampled differences that are <= 0 and
-    >= 0, each with one added above and below (Davison and Hinkley, Bootstrap Methods and their
-    Application, 1997, eq. 4.11), so that it is never 0: the least is 2 / (n + 1).
     """
     _check_settings(n, level)
     _check_same_windows(groups_a, groups_b)
     values = _replicates([groups_a, groups_b], metric, n, seed)
-    differences = values[:, 0] - values[:, 1]
-    differences[np.abs(differences) < ROUNDING] = 0.0
-    low, high = np.quantile(differences, [(1 - level) / 2, (1 + level) / 2])
-    fewer = min(np.count_nonzero(differences <= 0), np.count_nonzero(differences >= 0))
-    return PairedTest(
-        difference=estimate(groups_a, metric) - estimate(groups_b, metric),
-        low=float(low),
-        high=float(high),
-        p_value=min(1.0, 2 * (int(fewer) + 1) / (n + 1)),
-    )
+    measured = estimate(groups_a, metric) - estimate(groups_b, metric)
+    return PairedTest.of(measured, values[:, 0] - values[:, 1], level=level)
 
 
 def _replicates(

@@ -56,12 +56,28 @@ class Condition:
         words.append("prequential" if self.prequential else "static")
         return "-".join([*words, f"seed{self.seed}"])
 
-    def each(self, about: Dataset) -> Iterator[Series]:
-        """Yield the dataset's recordings under this condition, one at a time."""
-        names = [parts.name for parts in about.series]
+    def each(
+        self,
+        about: Dataset,
+        *,
+        at_most: int | None = None,
+        shorten: Callable[[Series], Series] | None = None,
+    ) -> Iterator[Series]:
+        """Yield the dataset's recordings under this condition, one at a time.
+
+        Parameters
+        ----------
+        at_most
+            how many of them, the first ones; None for all.
+        shorten
+            what cuts a recording before anything is done to it; None leaves it whole.
+        """
+        names = [parts.name for parts in about.series][:at_most]
         drifting = plan_drift(about.name, names, self.seed) if self.drift else {}
         for name in names:
             series = load_series(about, name)
+            if shorten is not None:
+                series = shorten(series)
             if name in drifting:
                 series = add_drift(series, drifting[name], self.seed)
             if about.takes_churn and self.churn != "none":
@@ -100,25 +116,32 @@ def scores_of(
         return make().fit(series.reference).score(series.test)
     scores = np.full(len(series.test), np.nan)
     edges = np.linspace(0, len(series.test), PARTS + 1).astype(int).tolist()
+    reference, test = _in_line(series.reference, series.test)
     for first, end in pairwise(edges):
         if first == end:
             continue
-        known = _joined(series.reference, series.test.rows(0, first))
-        scores[first:end] = make().fit(known).score(series.test.rows(0, end))[first:end]
+        if first == 0:
+            known, shown = series.reference, series.test.rows(0, end)
+        else:
+            known, shown = Recording.concat([reference, test.rows(0, first)]), test.rows(0, end)
+        scores[first:end] = make().fit(known).score(shown)[first:end]
     return scores
 
 
-def _joined(reference: Recording, past: Recording) -> Recording:
-    """Join both as if they followed one another: where they do not, times are row numbers."""
-    if len(past) == 0:
-        return reference
-    follows = reference.times.dtype == past.times.dtype and past.times[0] > reference.times[-1]
-    if follows:
-        return Recording.concat([reference, past])
+def _in_line(reference: Recording, test: Recording) -> tuple[Recording, Recording]:
+    """Return both with times that go on from one to the other.
+
+    A test part that is earlier than its reference is moved behind it; where one has dates and the
+    other has none, both get row numbers.
+    """
     n = len(reference)
-    return Recording.concat(
-        [
-            replace(reference, times=np.arange(n)),
-            replace(past, times=np.arange(n, n + len(past))),
-        ]
-    )
+    if len(test) == 0:
+        return reference, test
+    if n < 2 or reference.times.dtype != test.times.dtype:
+        numbers = np.arange(n + len(test))
+        return replace(reference, times=numbers[:n]), replace(test, times=numbers[n:])
+    if test.times[0] > reference.times[-1]:
+        return reference, test
+    step = reference.times[-1] - reference.times[-2]
+    times = test.times - test.times[0] + (reference.times[-1] + step)
+    return reference, replace(test, times=times)

@@ -1,5 +1,6 @@
 """Conditions: which there are, what they do, and that nobody sees the future."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -77,3 +78,36 @@ def test_prequential_scores_come_from_the_past_alone():
 def test_unknown_churn_is_said():
     with pytest.raises(SettingError, match="none, mild, full"):
         Condition(churn="wild")
+
+
+def test_a_test_part_before_its_reference_is_moved_behind_it_as_a_whole():
+    series = made_up_series(n_rows=100)
+    earlier = replace(series.test, times=np.arange(100) - 5000)
+    seen = []
+
+    class Looking(Watchful):
+        def fit(self, reference):
+            seen.append(reference.times)
+            return super().fit(reference)
+
+        def score(self, test):
+            seen.append(test.times)
+            return super().score(test)
+
+    scores_of(Looking, replace(series, test=earlier), Condition(prequential=True))
+    assert seen[1][0] == -5000, "nothing is moved before anything is learned from it"
+    for known, shown in zip(seen[2::2], seen[3::2], strict=True):
+        assert (np.diff(known) > 0).all()
+        n_past = len(known) - len(series.reference)
+        np.testing.assert_array_equal(shown[:n_past], known[-n_past:])
+
+
+def test_dates_and_numbers_meet_as_row_numbers():
+    series = made_up_series(n_rows=80)
+    dated = replace(
+        series.test,
+        times=np.datetime64("2026-01-01", "ns") + np.arange(80) * np.timedelta64(1, "m"),
+    )
+    Watchful.shown = []
+    scores = scores_of(Watchful, replace(series, test=dated), Condition(prequential=True))
+    assert np.isfinite(scores).all()

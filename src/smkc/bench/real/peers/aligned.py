@@ -26,6 +26,7 @@ __all__ = [
     "Columns",
     "evenly",
     "follows_on",
+    "guiltiest",
     "require_fitted",
     "sliding",
     "values_by_name",
@@ -205,3 +206,14 @@ def require_fitted(peer: object, learned: str) -> None:
     """Raise unless a peer has the attribute that fitting gives it."""
     if not hasattr(peer, learned):
         raise NotFittedError(f"{type(peer).__name__} has seen no reference; call fit first")
+
+
+def guiltiest(names: Sequence[str], parts: NDArray[np.float64]) -> list[str]:
+    """Return names in the order of their (C,) parts in a score, the largest first, without NaN.
+
+    Examples
+    --------
+    >>> guiltiest(["cpu", "mem", "net"], np.array([0.1, np.nan, 0.5]))
+    ['net', 'cpu']
+    """
+    return [names[j] for j in np.argsort(-parts, kind="stable") if not np.isnan(parts[j])]

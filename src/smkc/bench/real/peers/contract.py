@@ -3,14 +3,14 @@
 In: recordings whose variables need not agree. Out: one number a row, higher = more anomalous.
 """
 
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smkc.recording import Recording
 
-__all__ = ["Peer"]
+__all__ = ["Blames", "Peer"]
 
 
 class Peer(Protocol):
@@ -35,5 +35,17 @@ class Peer(Protocol):
 
         ``test`` may have other variables than the reference. A row's score may depend on any rows
         before it, and on ``look_ahead`` rows after it. Scoring changes nothing that was learned.
+        """
+        ...
+
+
+@runtime_checkable
+class Blames(Protocol):
+    """A peer that says which variables made a row anomalous."""
+
+    def blame(self, test: Recording, row: int) -> list[str]:
+        """Name the variables to blame for the score of a row, the guiltiest first.
+
+        ``test`` is the whole test part, with names as it has them.
         """
         ...

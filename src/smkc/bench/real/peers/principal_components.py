@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.bench.real.peers.aligned import AlignedRows, require_fitted
+from smkc.bench.real.peers.aligned import AlignedRows, guiltiest, require_fitted
 from smkc.errors import SettingError
 from smkc.parallel import products_on_one_thread
 from smkc.recording import Recording
@@ -60,8 +60,18 @@ class PrincipalComponents:
     def score(self, test: Recording) -> NDArray[np.float64]:
         """(T,) mean squared residual over the columns."""
         require_fitted(self, "components_")
+        squares: NDArray[np.float64] = np.mean(self._residual(test) ** 2, axis=1)
+        return squares
+
+    def blame(self, test: Recording, row: int) -> list[str]:
+        """Name the columns of a row by the size of their residuals."""
+        require_fitted(self, "components_")
+        residual = self._residual(test.rows(0, row + 1))[-1]
+        return guiltiest(self.aligned_.columns.names, np.abs(residual))
+
+    def _residual(self, test: Recording) -> NDArray[np.float64]:
+        """(T, C) what the components leave unexplained."""
         rows = self.aligned_.windows(test) - self.mean_
         with products_on_one_thread():
-            residual = rows - (rows @ self.components_.T) @ self.components_
-        squares: NDArray[np.float64] = np.mean(residual**2, axis=1)
-        return squares
+            residual: NDArray[np.float64] = rows - (rows @ self.components_.T) @ self.components_
+        return residual

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from smkc.bench.real.peers.aligned import AlignedRows, require_fitted
+from smkc.bench.real.peers.aligned import AlignedRows, guiltiest, require_fitted
 from smkc.bench.real.peers.libraries import library
 from smkc.errors import SettingError
 from smkc.recording import Recording
@@ -111,3 +111,12 @@ class PyodEcod:
             part = slice(start, start + self.block)
             scores[part] = self.model_.decision_function(rows[part])
         return scores
+
+    def blame(self, test: Recording, row: int) -> list[str]:
+        """Name the columns by their parts in the sum that is ECOD's score (its ``O``)."""
+        require_fitted(self, "model_")
+        first = row - row % self.block
+        rows = self.aligned_.windows(test.rows(0, first + self.block))[first:]
+        self.model_.decision_function(rows)
+        parts = np.asarray(self.model_.O[row - first - len(rows)], np.float64)
+        return guiltiest(self.aligned_.columns.names, parts)

@@ -38,3 +38,8 @@ class RandomScores:
     def score(self, test: Recording) -> NDArray[np.float64]:
         """(T,) random numbers from 0 to 1."""
         return np.random.default_rng(self.seed).random(len(test))
+
+    def blame(self, test: Recording, row: int) -> list[str]:
+        """Name the variables in random order."""
+        order = np.random.default_rng((self.seed, row)).permutation(len(test.names))
+        return [test.names[j] for j in order]

@@ -4,6 +4,7 @@ In: recordings as they are, without any workaround. Out: the detector's score of
 """
 
 import warnings
+from math import ceil
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from smkc.bench.real.peers.aligned import follows_on, require_fitted
 from smkc.detector import Detector
-from smkc.errors import UnscoredWarning
+from smkc.errors import UnscoredWarning, WindowError
 from smkc.recording import Recording
 
 __all__ = ["DetectorPeer", "randproj_knn"]
@@ -20,12 +21,18 @@ __all__ = ["DetectorPeer", "randproj_knn"]
 # score of the windows that cover it, as the project's first measurements had it.
 PAPER: dict[str, Any] = {"window": 32, "align": "sharp"}
 
+# Windows' worth of rows before a row that a detector is shown when asked for causes.
+WINDOWS_BEFORE = 8
+
 
 class DetectorPeer:
     """A :class:`smkc.Detector`, with the reference's last rows before a test part that follows on.
 
     Parameters
     ----------
+    most_windows
+        windows of the reference at most, by a longer stride, which then holds for test parts too;
+        None leaves the stride as it is.
     settings
         settings of the detector, by name; the library's defaults for all others.
     """
@@ -33,7 +40,8 @@ class DetectorPeer:
     detector_: Detector
     reference_: Recording
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, *, most_windows: int | None = None, **settings: Any) -> None:
+        self.most_windows = most_windows
         self.settings = settings
 
     @property
@@ -42,9 +50,17 @@ class DetectorPeer:
         detector = Detector(**self.settings)
         return 0 if detector.align == "prompt" else detector.window - 1
 
+    @property
+    def all_settings(self) -> dict[str, Any]:
+        """The detector's settings, those that were left at their defaults too."""
+        return Detector(**self.settings).get_params()
+
     def fit(self, reference: Recording) -> Self:
         """Fit the detector."""
-        self.detector_ = Detector(**self.settings).fit(reference)
+        detector = Detector(**self.settings)
+        if self.most_windows is not None:
+            detector.stride = max(1, ceil(len(reference) / self.most_windows))
+        self.detector_ = detector.fit(reference)
         self.reference_ = reference
         return self
 
@@ -62,6 +78,26 @@ class DetectorPeer:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnscoredWarning)  # NaN says it
             return self.detector_.decision_function(whole)[n_before:]
+
+    def blame(self, test: Recording, row: int) -> list[str]:
+        """Name the causes of the worst window that holds a row; none where none can be scored.
+
+        The detector sees some windows' worth of rows before it, not all: that is what it needs to
+        tell a jump, and much cheaper.
+        """
+        require_fitted(self, "detector_")
+        length = self.detector_.window
+        first = max(0, row - WINDOWS_BEFORE * length)
+        part = test.rows(first, row + length)
+        if len(part) < length:
+            return []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnscoredWarning)
+            try:
+                causes = self.detector_.explain(part, part.times[row - first])
+            except WindowError:
+                return []
+        return [cause.variable for cause in causes]
 
 
 def randproj_knn(*, seed: int = 0) -> DetectorPeer:

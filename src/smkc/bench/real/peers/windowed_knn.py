@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.bench.real.peers.aligned import AlignedRows, require_fitted
+from smkc.bench.real.peers.aligned import AlignedRows, guiltiest, require_fitted
 from smkc.errors import SettingError
 from smkc.parallel import products_on_one_thread
 from smkc.recording import Recording
@@ -72,3 +72,13 @@ class WindowedKnn:
                 nearest = np.partition(distances, n_nearest - 1, axis=1)[:, :n_nearest]
                 scores[start : start + BLOCK] = np.sqrt(np.maximum(nearest, 0.0)).mean(axis=1)
         return scores
+
+    def blame(self, test: Recording, row: int) -> list[str]:
+        """Name the columns by their part in the squared distances to the nearest windows."""
+        require_fitted(self, "kept_")
+        window = self.aligned_.windows(test.rows(0, row + 1))[-1]
+        squares = (self.kept_ - window) ** 2
+        n_nearest = min(self.neighbours, len(squares))
+        nearest = np.argpartition(squares.sum(axis=1), n_nearest - 1)[:n_nearest]
+        parts = squares[nearest].mean(axis=0).reshape(-1, self.window).sum(axis=1)
+        return guiltiest(self.aligned_.columns.names, parts)

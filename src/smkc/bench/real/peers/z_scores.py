@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.bench.real.peers.aligned import Columns, require_fitted, values_by_name
+from smkc.bench.real.peers.aligned import Columns, guiltiest, require_fitted, values_by_name
 from smkc.errors import SettingError
 from smkc.recording import Recording
 
@@ -59,6 +59,12 @@ class RobustZ:
         require_fitted(self, "columns_")
         return _pooled(np.abs(self.columns_.standardised(test)), self.pooling)
 
+    def blame(self, test: Recording, row: int) -> list[str]:
+        """Name the variables observed in a row, the farthest from its median first."""
+        require_fitted(self, "columns_")
+        distances = np.abs(self.columns_.standardised(test.rows(row, row + 1)))[0]
+        return guiltiest(self.columns_.names, distances)
+
 
 class PlainZ:
     """Distances in plain standard deviations, not clipped: what anybody writes in ten lines.
@@ -106,6 +112,12 @@ class PlainZ:
         require_fitted(self, "names_")
         distances = np.abs(values_by_name(test, self.names_) - self.centre_)
         return _pooled(distances / (self.deviation_ + NOT_ZERO), self.pooling)
+
+    def blame(self, test: Recording, row: int) -> list[str]:
+        """Name the variables observed in a row, the farthest from its centre first."""
+        require_fitted(self, "names_")
+        distances = np.abs(values_by_name(test.rows(row, row + 1), self.names_) - self.centre_)
+        return guiltiest(self.names_, distances[0] / (self.deviation_ + NOT_ZERO))
 
 
 def _pooled(distances: NDArray[np.float64], pooling: str) -> NDArray[np.float64]:
