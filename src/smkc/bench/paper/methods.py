@@ -108,6 +108,7 @@ METHODS = {
             "smkc_learned:SmkcEnsembleWithoutLabels",
         ),
         _projected("randproj-knn", "RandProj-kNN(SMKC)", "full image"),
+        _on_statistics("smkc-evidence", "SMKC-Evidence", "evidence_windows:EvidenceWindows"),
         _trained("pad-mask-gru-ae", "Pad+Mask GRU-AE(Cmax)", "pad_mask_gru_ae:PadMaskGruAe"),
         _trained("gru-ae", "GRU-AE(gseq)", "gru_ae:GruAutoencoder"),
         _trained("deepsets-gru", "DeepSets-GRU(Set)", "deepsets_gru:DeepSetsGru"),

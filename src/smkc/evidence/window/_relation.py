@@ -1,0 +1,152 @@
+"""Relation: segments in which variables no longer follow the factors that they follow elsewhere.
+
+In: a window's factor model, or the window for models that have not seen a part of it. Out: how
+much larger residuals are inside some segment than outside, summed over variables.
+"""
+
+from math import log, sqrt
+
+import numpy as np
+
+from smkc.evidence.window._compiled import Floats, compiled, log_all
+from smkc.evidence.window._factors import fit_factors, noise_ratios, start_loadings
+from smkc.evidence.window._segments import segment_lengths
+from smkc.evidence.window._smoother import gather, smooth
+from smkc.evidence.window._standard import standardised
+
+__all__ = ["largest_change", "largest_surprise"]
+
+# Added to mean residuals before their logarithm is taken.
+LEAST_RESIDUAL = 1e-2
+
+# Holes are a quarter of the window and start at every eighth; residuals outside count up to the
+# cap and as if so many usual ones had been seen besides.
+HOLE_PARTS, HOP_PARTS = 4, 8
+RESIDUAL_CAP, USUAL = 16.0, 4.0
+HOLE_ROUNDS = 8
+LEAST_SURPRISE = 1e-3
+
+
+@compiled
+def largest_change(ratios: Floats, seen: Floats, blame: Floats) -> float:
+    """Return the statistic relz of (C, L) residual ratios; ``blame`` (C,) the segment's own.
+
+    The two-sample likelihood ratio of a variance inside a segment and outside it, summed over the
+    variables, largest over segments; less its expectation and over its spread at this cardinality.
+    """
+    n_variables, length = ratios.shape
+    lengths = segment_lengths(length)
+    sums, counts = np.zeros((n_variables, length + 1)), np.zeros((n_variables, length + 1))
+    for c in range(n_variables):
+        for t in range(length):
+            sums[c, t + 1] = sums[c, t] + ratios[c, t]
+            counts[c, t + 1] = counts[c, t] + seen[c, t]
+    best = -np.inf
+    logs = np.empty((n_variables, 2, length))
+    gains = np.empty((n_variables, length))
+    for i in range(1, 4):
+        n = lengths[i]
+        n_starts = length - n + 1
+        for c in range(n_variables):
+            total, n_total = sums[c, length], counts[c, length]
+            for s in range(n_starts):
+                inside, n_in = sums[c, s + n] - sums[c, s], counts[c, s + n] - counts[c, s]
+                logs[c, 0, s] = inside / max(n_in, 1.0) + LEAST_RESIDUAL
+                logs[c, 1, s] = max(total - inside, 0.0) / max(n_total - n_in, 1.0) + LEAST_RESIDUAL
+            for s in range(n_starts, length):
+                logs[c, 0, s] = 1.0
+                logs[c, 1, s] = 1.0
+        log_all(logs.reshape(-1))
+        for c in range(n_variables):
+            n_total = counts[c, length]
+            whole = n_total * log(sums[c, length] / max(n_total, 1.0) + LEAST_RESIDUAL)
+            for s in range(n_starts):
+                n_in = counts[c, s + n] - counts[c, s]
+                n_out = n_total - n_in
+                gain = 0.5 * (whole - n_in * logs[c, 0, s] - n_out * logs[c, 1, s])
+                gains[c, s] = gain if n_in > 0 and n_out > 0 else 0.0
+        for s in range(n_starts):
+            total = 0.0
+            for c in range(n_variables):
+                total += gains[c, s]
+            if total > best:
+                best = total
+                for c in range(n_variables):
+                    blame[c] = max(gains[c, s], 0.0)
+    return float((best - 0.5 * n_variables) / sqrt(float(n_variables)))
+
+
+@compiled
+def largest_surprise(values: Floats, seen: Floats, blame: Floats) -> float:
+    """Return the statistic hole of a window; ``blame`` (C,) each variable's part of it.
+
+    The model is fitted without a hole, and then asked how well it explains what is in there.
+    """
+    n_variables, length = values.shape
+    size, hop = length // HOLE_PARTS, max(1, length // HOP_PARTS)
+    outside = np.empty((n_variables, length))
+    best = -np.inf
+    for first in range(0, length - size + 1, hop):
+        for c in range(n_variables):
+            for t in range(length):
+                outside[c, t] = 0.0 if first <= t < first + size else seen[c, t]
+        standard = standardised(values, outside)
+        if not standard.unit > 0:
+            continue
+        scaled = np.empty((n_variables, length))
+        for c in range(n_variables):
+            over = 1.0 / (standard.scale[c] * standard.unit)
+            for t in range(length):
+                scaled[c, t] = seen[c, t] * (values[c, t] - standard.centre[c]) * over
+        loadings = start_loadings(scaled, outside, standard.noise)
+        model = fit_factors(scaled, outside, standard.noise, loadings, HOLE_ROUNDS)
+        info = np.empty((5, length))
+        scratch = np.empty((2, 5, length))
+        gather(scaled, seen, model.loadings, model.noise, info)
+        smooth(info, model.memory, scratch[0], scratch[1], model.smoothed)
+        ratios = noise_ratios(scaled, seen, model.loadings, model.noise, model.smoothed)
+        best = _surprise(ratios, seen, first, first + size, best, blame)
+    return log(max(best, LEAST_SURPRISE)) if best > -np.inf else np.nan
+
+
+@compiled
+def _surprise(
+    ratios: Floats, seen: Floats, first: int, end: int, best: float, blame: Floats
+) -> float:
+    """Return the largest summed ratio over segments of a hole, or ``best`` if that is larger."""
+    n_variables, length = ratios.shape
+    shortest = max(2, length // 8)
+    usual, counts = np.empty(n_variables), np.empty(n_variables)
+    for c in range(n_variables):
+        total, n = 0.0, 0.0
+        for t in range(length):
+            is_in = first <= t < end
+            total += 0.0 if is_in else min(ratios[c, t], RESIDUAL_CAP)
+            n += 0.0 if is_in else seen[c, t]
+        usual[c], counts[c] = (total + USUAL) / (n + USUAL), n
+    logs = np.empty((2, n_variables))
+    inside, n_inside = np.empty(n_variables), np.empty(n_variables)
+    for size in (shortest, shortest + shortest // 2, 2 * shortest):
+        for s in range(first, end - size + 1):
+            for c in range(n_variables):
+                total, n = 0.0, 0.0
+                for t in range(s, s + size):
+                    total += ratios[c, t]
+                    n += seen[c, t]
+                inside[c] = max(total / (max(n, 1.0) * usual[c]), 1.0)
+                n_inside[c] = n
+                known = counts[c] + USUAL
+                logs[0, c] = inside[c]
+                logs[1, c] = (n * inside[c] + known) / (n + known)
+            log_all(logs.reshape(-1))
+            total = 0.0
+            for c in range(n_variables):
+                n, known = n_inside[c], counts[c] + USUAL
+                gain = 0.5 * ((n + known) * logs[1, c] - n * logs[0, c])
+                inside[c] = max(gain, 0.0) if n > 0 and counts[c] > 0 else 0.0
+                total += inside[c]
+            if total > best:
+                best = total
+                for c in range(n_variables):
+                    blame[c] = inside[c]
+    return best

@@ -1,0 +1,99 @@
+"""What is usual at each cardinality: statistics of normal windows -> comparable numbers.
+
+In: a statistic and the cardinalities of normal windows. Out: the statistic of any window, less its
+usual value at that cardinality and over its usual excess; between the cardinalities that were seen
+by interpolation.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["ByCardinality"]
+
+HIGH = 0.9
+
+# A cardinality with fewer normal windows joins its neighbour.
+FEWEST_WINDOWS = 20
+
+# The usual excess at one cardinality is at least this share of the typical one.
+LEAST_EXCESS = 0.1
+
+
+@dataclass(frozen=True)
+class ByCardinality:
+    """Usual values as a function of log cardinality.
+
+    Parameters
+    ----------
+    log_cardinality
+        (n,) where they are known, ascending.
+    usual, log_excess
+        (n,) the median there, and the log of the 90% quantile less the median.
+    grows
+        whether to go on in a straight line beyond the cardinalities seen, rather than stay.
+    """
+
+    log_cardinality: NDArray[np.float64]
+    usual: NDArray[np.float64]
+    log_excess: NDArray[np.float64]
+    grows: bool
+
+    @classmethod
+    def of(
+        cls, numbers: NDArray[np.float64], cardinality: NDArray[np.int64], grows: bool
+    ) -> "ByCardinality":
+        """Learn from (n,) statistics of normal windows; NaN are left out."""
+        is_known = ~np.isnan(numbers)
+        numbers, cardinality = numbers[is_known], cardinality[is_known]
+        at, usual, excess = [], [], []
+        for group in _groups(cardinality):
+            low, high = np.quantile(numbers[group], [0.5, HIGH])
+            at.append(np.log(cardinality[group]).mean())
+            usual.append(low)
+            excess.append(high - low)
+        least = LEAST_EXCESS * np.median(excess) + 1e-6 if excess else 1.0
+        return cls(
+            np.array(at),
+            np.array(usual),
+            np.log(np.maximum(np.array(excess), least)),
+            grows,
+        )
+
+    def standardised(
+        self, numbers: NDArray[np.float64], cardinality: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """(n,) statistics in units of what is usual at their cardinality."""
+        if len(self.usual) == 0:
+            return np.full(len(numbers), np.nan)
+        x = np.log(np.maximum(cardinality, 1))
+        excess = np.exp(self._at(self.log_excess, x))
+        return (numbers - self._at(self.usual, x)) / excess
+
+    def _at(self, values: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
+        knots = self.log_cardinality
+        if len(knots) == 1:
+            return np.full(len(x), values[0])
+        left = np.clip(np.searchsorted(knots, x) - 1, 0, len(knots) - 2)
+        share = (x - knots[left]) / (knots[left + 1] - knots[left])
+        if not self.grows:
+            share = np.clip(share, 0.0, 1.0)
+        return (1 - share) * values[left] + share * values[left + 1]
+
+
+def _groups(cardinality: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
+    """Masks of windows whose usual values are taken together, by ascending cardinality."""
+    groups: list[NDArray[np.bool_]] = []
+    waiting = np.zeros(len(cardinality), np.bool_)
+    for value in np.unique(cardinality):
+        waiting = waiting | (cardinality == value)
+        if waiting.sum() >= FEWEST_WINDOWS:
+            groups.append(waiting)
+            waiting = np.zeros(len(cardinality), np.bool_)
+    if waiting.any():
+        if groups:
+            groups[-1] = groups[-1] | waiting
+        else:
+            groups.append(waiting)
+    return groups

@@ -1,0 +1,287 @@
+"""WindowEvidence: what a window says by itself, without names and without labels.
+
+In: windows (B, L, P), NaN where nothing was seen; any variables, in any order, in any number. Out:
+ten statistics a window with their p-values, joined in one score that has a p-value too.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.errors import InputError, ModelFileError, NotFittedError, SettingError, WindowError
+from smkc.evidence.window._loops import (
+    LEAST_LENGTH,
+    Part,
+    blame_window,
+    count_variables,
+    scan_speeds,
+    scan_statistics,
+    scan_units,
+)
+from smkc.evidence.window.null import N_CHEAP, Nulls, joined
+from smkc.evidence.window.questions import EVIDENCES
+from smkc.evidence.window.speeds import SPEED_GRID, Speeds
+from smkc.parallel import in_threads
+
+__all__ = ["Answers", "WindowEvidence"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+BLOCK_WINDOWS = 64
+
+# Speeds are learned from so many reference windows at most; with fewer windows than these there
+# is no null to speak of.
+SPEED_WINDOWS = 800
+FEWEST_WINDOWS = 20
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What the evidences say of B windows.
+
+    Parameters
+    ----------
+    statistics
+        (B, 10) in the order of EVIDENCES; NaN where an evidence abstains or was not asked.
+    cardinality
+        (B,) how many variables take part.
+    log_p
+        (B, 10) log p-values; NaN likewise.
+    score
+        (B,) all evidences joined, higher = more unusual; NaN where all abstain.
+    p_value
+        (B,) the score's p-value; NaN likewise.
+    """
+
+    statistics: Floats
+    cardinality: Integers
+    log_p: Floats
+    score: Floats
+    p_value: Floats
+
+
+class WindowEvidence:
+    """Ten questions to a window, with p-values under reference windows.
+
+    A variable takes part in a window if it was seen at a quarter of its steps at least; places
+    that are NaN throughout are as good as absent, so that windows of several cardinalities are
+    padded with NaN. A window in which hardly anything was seen, or nothing moves, gets NaN.
+    Adding a constant to a variable, or multiplying all windows by one number, changes nothing.
+
+    Parameters
+    ----------
+    doubt
+        (low, high): the dear evidences are asked only of windows whose cheap ones leave a joined
+        p-value between these; None asks all of all.
+    most_windows
+        of reference windows at most so many are learned from, evenly spread.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> normal = rng.normal(size=(60, 32, 3)).cumsum(axis=1)
+    >>> evidence = WindowEvidence().fit(normal)
+    >>> spoiled = normal[:1].copy()
+    >>> spoiled[0, 20, 1] += 30
+    >>> bool(evidence.score(spoiled)[0] > evidence.score(normal).max())
+    True
+    """
+
+    length_: int
+    speeds_: Speeds
+    nulls_: Nulls
+
+    def __init__(
+        self, *, doubt: tuple[float, float] | None = None, most_windows: int = 8192
+    ) -> None:
+        self.doubt = doubt
+        self.most_windows = most_windows
+
+    def fit(self, windows: Floats) -> Self:
+        """Learn speeds and nulls from normal windows (B, L, P)."""
+        if self.doubt is not None and not 0 <= self.doubt[0] <= self.doubt[1] <= 1:
+            raise SettingError(f"doubt={self.doubt}: give two p-values, ascending, or None")
+        windows = _checked(windows)
+        if windows.shape[1] < LEAST_LENGTH:
+            raise WindowError(
+                f"windows of {windows.shape[1]} steps are too short to be asked anything; give "
+                f"{LEAST_LENGTH} steps at least"
+            )
+        windows = _spread(windows, self.most_windows)
+        units = np.empty(len(windows))
+        _in_blocks(scan_units, windows, units)
+        is_usable = ~np.isnan(units)
+        if is_usable.sum() < FEWEST_WINDOWS:
+            raise InputError(
+                f"{int(is_usable.sum())} of {len(windows)} reference windows hold something that "
+                f"moves; give {FEWEST_WINDOWS} such windows at least"
+            )
+        windows, unit = windows[is_usable], float(np.median(units[is_usable]))
+        some = _spread(windows, SPEED_WINDOWS)
+        likelihoods = np.empty((len(some), SPEED_GRID.shape[1]))
+        _in_blocks(lambda x, out: scan_speeds(x, unit, SPEED_GRID, out), some, likelihoods)
+        self.length_ = windows.shape[1]
+        self.speeds_ = Speeds.of(unit, likelihoods)
+        statistics = self._asked(windows, Part.ALL)
+        self.nulls_ = Nulls(statistics, self.cardinality(windows), self.doubt)
+        return self
+
+    def ask(self, windows: Floats) -> Answers:
+        """Return everything that the evidences say of windows (B, L, P)."""
+        windows = self._fitting(windows)
+        cardinality = self.cardinality(windows)
+        if self.doubt is None:
+            statistics = self._asked(windows, Part.ALL)
+        else:
+            statistics = self._asked(windows, Part.CHEAP)
+            log_p = self.nulls_.log_p(statistics, cardinality)
+            which = self.nulls_.is_doubtful(log_p[:, :N_CHEAP], cardinality)
+            statistics[which, N_CHEAP:] = self._asked(windows[which], Part.DEAR)[:, N_CHEAP:]
+        log_p = self.nulls_.log_p(statistics, cardinality)
+        score = joined(log_p)
+        p_value = np.exp(self.nulls_.score_log_p(score, cardinality))
+        return Answers(statistics, cardinality, log_p, score, p_value)
+
+    def statistics(self, windows: Floats) -> Floats:
+        """(B, 10) statistics of windows, all asked; NaN where an evidence abstains."""
+        return self._asked(self._fitting(windows), Part.ALL)
+
+    def p_values(self, windows: Floats) -> Floats:
+        """(B, 10) p-values of the evidences; NaN where one abstains or was not asked."""
+        return np.exp(self.ask(windows).log_p)
+
+    def score(self, windows: Floats) -> Floats:
+        """(B,) all evidences joined, higher = more unusual; NaN where all abstain."""
+        return self.ask(windows).score
+
+    def cardinality(self, windows: Floats) -> Integers:
+        """(B,) how many variables of each window take part."""
+        windows = _checked(windows)
+        counts = np.empty(len(windows), np.int64)
+        _in_blocks(count_variables, windows, counts)
+        return counts
+
+    def blame(self, window: Floats) -> Floats:
+        """(10, P) which share each variable of one window (L, P) has in each evidence.
+
+        Shares of an evidence sum to 1; all are 0 where it abstains or no variable made it.
+        """
+        values = np.ascontiguousarray(self._fitting(np.asarray(window)[None])[0], np.float64)
+        parts = np.empty((len(EVIDENCES), values.shape[1]))
+        blame_window(values, self.speeds_.prior(), parts)
+        parts = np.nan_to_num(parts, nan=0.0, posinf=0.0)
+        total = parts.sum(axis=1, keepdims=True)
+        shares: Floats = parts / np.where(total > 0, total, 1.0)
+        return shares
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return what was learned as arrays and a JSON-able header."""
+        self._check_fitted()
+        arrays = {
+            "statistics": self.nulls_.statistics,
+            "cardinality": self.nulls_.cardinality,
+            "speeds": self.speeds_.variances,
+            "weights": self.speeds_.weights,
+        }
+        header = {
+            "evidences": [evidence.name for evidence in EVIDENCES],
+            "length": self.length_,
+            "unit": self.speeds_.unit,
+            "doubt": None if self.doubt is None else list(self.doubt),
+        }
+        return arrays, header
+
+    def restored(
+        self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
+    ) -> "WindowEvidence":
+        """Return evidence with these settings and with what :meth:`to_arrays` gave."""
+        names = [evidence.name for evidence in EVIDENCES]
+        try:
+            statistics, cardinality = arrays["statistics"], arrays["cardinality"]
+            variances, weights = arrays["speeds"], arrays["weights"]
+            length, unit, asked = header["length"], header["unit"], header["evidences"]
+            doubt = header["doubt"]
+        except KeyError as error:
+            raise ModelFileError(
+                f"the stored evidence has no {error}; fit again and save the model anew"
+            ) from error
+        fits = (
+            asked == names
+            and statistics.dtype == np.float64
+            and statistics.shape == (len(cardinality), len(names))
+            and cardinality.dtype == np.int64
+            and cardinality.ndim == 1
+            and len(cardinality) >= FEWEST_WINDOWS
+            and variances.dtype == weights.dtype == np.float64
+            and weights.ndim == 1
+            and variances.shape == (2, len(weights))
+            and bool((variances > 0).all() and (weights >= 0).all())
+            and bool(np.isfinite(variances).all() and np.isfinite(weights).all())
+            and isinstance(length, int)
+            and length >= LEAST_LENGTH
+            and isinstance(unit, float)
+            and 0 < unit < np.inf
+            and doubt == (None if self.doubt is None else list(self.doubt))
+        )
+        if not fits:
+            raise ModelFileError(
+                f"the stored evidence, {asked} of {len(cardinality)} windows, does not fit this "
+                "version or its settings; fit again and save the model anew"
+            )
+        copy = WindowEvidence(doubt=self.doubt, most_windows=self.most_windows)
+        copy.length_ = length
+        copy.speeds_ = Speeds(unit, variances, weights)
+        copy.nulls_ = Nulls(statistics, cardinality, self.doubt)
+        return copy
+
+    def _asked(self, windows: Floats, part: int) -> Floats:
+        prior = self.speeds_.prior()
+        out = np.empty((len(windows), len(EVIDENCES)))
+        _in_blocks(lambda x, rows: scan_statistics(x, prior, part, rows), windows, out)
+        return out
+
+    def _fitting(self, windows: Floats) -> Floats:
+        self._check_fitted()
+        windows = _checked(windows)
+        if windows.shape[1] != self.length_:
+            raise WindowError(
+                f"windows of {windows.shape[1]} steps were given and learned from were windows of "
+                f"{self.length_}; give windows of that length"
+            )
+        return windows
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "nulls_"):
+            raise NotFittedError("WindowEvidence has seen no windows; call fit first")
+
+
+def _checked(windows: Floats) -> Floats:
+    windows = np.asarray(windows)
+    if windows.ndim != 3 or windows.dtype.kind != "f":
+        raise InputError(
+            f"windows of shape {windows.shape} and type {windows.dtype} were given; give floats "
+            "(windows, steps, variables), NaN where nothing was seen"
+        )
+    return windows
+
+
+def _spread(windows: Floats, most: int) -> Floats:
+    """Return at most so many windows, evenly spread."""
+    if len(windows) <= most:
+        return windows
+    return windows[np.arange(most) * len(windows) // most]
+
+
+def _in_blocks(scan: Callable[[Floats, Any], None], windows: Floats, out: NDArray[Any]) -> None:
+    """Fill ``out`` (B, ...) by a loop over windows, several blocks at a time."""
+
+    def work(first: int) -> None:
+        part = slice(first, first + BLOCK_WINDOWS)
+        scan(np.ascontiguousarray(windows[part], np.float64), out[part])
+
+    for _ in in_threads(work, range(0, len(windows), BLOCK_WINDOWS)):
+        pass

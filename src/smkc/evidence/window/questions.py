@@ -1,0 +1,90 @@
+"""The evidences: what each one asks of a window, and how its null behaves.
+
+In: nothing. Out: the list that everything else goes by; its order is that of the statistics.
+"""
+
+from dataclasses import dataclass
+
+__all__ = ["EVIDENCES", "KINDS", "Evidence"]
+
+KINDS = ("level", "jump", "relation", "repetition", "regime")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """One question.
+
+    Parameters
+    ----------
+    name
+        what its statistic is called.
+    kind
+        what it is evidence of, one of KINDS.
+    question
+        the question in words.
+    is_dear
+        whether it asks for the window's factor model, which takes most of the time.
+    grows
+        whether its statistic sums over variables, so that its null goes on growing beyond the
+        cardinalities that were seen.
+    """
+
+    name: str
+    kind: str
+    question: str
+    is_dear: bool = False
+    grows: bool = False
+
+
+EVIDENCES = (
+    Evidence(name="zmax", kind="level", question="is a value far from its variable's median?"),
+    Evidence(name="dzmax", kind="jump", question="does a variable take a large step?"),
+    Evidence(
+        name="copy4",
+        kind="repetition",
+        question="are four consecutive steps like four earlier ones?",
+    ),
+    Evidence(
+        name="glr_d",
+        kind="regime",
+        question="are steps larger in one part of the window than in the other?",
+    ),
+    Evidence(
+        name="regq",
+        kind="regime",
+        question="do the window's factors change their speed?",
+        is_dear=True,
+    ),
+    Evidence(
+        name="regr",
+        kind="regime",
+        question="do the factors change between speeds that reference windows have?",
+        is_dear=True,
+    ),
+    Evidence(
+        name="brkr",
+        kind="jump",
+        question="does a segment of the factors' path come from elsewhere?",
+        is_dear=True,
+    ),
+    Evidence(
+        name="cpyr",
+        kind="repetition",
+        question="does a segment of the factors' path repeat an earlier one?",
+        is_dear=True,
+    ),
+    Evidence(
+        name="hole",
+        kind="relation",
+        question="is a segment badly explained by a model that has not seen it?",
+        is_dear=True,
+        grows=True,
+    ),
+    Evidence(
+        name="relz",
+        kind="relation",
+        question="do residuals change their size in a segment?",
+        is_dear=True,
+        grows=True,
+    ),
+)
