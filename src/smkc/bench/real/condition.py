@@ -4,7 +4,7 @@ In: a level of churn, whether there is drift, whether the past may be learned fr
 series, one at a time, and the scores of a method under that condition.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -56,28 +56,18 @@ class Condition:
         words.append("prequential" if self.prequential else "static")
         return "-".join([*words, f"seed{self.seed}"])
 
-    def each(
-        self,
-        about: Dataset,
-        *,
-        at_most: int | None = None,
-        shorten: Callable[[Series], Series] | None = None,
-    ) -> Iterator[Series]:
+    def each(self, about: Dataset, recordings: Sequence[Series] | None = None) -> Iterator[Series]:
         """Yield the dataset's recordings under this condition, one at a time.
 
         Parameters
         ----------
-        at_most
-            how many of them, the first ones; None for all.
-        shorten
-            what cuts a recording before anything is done to it; None leaves it whole.
+        recordings
+            those of the dataset, where they are at hand; None reads all, each when it is its turn.
         """
-        names = [parts.name for parts in about.series][:at_most]
+        names = [one.name for one in (about.series if recordings is None else recordings)]
         drifting = plan_drift(about.name, names, self.seed) if self.drift else {}
-        for name in names:
-            series = load_series(about, name)
-            if shorten is not None:
-                series = shorten(series)
+        for at, name in enumerate(names):
+            series = load_series(about, name) if recordings is None else recordings[at]
             if name in drifting:
                 series = add_drift(series, drifting[name], self.seed)
             if about.takes_churn and self.churn != "none":

@@ -31,8 +31,8 @@ def cost(figures: Figures) -> Table:
         ("runs", *STAGES, "all"),
         tuple(rows) if sums else (),
         (
-            f"Reading, fitting and scoring took {minutes:.1f} minutes of one processor in all: "
-            f"{minutes / 2:.1f} minutes on two. Metrics are not in it.",
+            f"Fitting and scoring took {minutes:.1f} minutes of one processor in all: "
+            f"{minutes / 2:.1f} minutes on two. Reading files and metrics are not in it.",
             f"Scores were made by commit {', '.join(sorted(commits))}.",
         ),
     )

@@ -20,7 +20,7 @@ from smkc.bench.real import measures
 from smkc.bench.real.budget import Budget
 from smkc.bench.real.condition import scores_of
 from smkc.bench.real.datasets import checked_file, dataset
-from smkc.bench.real.measures import BLAME_DATASET, Measured, blamed_events, measure
+from smkc.bench.real.measures import BLAME_DATASET, Measured, blamed_events, measure, truth
 from smkc.bench.real.peers.contract import Blames, Peer
 from smkc.bench.real.root_cause import HIT_RANKS
 from smkc.bench.real.scores import Job, Scores, fingerprint, has_scores, read_scores, write_scores
@@ -131,11 +131,12 @@ def run(jobs: Sequence[Job], settings: RunSettings) -> int:
 
 def run_job(job: Job, settings: RunSettings) -> None:
     """Run one method on a dataset's recordings and keep its scores, then their metrics."""
-    budget, about = settings.budget, job.about
+    budget = settings.budget
+    recordings = truth(job.dataset, budget)
     started, cpu_started = time.perf_counter(), time.process_time()
     found: dict[str, NDArray[np.float32]] = {}
     named: dict[str, list[list[str]]] = {}
-    for series in job.condition.each(about, at_most=budget.most_series, shorten=budget.shortened):
+    for series in job.condition.each(job.about, recordings):
         try:
             scores, names = _scored(job, series)
         except SmkcError:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from smkc.bench.real.peers import PEERS, Peer
-from smkc.bench.real.peers.smkc_detector import DetectorPeer
+from smkc.bench.real.peers.smkc_detector import PAPER, DetectorPeer
 from smkc.errors import SettingError
 
 __all__ = ["METHODS", "STAGES", "Method", "find_methods"]
@@ -122,7 +122,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             _peer(
                 "stumpy", "STUMPY discord", stages=("main", "churn"), most_seeds=1, is_quick=False
             ),
-            _ours("randproj-knn", "RandProj-kNN", {"window": 32, "align": "sharp"}),
+            _ours("randproj-knn", "RandProj-kNN", PAPER),
             _ours("smkc-knn", "smkc default", {}),
             _ours("smkc-recon", "smkc recon", {"detector": "recon", **SMALL}, **DEAR),
             _ours("smkc-ens", "smkc ensemble", {"detector": "ensemble", **SMALL}, **DEAREST),

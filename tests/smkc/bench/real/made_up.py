@@ -1,6 +1,7 @@
 """Made-up datasets for the tests of the real-data benchmark: a few rows, written when needed."""
 
 import hashlib
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -119,3 +120,32 @@ def fingerprint(series):
         digest.update(repr(part.names).encode())
     digest.update(repr(sorted(series.origins.items())).encode())
     return digest.hexdigest()[:16]
+
+
+def faulty_columns(first, n_rows, seed, faults=()):
+    """A table of noise in six variables, of which one jumps up in each fault (start, stop)."""
+    rng = np.random.default_rng(seed)
+    rows = np.arange(first, first + n_rows)
+    values = rng.normal(size=(n_rows, 6)).astype(np.float32)
+    labels = np.zeros(n_rows, np.int8)
+    for start, stop in faults:
+        values[start - first : stop - first, 2] += 12.0
+        labels[start - first : stop - first] = 1
+    table = {f"v{j}": pa.array(values[:, j]) for j in range(6)}
+    return {"time": pa.array(rows, pa.int64()), **table, "label": pa.array(labels)}
+
+
+def write_registry(folder):
+    """Two datasets with faults that are easy to find: smd takes churn, lro does not."""
+    files, series = {}, []
+    for at, name in enumerate(("one", "two")):
+        files[f"{name}.train.parquet"] = faulty_columns(0, 260, 10 + at)
+        faults = [(300, 312), (380, 390)]
+        files[f"{name}.test.parquet"] = faulty_columns(260, 180, 20 + at, faults)
+        parts = {"reference": f"{name}.train.parquet", "test": f"{name}.test.parquet"}
+        series.append({"name": name, **parts})
+    events = "series,part,start,end,variables,kind\none,test,300,312,v2,\ntwo,test,380,390,v2 v3,\n"
+    smd = write_dataset(folder, files=files, series=series, events=events, name="smd")
+    lro = write_dataset(folder, files=files, series=series[:1], name="lro")
+    lro = replace(lro, takes_churn=False, is_contiguous=False, vus_window=10)
+    return {about.name: replace(about, vus_window=10) for about in (smd, lro)}

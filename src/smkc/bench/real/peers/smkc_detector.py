@@ -15,7 +15,7 @@ from smkc.detector import Detector
 from smkc.errors import UnscoredWarning, WindowError
 from smkc.recording import Recording
 
-__all__ = ["DetectorPeer", "randproj_knn"]
+__all__ = ["PAPER", "DetectorPeer", "randproj_knn"]
 
 # The paper's training-free detector on real data: windows of 32 rows, and a row gets the largest
 # score of the windows that cover it, as the project's first measurements had it.
