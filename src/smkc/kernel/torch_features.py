@@ -8,6 +8,7 @@ it unless a device is asked for.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -120,19 +121,23 @@ def torch_features(states: Tensor, representation: Representation) -> Tensor:
     return out.flatten(1)
 
 
-def torch_images(states: Tensor, channels: tuple[str, ...] = CHANNELS) -> tuple[Tensor, Tensor]:
+def torch_images(
+    states: Tensor, channels: tuple[str, ...] = CHANNELS, at_once: bool = True
+) -> tuple[Tensor, Tensor]:
     """Return (B, K, L, L) kernel images and (B,) scale tokens tau of (B, L, 2m) states.
 
     As :func:`smkc.kernel.images`: tau is computed where ``log_g`` is among the channels and NaN
-    otherwise.
+    otherwise. ``at_once`` lets one kernel compare all pairs, where there is a GPU and Triton.
     """
     representation = Representation(channels=channels, layout="image", size=0)
     out = states.new_empty((len(states), *representation.shape(states.shape[1])))
-    sigma = _compare(states, representation, out)
+    sigma = _compare(states, representation, out, at_once)
     return out, sigma.log().tanh().float()
 
 
-def _compare(states: Tensor, representation: Representation, out: Tensor) -> Tensor:
+def _compare(
+    states: Tensor, representation: Representation, out: Tensor, at_once: bool = True
+) -> Tensor:
     """Fill ``out`` (B, ...) with compared time steps; return (B,) float64 sigma(g)."""
     n_windows, window, width = states.shape
     sigma = states.new_full((n_windows,), torch.nan, dtype=torch.float64)
@@ -148,7 +153,8 @@ def _compare(states: Tensor, representation: Representation, out: Tensor) -> Ten
             if representation.layout == "seq":
                 out[part] = block
             else:
-                _fill_channels(block, representation, pairs, out[part], sigma[part])
+                compared = pairs.compared_at_once(block) if at_once else None
+                _fill_channels(block, compared, representation, pairs, out[part], sigma[part])
     return sigma
 
 
@@ -171,7 +177,12 @@ def _projected(states: Tensor, representation: Representation, length: int) -> T
 
 
 def _fill_channels(
-    states: Tensor, representation: Representation, pairs: "_Pairs", out: Tensor, sigma: Tensor
+    states: Tensor,
+    compared: Tensor | None,
+    representation: Representation,
+    pairs: "_Pairs",
+    out: Tensor,
+    sigma: Tensor,
 ) -> None:
     place = {channel: k for k, channel in enumerate(representation.channels)}
     difference = torch.zeros_like(states)
@@ -179,18 +190,37 @@ def _fill_channels(
     for which, cosine, distance in zip(range(3), CHANNELS[:3], CHANNELS[3:], strict=True):
         z = states if which == 0 else difference if which == 1 else difference.abs()
         if cosine in place:
-            norms = z.square().sum(dim=2, keepdim=True).sqrt()
-            alike = pairs.products(z * torch.where(norms > 0, 1 / norms, 0.0))
+            alike = pairs.cosines(z) if compared is None else _cosines(compared[:, which])
             alike = (0.5 + 0.5 * alike).clamp_(0.0, 1.0)
             out[:, place[cosine]] = alike.masked_fill_(pairs.is_fixed, pairs.fixed_cosine)
         if distance in place:
-            far = pairs.distances(z)
+            far = pairs.distances(z) if compared is None else compared[:, 3 + which].sqrt()
             median = _median(far.flatten(1)[:, pairs.counted])
             if which == 0:
                 sigma.copy_(median)
             factor = (0.5 / median.square()).clamp(max=LARGEST).float()
             factor = torch.where(median > 0, factor, 0.0).view(-1, 1, 1)
             out[:, place[distance]] = (far.square_() * factor).clamp_(max=LARGEST).log1p_()
+
+
+def _inverse(norms: Tensor) -> Tensor:
+    return torch.where(norms > 0, 1 / norms, 0.0)
+
+
+def _cosines(products: Tensor) -> Tensor:
+    """(b, L, L) cosines of (b, L, L) products; 0 beside a vector of zeros."""
+    inverse = _inverse(products.diagonal(dim1=1, dim2=2).sqrt())
+    return products * inverse.unsqueeze(1) * inverse.unsqueeze(2)
+
+
+@cache
+def _pair_kernel() -> Callable[[Tensor], Tensor] | None:
+    """Return the kernel that compares all pairs at once, if Triton is installed."""
+    try:
+        from smkc.kernel.triton_pairs import compare_pairs
+    except ModuleNotFoundError:
+        return None
+    return compare_pairs
 
 
 def _median(distances: Tensor) -> Tensor:
@@ -263,12 +293,18 @@ class _Pairs:
         others = z if self.layout == "image" else z[:, self.anchors]
         return torch.cdist(z, others, compute_mode="donot_use_mm_for_euclid_dist")
 
-    def products(self, units: Tensor) -> Tensor:
-        """(b, ...) inner products of unit vectors."""
+    def cosines(self, z: Tensor) -> Tensor:
+        """(b, ...) cosines; 0 beside a vector of zeros."""
+        units = z * _inverse(z.square().sum(dim=2, keepdim=True).sqrt())
         if self.layout == "band":
             return self._by_lag(units, lambda a, b: (a * b).sum(dim=2))
         others = units if self.layout == "image" else units[:, self.anchors]
         return units @ others.transpose(1, 2)
+
+    def compared_at_once(self, states: Tensor) -> Tensor | None:
+        """(b, 6, L, L) products and squared distances of all sequences, where a kernel can."""
+        kernel = _pair_kernel() if self.layout == "image" and states.is_cuda else None
+        return None if kernel is None else kernel(states)
 
     def _by_lag(self, z: Tensor, compare: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
         """(b, w, L) steps t and t + lag compared; 0 past the window's end."""

@@ -43,10 +43,10 @@ class Inputs(ABC):
     def digest(self) -> str:
         """Return a digest that tells these inputs from others."""
 
-    def in_order(self) -> Iterator[Batch]:
+    def in_order(self, together: int = SCORED_TOGETHER) -> Iterator[Batch]:
         """Yield all windows, some at a time."""
         rows = torch.arange(len(self))
-        return (self.batch(part) for part in torch.split(rows, SCORED_TOGETHER))
+        return (self.batch(part) for part in torch.split(rows, together))
 
 
 class _Tensors(Inputs):

@@ -7,6 +7,7 @@ visible and those that are masked, the same number of each in every window.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -143,9 +144,7 @@ class Masking:
 
     def _kinds(self, chance: Tensor) -> Tensor:
         """(n,) patterns, as indices into PATTERNS, for (n,) numbers in [0, 1)."""
-        weights = torch.tensor(self._weights(), device=chance.device)
-        bounds = (weights.cumsum(0) / weights.sum())[:-1]
-        known = torch.tensor([PATTERNS.index(p) for p in self.patterns], device=chance.device)
+        known, bounds = _choice(self.patterns, tuple(self._weights()), chance.device)
         return known[torch.bucketize(chance, bounds, right=True)]
 
     def _members(self, patches: Patches, kinds: Tensor, generator: torch.Generator) -> Tensor:
@@ -188,6 +187,19 @@ class Masking:
         order = is_masked.byte().argsort(dim=1, stable=True)
         n_visible = patches.n_tokens - self.n_masked(patches)
         return order[:, :n_visible].contiguous(), order[:, n_visible:].contiguous()
+
+
+@cache
+def _choice(
+    patterns: tuple[str, ...], weights: tuple[float, ...], device: torch.device
+) -> tuple[Tensor, Tensor]:
+    """(k,) indices of patterns, and (k - 1,) where one ends and the next begins in [0, 1).
+
+    They stay on the device: while steps are recorded nothing can be sent there.
+    """
+    known = torch.tensor([PATTERNS.index(pattern) for pattern in patterns], device=device)
+    total = torch.tensor(weights, device=device)
+    return known, (total.cumsum(0) / total.sum())[:-1]
 
 
 def _uniform(generator: torch.Generator, *shape: int) -> Tensor:

@@ -163,6 +163,9 @@ class Network(nn.Module, ABC):
     # loss: for losses that are not comparable between epochs.
     keeps_last = False
 
+    # Whether a step does the same on the device in every epoch, so that a GPU may replay it.
+    is_steady = False
+
     def prepare(self, inputs: Batch) -> None:
         """Take from the training inputs what must be known before training, such as a scale.
 

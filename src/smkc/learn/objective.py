@@ -36,6 +36,8 @@ class Objective(Network):
         the numbers of those whose errors make the surprise.
     """
 
+    is_steady = True
+
     model: Reconstruction | Prediction
     visible: Tensor
     masked: Tensor
@@ -71,7 +73,7 @@ class Objective(Network):
 
     def compile_parts(self) -> None:
         """Compile the model's forward pass under masks."""
-        self.model.compile()
+        self.model.compile(dynamic=False)
 
     def loss(self, batch: Batch, epoch: int, phase: int = 0) -> Tensor:
         """Scalar: the loss under masks from torch's own random numbers."""

@@ -6,7 +6,7 @@ In: a network, inputs on its device and settings. Out: epoch after epoch, until 
 import math
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from smkc.errors import SettingError, SmkcError
 from smkc.learn import checkpoint
 from smkc.learn.collapse import check_collapse, effective_rank
+from smkc.learn.graphed import GraphedStep
 from smkc.learn.inputs import SCORED_TOGETHER, Inputs
 from smkc.learn.network import Batch, Network, Training, TrainingLog
 from smkc.progress import Advance
@@ -31,6 +32,9 @@ INITIAL_WEIGHTS, ORDER, CHANCE, VALIDATION = range(4)
 
 # Validation windows whose embeddings are watched; a rank needs no more.
 WATCHED = 512
+
+# Validation windows at a time on a GPU, which few would leave idle.
+VALIDATED_TOGETHER = 1024
 
 
 @contextmanager
@@ -69,6 +73,7 @@ class Run:
     ranks: list[float] = field(default_factory=list)
     seconds: float = 0.0
     saved_at: float = 0.0
+    stepped: Callable[[Batch], Tensor] = field(init=False)
 
     def __post_init__(self) -> None:
         network, training = self.network, self.training
@@ -81,15 +86,22 @@ class Run:
         if is_gpu and training.compiled:
             network.compile_parts()
         self.phases = [network.phase_parameters(phase) for phase in range(network.n_phases)]
+        is_graphed = is_gpu and network.is_steady
+        # A graph reads the rate where it lies; a number would be the one at its recording for ever.
+        rate = torch.tensor(training.learning_rate, device=self.device)
         self.optimizers = [
             torch.optim.AdamW(
                 parameters,
-                lr=training.learning_rate,
+                lr=rate.clone() if is_graphed else training.learning_rate,
                 weight_decay=training.weight_decay,
                 fused=True,
+                capturable=is_graphed,
             )
             for parameters in self.phases
         ]
+        self.stepped = (
+            GraphedStep(self._all_phases, self.device) if is_graphed else self._all_phases
+        )
         self.order = torch.Generator().manual_seed(_number(training.seed, ORDER))
         self.best = _copied(network.state_dict())
         self.identity = (
@@ -166,22 +178,32 @@ class Run:
 
     def _one_step(self, batch: Batch) -> Tensor:
         """Step every phase on a batch; return the loss, summed over phases."""
-        network = self.network
         rate = self.training.rate(self.step / max(self.total_steps, 1))
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                if isinstance(group["lr"], Tensor):
+                    group["lr"].fill_(rate)
+                else:
+                    group["lr"] = rate
+        total = self.stepped(batch)
+        self.network.stepped(self.step, self.total_steps)
+        return total
+
+    def _all_phases(self, batch: Batch) -> Tensor:
+        """Do what a step does on the device, at the optimizers' rate."""
         total = torch.zeros((), device=self.device)
         for phase, (optimizer, parameters) in enumerate(
             zip(self.optimizers, self.phases, strict=True)
         ):
-            for group in optimizer.param_groups:
-                group["lr"] = rate
             optimizer.zero_grad(set_to_none=True)
-            with torch.autocast("cuda", torch.bfloat16, enabled=self.is_low):
-                loss = network.loss(batch, self.epoch, phase)
+            # Weights that were cast in an earlier step must not be found again in a graph.
+            low = torch.autocast("cuda", torch.bfloat16, enabled=self.is_low, cache_enabled=False)
+            with low:
+                loss = self.network.loss(batch, self.epoch, phase)
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(parameters, MAX_GRADIENT_NORM)
             optimizer.step()
             total += loss.detach()
-        network.stepped(self.step, self.total_steps)
         return total
 
     def _smaller(self, size: int) -> int:
@@ -204,9 +226,10 @@ class Run:
         total = torch.zeros((), dtype=torch.float64, device=self.device)
         watched: list[Tensor] = []
         with torch.no_grad(), seeded(self.training.seed, VALIDATION, self.device):
-            for batch in self.validation.in_order():
+            together = VALIDATED_TOGETHER if self.device.type == "cuda" else SCORED_TOGETHER
+            for batch in self.validation.in_order(together):
                 total += network.validation_loss(batch, self.epoch) * len(batch[0])
-                if len(watched) * SCORED_TOGETHER < WATCHED:
+                if sum(map(len, watched)) < WATCHED:
                     seen = network.embeddings(batch)
                     watched += [] if seen is None else [seen]
         vectors = torch.cat(watched) if watched else torch.empty(0, 1)

@@ -59,10 +59,6 @@ class LearnSettings:
         K, nearest training windows that the density averages over.
     reference_size
         training windows that neighbours are sought among, at most.
-    surprise_weight
-        what surprise counts for beside density in the fixed weighted sum; of 0.5, 1, 2, 4 and
-        surprise alone the last two told validation anomalies best in reconstruction, over three
-        small runs; prediction was not tried.
     training
         epochs, batches, learning rate, device, seed.
     """
@@ -87,7 +83,6 @@ class LearnSettings:
     n_masks: int = 16
     neighbours: int = 20
     reference_size: int = 20_000
-    surprise_weight: float = 4.0
     training: Training = field(
         default_factory=lambda: Training(epochs=15, patience=4, schedule="cosine")
     )
@@ -100,11 +95,6 @@ class LearnSettings:
         for name in ("n_masks", "neighbours", "reference_size"):
             if getattr(self, name) < 1:
                 raise SettingError(f"{name}={getattr(self, name)!r}: give a whole number from 1 on")
-        if not self.surprise_weight >= 0:
-            raise SettingError(
-                f"surprise_weight={self.surprise_weight!r} would make surprising windows normal; "
-                "use 0 or more"
-            )
 
     def encoder(self, window: int) -> EncoderConfig:
         """Return the encoder's settings for windows of so many time steps.

@@ -43,6 +43,8 @@ VARIANTS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "mask_random_only": ({}, {"masking": Masking(patterns=("random",))}),
     "no_sqrt_nt_normalization": ({"normalise": False}, {}),
     "cos_only": ({}, {"channels": ("cos_g", "cos_delta", "cos_abs")}),
+    # Not the paper's: what the triangle of tokens and bfloat16 cost.
+    "full_tokens_float32": ({}, {"tokens": "full", "bf16": False}),
 }
 
 # The paper's patches; it gives no size of its networks.
@@ -108,6 +110,7 @@ class SmkcLearned:
         if self.training.epochs <= TRIAL_EPOCHS:
             more.update(TRIAL_SIZE)
         more.update(self._variant()[1])
+        training = replace(training, bf16=more.pop("bf16", training.bf16))
         return LearnSettings(objective=self.objective, training=training, **more)
 
     def fit(self, windows: Windows, validation: Windows | None = None) -> Self:

@@ -79,7 +79,8 @@ def end_to_end(plan: Plan) -> Table:
         "encoder; a train step is kernel image, masked reconstruction, its gradient and the "
         "optimiser. Sketch is the way from observations to states before both.",
         "The paper does not name its GPU. The plain version is our model with every token, in "
-        "float32, attention written out, not compiled.",
+        "float32, attention written out, pairs of time steps compared by torch's own functions, "
+        "not compiled.",
     ]
     for device in ("cuda", "cpu"):
         try:

@@ -166,7 +166,7 @@ SCALING_METHODS = {
 }
 
 
-# Rows of the table of ablations, in the paper's order.
+# Rows of the table of ablations, in the paper's order; the last one is ours.
 ABLATIONS = {
     f"ablation-{variant}": Method(
         key=f"ablation-{variant}",
@@ -188,6 +188,7 @@ ABLATIONS = {
         "mask_random_only",
         "no_sqrt_nt_normalization",
         "cos_only",
+        "full_tokens_float32",
     )
 }
 

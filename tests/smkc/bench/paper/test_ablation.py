@@ -51,7 +51,7 @@ def test_a_better_variant_is_above_base_with_its_difference(tmp_path):
     assert "Not run yet: no_presence_stream" in table.notes[-1]
 
 
-def test_all_twelve_variants_are_run(tmp_path):
+def test_the_papers_twelve_variants_and_ours_are_run(tmp_path):
     jobs = ablation_jobs(planned(tmp_path))
-    assert len(jobs) == len(set(jobs)) == 12
+    assert len(jobs) == len(set(jobs)) == 13
     assert {job.protocol for job in jobs} == {"holdout_C"}
