@@ -1,0 +1,230 @@
+"""Jitted loops of distances between windows: rows, windows of rows, the nearest, what is left.
+
+In: arrays and scalars that the public module checked. Out: arrays filled in place. A row's result
+never depends on how many rows are handed over at once, not even in its last bit.
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["nearest_windows", "row_distances", "window_residuals"]
+
+TILE = 512  # stored rows a pass: their values and the sums stay in the nearest memory
+GROUP = 16
+ZERO = np.float32(0.0)
+INFINITE = np.float32(np.inf)
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def row_distances(
+    rows: NDArray[np.float32], stored: NDArray[np.float32], out: NDArray[np.float32]
+) -> None:
+    """out[i, s] = squared distance of rows (n, C) to stored (C, S), over what a row observes.
+
+    Both are scaled before; NaN in ``rows`` is not observed. Four variables a pass.
+    """
+    n_rows, n_variables = rows.shape
+    n_stored = stored.shape[1]
+    for first in range(0, n_stored, TILE):
+        last = min(first + TILE, n_stored)
+        for i in range(n_rows):
+            sums = out[i, first:last]
+            sums[:] = ZERO
+            j = 0
+            while j + 4 <= n_variables:
+                x0, x1, x2, x3 = rows[i, j], rows[i, j + 1], rows[i, j + 2], rows[i, j + 3]
+                r0, r1 = stored[j, first:last], stored[j + 1, first:last]
+                r2, r3 = stored[j + 2, first:last], stored[j + 3, first:last]
+                total = x0 + x1 + x2 + x3
+                if total == total:
+                    for s in range(sums.size):
+                        d0, d1, d2, d3 = x0 - r0[s], x1 - r1[s], x2 - r2[s], x3 - r3[s]
+                        sums[s] += (d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3)
+                else:
+                    for part in range(4):
+                        x = rows[i, j + part]
+                        if x == x:
+                            r = stored[j + part, first:last]
+                            for s in range(sums.size):
+                                d = x - r[s]
+                                sums[s] += d * d
+                j += 4
+            while j < n_variables:
+                x = rows[i, j]
+                if x == x:
+                    r = stored[j, first:last]
+                    for s in range(sums.size):
+                        d = x - r[s]
+                        sums[s] += d * d
+                j += 1
+
+
+@njit(cache=True, nogil=True)
+def nearest_windows(
+    history: NDArray[np.float32],
+    rows: NDArray[np.float32],
+    n_reference: int,
+    penalty: NDArray[np.float32],
+    waiting: NDArray[np.int64],
+    reach: float,
+    near: NDArray[np.int64],
+    distances: NDArray[np.float64],
+    places: NDArray[np.int64],
+) -> None:
+    """Find the nearest stored windows of each of the latest rows.
+
+    Parameters
+    ----------
+    history
+        (w - 1 + n, S) row distances; those of row i are in line w - 1 + i. The last S -
+        ``n_reference`` stored rows are a ring.
+    rows
+        (w - 1 + n, C) the rows themselves, NaN where not observed.
+    n_reference
+        how many of the stored rows are the reference's own.
+    penalty
+        (S,) 0 for windows that may be neighbours, else infinity.
+    waiting
+        (q,) windows of the ring whose nearness is to be counted.
+    reach
+        the distance up to which a window counts as near.
+    near
+        (q,) raised by one for each row that is near.
+    distances
+        (n, 2) root mean squared distance an observed entry to the k nearest windows: among the
+        reference's own, and among all. 0 where nothing was observed.
+    places
+        (n, k) the places of the latter, the nearest first; -1 where there is none.
+    """
+    n_rows, k = places.shape
+    w = history.shape[0] - n_rows + 1
+    n_stored, n_variables = history.shape[1], rows.shape[1]
+    n_ring = n_stored - n_reference
+    total = np.empty(n_stored, np.float32)
+    best = np.empty(k, np.float32)
+    for i in range(n_rows):
+        line = w - 1 + i
+        n_observed = 0
+        for lag in range(w):
+            for j in range(n_variables):
+                x = rows[line - lag, j]
+                n_observed += x == x
+        total[:] = history[line]
+        for lag in range(1, w):
+            later, older = total[lag:], history[line - lag, : n_stored - lag]
+            for s in range(later.size):
+                later[s] += older[s]
+        for p in range(min(w - 1, n_ring)):  # windows that lie across the ring's end
+            summed = history[line, n_reference + p]
+            for lag in range(1, w):
+                summed += history[line - lag, n_reference + (p - lag) % n_ring]
+            total[n_reference + p] = summed
+        within = np.float32(reach * reach * n_observed)
+        for q in range(waiting.size):
+            if total[n_reference + waiting[q]] <= within:
+                near[q] += 1
+        place = places[i]
+        best[:] = INFINITE
+        place[:] = -1
+        _keep_nearest(total, 0, n_reference, penalty, best, place)
+        distances[i, 0] = _mean_distance(best, n_observed)
+        _keep_nearest(total, n_reference, n_stored, penalty, best, place)
+        distances[i, 1] = _mean_distance(best, n_observed)
+
+
+@njit(cache=True, nogil=True)
+def _mean_distance(best: NDArray[np.float32], n_observed: int) -> float:
+    """Root mean square an entry over the neighbours found."""
+    summed, n_found = 0.0, 0
+    for value in best:
+        if value < INFINITE:
+            summed += value
+            n_found += 1
+    return float(np.sqrt(summed / max(n_found * n_observed, 1)))
+
+
+@njit(cache=True, nogil=True)
+def _keep_nearest(
+    total: NDArray[np.float32],
+    first: int,
+    last: int,
+    penalty: NDArray[np.float32],
+    best: NDArray[np.float32],
+    place: NDArray[np.int64],
+) -> None:
+    """Let what is small enough among total[first:last] take its place in ``best``.
+
+    Sixteen at a time: most groups hold nothing of interest, and their smallest says so.
+    """
+    worst = best[best.size - 1]
+    s = first
+    while s + GROUP <= last:
+        group = total[s : s + GROUP]
+        n_small = 0
+        for q in range(GROUP):
+            n_small += group[q] < worst
+        if n_small:
+            for q in range(GROUP):
+                if group[q] < worst:
+                    _insert(group[q] + penalty[s + q], s + q, best, place)
+            worst = best[best.size - 1]
+        s += GROUP
+    while s < last:
+        if total[s] < best[best.size - 1]:
+            _insert(total[s] + penalty[s], s, best, place)
+        s += 1
+
+
+@njit(cache=True, nogil=True)
+def _insert(
+    value: np.float32, at: int, best: NDArray[np.float32], place: NDArray[np.int64]
+) -> None:
+    """Keep ``best`` the smallest values so far, ascending, if this is one of them."""
+    last = best.size - 1
+    if not value < best[last]:
+        return
+    while last > 0 and best[last - 1] > value:
+        best[last] = best[last - 1]
+        place[last] = place[last - 1]
+        last -= 1
+    best[last] = value
+    place[last] = at
+
+
+@njit(cache=True, nogil=True)
+def window_residuals(
+    rows: NDArray[np.float32],
+    stored: NDArray[np.float32],
+    n_reference: int,
+    where: NDArray[np.int64],
+    out: NDArray[np.float32],
+) -> None:
+    """out[i, j] = mean over neighbours and rows of squared difference of variable j.
+
+    ``rows`` (w - 1 + n, C) with NaN for what was not observed, ``where`` (n, k) places in
+    ``stored`` (C, S) of the windows' last rows; NaN where a variable was not observed at all.
+    """
+    n_rows, k = where.shape
+    w = rows.shape[0] - n_rows + 1
+    n_variables, n_stored = stored.shape
+    n_ring = n_stored - n_reference
+    for i in range(n_rows):
+        for j in range(n_variables):
+            summed, count = ZERO, 0
+            for lag in range(w):
+                x = rows[w - 1 + i - lag, j]
+                if x != x:
+                    continue
+                for near in range(k):
+                    s = where[i, near]
+                    if s < 0:
+                        break
+                    if s < n_reference:
+                        s -= lag
+                    else:
+                        s = n_reference + (s - n_reference - lag) % n_ring
+                    d = x - stored[j, s]
+                    summed += d * d
+                    count += 1
+            out[i, j] = summed / np.float32(count) if count else np.nan

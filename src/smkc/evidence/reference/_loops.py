@@ -1,0 +1,254 @@
+"""Jitted loops of the evidences: medians, lags, components, counts, surprises.
+
+In: arrays and scalars that the public modules checked. Out: arrays filled in place. A row's result
+never depends on how many rows are handed over at once, not even in its last bit.
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = [
+    "component_residuals",
+    "poisson_surprises",
+    "pooled_lags",
+    "surprises",
+    "trailing_medians",
+]
+
+ZERO = np.float32(0.0)
+SOME = np.float32(1e-3)  # added to squared distances before their logarithm
+
+
+@njit(cache=True, nogil=True)
+def trailing_medians(
+    rows: NDArray[np.float32],
+    ring: NDArray[np.float32],
+    ordered: NDArray[np.float32],
+    counts: NDArray[np.int64],
+    start: int,
+    least: int,
+    out: NDArray[np.float32],
+) -> None:
+    """out[i, j] = rows[i, j] minus the median of the rows before it, and take the rows in.
+
+    ``ring`` (H, C) holds the latest rows, NaN where not observed, the next going to line
+    ``start``; ``ordered`` (C, H) the observed ones ascending, ``counts`` (C,) how many these are.
+    Fewer than ``least`` tell no median: 0 then.
+    """
+    n_rows, n_variables = rows.shape
+    length = ring.shape[0]
+    for i in range(n_rows):
+        line = (start + i) % length
+        for j in range(n_variables):
+            x, old = rows[i, j], ring[line, j]
+            column, n = ordered[j], counts[j]
+            middle = ZERO
+            if n >= least and n > 0:
+                middle = np.float32(0.5) * (column[(n - 1) // 2] + column[n // 2])
+            out[i, j] = x - middle
+            if old == old:
+                at = np.searchsorted(column[:n], old)
+                column[at : n - 1] = column[at + 1 : n]
+                n -= 1
+            if x == x:
+                at = np.searchsorted(column[:n], x)
+                for q in range(n, at, -1):
+                    column[q] = column[q - 1]
+                column[at] = x
+                n += 1
+            ring[line, j] = x
+            counts[j] = n
+
+
+@njit(cache=True, nogil=True)
+def pooled_lags(
+    states: NDArray[np.float32],
+    length: int,
+    lags: int,
+    shares: NDArray[np.float64],
+    out: NDArray[np.float32],
+) -> None:
+    """out[i] = quantiles of log squared distances over lags, of states, changes and their sizes.
+
+    ``states`` (length + lags + n, M): row i of ``out`` belongs to the state in line length + lags
+    + i and pools the pairs of the last ``length`` states that are a lag apart.
+    """
+    n_rows, width = out.shape[0], states.shape[1]
+    first = length + lags
+    n_lines = first + n_rows
+    logs = np.zeros((3, lags, n_lines), np.float32)
+    for line in range(lags + 1, n_lines):
+        for lag in range(1, lags + 1):
+            plain, change, size = ZERO, ZERO, ZERO
+            for b in range(width):
+                a0, a1 = states[line, b], states[line - 1, b]
+                b0, b1 = states[line - lag, b], states[line - lag - 1, b]
+                d = a0 - b0
+                plain += d * d
+                da, db = a0 - a1, b0 - b1
+                d = da - db
+                change += d * d
+                d = abs(da) - abs(db)
+                size += d * d
+            logs[0, lag - 1, line] = np.log(plain + SOME)
+            logs[1, lag - 1, line] = np.log(change + SOME)
+            logs[2, lag - 1, line] = np.log(size + SOME)
+    for i in range(n_rows):
+        at = 0
+        for sequence in range(3):
+            for lag in range(1, lags + 1):
+                n = max(length - lag, 1)
+                part = np.sort(logs[sequence, lag - 1, first + i - n + 1 : first + i + 1])
+                for q in range(shares.size):
+                    out[i, at] = part[int(shares[q] * (n - 1))]
+                    at += 1
+
+
+@njit(cache=True, nogil=True)
+def component_residuals(
+    rows: NDArray[np.float64],
+    loadings: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """out[i, j] = rows[i, j] minus what a ridge regression on loadings (k, C) says of it.
+
+    The normal equations are factored anew only where another set of variables is observed.
+    """
+    n_rows, n_variables = rows.shape
+    k = loadings.shape[0]
+    factor = np.zeros((k, k))
+    seen, seen_before = np.zeros(n_variables, np.bool_), np.zeros(n_variables, np.bool_)
+    value = np.empty(k)
+    for i in range(n_rows):
+        is_same = i > 0
+        for j in range(n_variables):
+            seen[j] = rows[i, j] == rows[i, j]
+            if seen[j] != seen_before[j]:
+                is_same = False
+            seen_before[j] = seen[j]
+        if not is_same:
+            _factored(loadings, prior, seen, factor)
+        for a in range(k):
+            total = 0.0
+            for j in range(n_variables):
+                if seen[j]:
+                    total += loadings[a, j] * rows[i, j]
+            for b in range(a):
+                total -= factor[a, b] * value[b]
+            value[a] = total / factor[a, a]
+        for a in range(k - 1, -1, -1):
+            total = value[a]
+            for b in range(a + 1, k):
+                total -= factor[b, a] * value[b]
+            value[a] = total / factor[a, a]
+        for j in range(n_variables):
+            left = rows[i, j]
+            for a in range(k):
+                left -= value[a] * loadings[a, j]
+            out[i, j] = left if seen[j] else np.nan
+
+
+@njit(cache=True, nogil=True)
+def _factored(
+    loadings: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    seen: NDArray[np.bool_],
+    factor: NDArray[np.float64],
+) -> None:
+    """Set ``factor`` to the Cholesky factor of the normal equations over what was seen."""
+    k, n_variables = loadings.shape
+    for a in range(k):
+        for b in range(a + 1):
+            total = prior[a] if a == b else 0.0
+            for j in range(n_variables):
+                if seen[j]:
+                    total += loadings[a, j] * loadings[b, j]
+            for c in range(b):
+                total -= factor[a, c] * factor[b, c]
+            if a == b:
+                factor[a, a] = np.sqrt(max(total, 1e-12))
+            else:
+                factor[a, b] = total / factor[b, b]
+
+
+@njit(cache=True, nogil=True)
+def poisson_surprises(
+    silent: NDArray[np.bool_],
+    groups: NDArray[np.bool_],
+    onsets: NDArray[np.float64],
+    n_there: NDArray[np.float64],
+    window: int,
+    memory: float,
+    rate: NDArray[np.float64],
+    surprise: NDArray[np.float64],
+    which: NDArray[np.int64],
+) -> None:
+    """surprise[i] = minus log of the chance that so many of a group fall silent by themselves.
+
+    The largest over groups (G, C), corrected for their number, and which group it was. ``rate``
+    (1,) follows ``onsets`` among ``n_there`` variables with a memory of so many rows.
+    """
+    n_rows, n_variables = silent.shape
+    n_groups = groups.shape[0]
+    for i in range(n_rows):
+        best, at = 0.0, 0
+        any_silent = False
+        for j in range(n_variables):
+            any_silent |= silent[i, j]
+        if any_silent:
+            for g in range(n_groups):
+                count, size = 0, 0
+                for j in range(n_variables):
+                    if groups[g, j]:
+                        size += 1
+                        count += silent[i, j]
+                if count < 2:
+                    continue
+                mean = rate[0] * window * size
+                # Upper tail by its first terms: mean^k e^-mean / k! (1 + m/(k+1) + ...)
+                log_term = count * np.log(mean) - mean
+                for q in range(2, count + 1):
+                    log_term -= np.log(q)
+                total, term = 1.0, 1.0
+                for q in range(count + 1, count + 40):
+                    term *= mean / q
+                    total += term
+                value = -(log_term + np.log(total))
+                if value > best:
+                    best, at = value, g
+        surprise[i] = max(best - np.log(n_groups), 0.0)
+        which[i] = at
+        if n_there[i] > 0:
+            rate[0] += (onsets[i] / n_there[i] - rate[0]) / memory
+            rate[0] = max(rate[0], 1.0 / memory)
+
+
+@njit(cache=True, nogil=True)
+def surprises(
+    statistics: NDArray[np.float64],
+    logs: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    middle: NDArray[np.float64],
+    spread: NDArray[np.float64],
+    start: NDArray[np.float64],
+    nats_at_tail: float,
+    index: float,
+    out: NDArray[np.float64],
+) -> None:
+    """out[i, e] = minus log p-value of statistics[i, e]: by rank, in the tail by a power law."""
+    n_rows, n_evidences = statistics.shape
+    for e in range(n_evidences):
+        n = counts[e]
+        for i in range(n_rows):
+            x = statistics[i, e]
+            if x != x:
+                out[i, e] = np.nan
+                continue
+            log = np.log1p(max((x - middle[e]) / spread[e], 0.0))
+            if log > start[e]:
+                out[i, e] = nats_at_tail + index * (log - start[e])
+            else:
+                above = n - np.searchsorted(logs[e, :n], log)
+                out[i, e] = min(np.log((1.0 + n) / (1.0 + above)), nats_at_tail)

@@ -1,0 +1,140 @@
+"""Components: what the reference's principal components leave unexplained of a row.
+
+In: rows of scaled values, NaN where a variable was not observed. Out: the size of the residual of
+regressing the observed entries on the components, in units of its usual size, and each variable's.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.evidence.reference._loops import component_residuals
+from smkc.evidence.reference.contract import Answer, Block, Ledger
+from smkc.evidence.reference.memory import Memory
+from smkc.evidence.reference.neighbours import carried_forward
+from smkc.parallel import products_on_one_thread
+
+__all__ = ["Components", "ComponentsPart"]
+
+# Share of the variance that the components explain; weight of the prior on their values; largest
+# squared residual; smallest usual one.
+EXPLAINED, RIDGE, MOST, LEAST = 0.9, 0.01, 100.0, 1e-3
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Components:
+    """Principal components of the reference.
+
+    Parameters
+    ----------
+    centre
+        (C,) mean row.
+    loadings
+        (k, C) components.
+    prior
+        (k,) ridge on their values, small for those that vary much.
+    expected
+        (C,) mean squared residual in the half that components were not fitted on.
+    usual
+        (C,) its upper quartile, from which growth is told.
+    """
+
+    centre: NDArray[np.float64]
+    loadings: NDArray[np.float64]
+    prior: NDArray[np.float64]
+    expected: NDArray[np.float64]
+    usual: NDArray[np.float64]
+
+    @classmethod
+    def fit(cls, rows: NDArray[np.float32]) -> "Components":
+        """Learn from the reference's rows (n, C), NaN where not observed."""
+        filled = carried_forward(rows).astype(np.float64)
+        centre = filled.mean(axis=0)
+        half = len(filled) // 2
+        parts = []
+        for known, other in ((filled[:half], filled[half:]), (filled[half:], filled[:half])):
+            if len(known) > 1 and len(other):
+                loadings, prior = _components(known - centre)
+                parts.append(_residuals(other, centre, loadings, prior) ** 2)
+        loadings, prior = _components(filled - centre)
+        if not parts:
+            parts = [_residuals(filled, centre, loadings, prior) ** 2]
+        squared = np.minimum(np.concatenate(parts), MOST)
+        expected = np.maximum(squared.mean(axis=0), LEAST)
+        usual = np.maximum(np.quantile(squared, 0.75, axis=0), 0.5 * expected)
+        return cls(centre=centre, loadings=loadings, prior=prior, expected=expected, usual=usual)
+
+    @property
+    def name(self) -> str:
+        """What an alert says that spoke."""
+        return "relation"
+
+    def start(self, before: Block, memory: Memory) -> "ComponentsPart":
+        """Return the evidence at some moment; rows before play no part."""
+        return ComponentsPart(self, memory)
+
+
+class ComponentsPart:
+    """How the usual residuals have grown."""
+
+    def __init__(self, fitted: Components, memory: Memory) -> None:
+        self.fitted = fitted
+        self.ledger = Ledger(memory, fitted.usual)
+
+    def push(self, block: Block) -> Answer:
+        """Take rows in; the frozen reading is in the reference's units, the other in grown ones."""
+        fitted = self.fitted
+        residuals = _residuals(block.rows, fitted.centre, fitted.loadings, fitted.prior)
+        squared = np.minimum(residuals**2, MOST)
+        n_seen = np.maximum((~np.isnan(squared)).sum(axis=1), 1)
+        units = np.nan_to_num(squared) / fitted.expected
+        grown = units / self.ledger.growth
+        statistics = np.empty((len(units), 2))
+        statistics[:, 0] = np.sqrt(units.sum(axis=1) / n_seen)
+        statistics[:, 1] = np.sqrt(grown.sum(axis=1) / n_seen)
+        self.ledger.take(squared.astype(np.float32))
+        return Answer(statistics, grown.astype(np.float32))
+
+    def refresh(self) -> None:
+        """Look at growth."""
+        self.ledger.grown()
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what :meth:`restore` needs to go on exactly."""
+        return self.ledger.to_arrays()
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what :meth:`to_arrays` gave."""
+        self.ledger.restore(arrays)
+
+
+def _components(
+    centred: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(k, C) components that explain most of the variance, (k,) ridge of each."""
+    with products_on_one_thread():
+        values, vectors = np.linalg.eigh(centred.T @ centred / len(centred))
+    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    total = values.sum()
+    n_variables = len(values)
+    if total <= 0 or n_variables < 2:
+        return np.zeros((0, n_variables)), np.zeros(0)
+    k = int(np.searchsorted(np.cumsum(values) / total, EXPLAINED)) + 1
+    k = max(1, min(k, n_variables - 1))
+    loadings = np.ascontiguousarray(vectors[:, :k].T)
+    return loadings, RIDGE / np.maximum(values[:k], 1e-6)
+
+
+def _residuals(
+    rows: NDArray[np.float32] | NDArray[np.float64],
+    centre: NDArray[np.float64],
+    loadings: NDArray[np.float64],
+    prior: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """(n, C) what the components leave of each observed entry; NaN where not observed."""
+    out = np.empty(rows.shape)
+    component_residuals(np.ascontiguousarray(rows - centre), loadings, prior, out)
+    return out

@@ -1,0 +1,124 @@
+"""Contract: what an evidence against a reference offers, and what it is given.
+
+In: blocks of rows. Out: one statistic a row in two readings, against the reference alone and
+against what is normal by now, and how much of it each variable made.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.evidence.reference.memory import Memory
+
+__all__ = ["Answer", "Block", "Evidence", "Ledger", "Part"]
+
+# Growth is told from so many windows of rows, every other one in half a window, and every so many
+# windows; a change of less than this, in logarithms, is left alone.
+GROWTH_WINDOWS, GROWTH_EVERY, LEAST_CHANGE = 192, 64, 0.25
+
+
+class Block(NamedTuple):
+    """Consecutive rows, all within one block of the grid.
+
+    ``rows`` (n, C) float32, scaled values of the variables that the reference knows, NaN where not
+    observed; ``states`` (n, M) float32, sketches of all that was observed; ``fresh`` (n, F)
+    float32, scaled values of variables that the reference does not know.
+    """
+
+    rows: NDArray[np.float32]
+    states: NDArray[np.float32]
+    fresh: NDArray[np.float32]
+
+
+class Answer(NamedTuple):
+    """What an evidence says of (n,) rows.
+
+    ``statistics`` (n, 2): frozen and adaptive reading, higher = more unusual; ``parts`` (n, V):
+    what each variable made of it, not negative, NaN where it was not observed. V is C, or F for an
+    evidence about variables that the reference does not know.
+    """
+
+    statistics: NDArray[np.float64]
+    parts: NDArray[np.float32]
+
+
+class Part(Protocol):
+    """One evidence at one moment of a recording."""
+
+    def push(self, block: Block) -> Answer:
+        """Take rows in."""
+        ...
+
+    def refresh(self) -> None:
+        """Take over what the memory admitted at the end of a block."""
+        ...
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what :meth:`restore` needs to go on exactly."""
+        ...
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what :meth:`to_arrays` gave."""
+        ...
+
+
+class Evidence(Protocol):
+    """One question, fitted on a reference: a frozen dataclass of arrays, numbers and texts."""
+
+    @property
+    def name(self) -> str:
+        """What an alert says that spoke."""
+        ...
+
+    def start(self, before: Block, memory: Memory) -> Part:
+        """Return the evidence at the moment after the rows ``before``; there may be none."""
+        ...
+
+
+class Ledger:
+    """What variables made of a statistic, for the rows in memory; and by how much that has grown.
+
+    Parameters
+    ----------
+    memory
+        whose ring this one is parallel to.
+    usual
+        (C,) upper quartile in the reference. A variable has grown if most of the latest rows,
+        far more than a fault has, lie above it.
+    """
+
+    def __init__(self, memory: Memory, usual: NDArray[np.float64]) -> None:
+        self.memory = memory
+        self.usual = usual
+        self.parts = np.zeros((memory.size, len(usual)), np.float32)
+        self.growth = np.ones(len(usual))
+
+    def take(self, parts: NDArray[np.float32]) -> None:
+        """Write down (n, C) what variables made of the next rows."""
+        self.parts[self.memory.places(len(parts))] = parts
+
+    def grown(self) -> bool:
+        """Look at growth after a whole block; tell whether ``growth`` (C,) is another now."""
+        memory = self.memory
+        w, n = memory.window, memory.n_rows
+        if n % (GROWTH_EVERY * w) or 2 * n < GROWTH_WINDOWS * w:
+            return False
+        step = max(1, w // 2)
+        rows = np.arange(n - step, n - GROWTH_WINDOWS * w - 1, -step)
+        latest = np.nan_to_num(self.parts[rows % memory.size])
+        latest[rows < 0] = 0.0
+        growth = np.maximum(1.0, np.median(latest, axis=0) / self.usual)
+        if not (np.abs(np.log(growth / self.growth)) > LEAST_CHANGE).any():
+            return False
+        self.growth = growth
+        return True
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what :meth:`restore` needs to go on exactly."""
+        return {"parts": self.parts, "growth": self.growth}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what :meth:`to_arrays` gave."""
+        self.parts, self.growth = arrays["parts"].copy(), arrays["growth"].copy()

@@ -1,0 +1,161 @@
+"""Levels: whether a window is near any normal one, asked in four ways.
+
+Of rows as they are, about their recent past, averaged over it, and of how the whole system moves.
+In: blocks of rows. Out: distances to the nearest normal windows.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.evidence.reference.contract import Answer, Block, Ledger
+from smkc.evidence.reference.memory import Memory
+from smkc.evidence.reference.neighbours import Neighbours
+from smkc.evidence.reference.views import Local, Pooled, Slow, View, spread_of
+
+__all__ = ["Level", "LevelPart", "level", "local_level", "pooled_lags", "slow_level"]
+
+# Rows of the local median and of the slow mean, and rows and lags of the pooled distances, in
+# windows; a median of fewer rows than this is none.
+LOCAL, LEAST_LOCAL, SLOW, POOLED, LAGS = 32, 64, 2, 2, 0.5
+
+# Means and pooled distances change little from row to row: fewer windows say as much.
+MOST_SLOW = 2_000
+POOLED_NEIGHBOURS = 20
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Level:
+    """Neighbours sought under one view.
+
+    Parameters
+    ----------
+    name
+        of the evidence.
+    neighbours
+        the reference's windows under the view.
+    window
+        w of the model, which the views are measured in.
+    centre, spread
+        (D,) of the view's values in the reference, where it is standardised.
+    """
+
+    name: str
+    neighbours: Neighbours
+    window: int
+    centre: NDArray[np.float32] | None = None
+    spread: NDArray[np.float32] | None = None
+
+    def start(self, before: Block, memory: Memory) -> "LevelPart":
+        """Return the evidence at the moment after the rows ``before``."""
+        return LevelPart(self, before, memory)
+
+    def view(self, n_inputs: int) -> View | None:
+        """Return the view, before its first row; None for rows as they are."""
+        w = self.window
+        if self.name == "local level":
+            return Local(n_inputs, max(LOCAL * w, LEAST_LOCAL), self.spread)
+        if self.name == "slow level":
+            return Slow(n_inputs, SLOW * w)
+        if self.name == "pooled lags":
+            return Pooled(n_inputs, *_pooled_sizes(w), self.centre, self.spread)
+        return None
+
+
+class LevelPart:
+    """A level at one moment: the view's past and the distances'."""
+
+    def __init__(self, fitted: Level, before: Block, memory: Memory) -> None:
+        self.fitted = fitted
+        self.is_pooled = fitted.name == "pooled lags"
+        past = before.states if self.is_pooled else before.rows
+        self.view = fitted.view(past.shape[1])
+        if self.view is not None:
+            past = (
+                self.view.push(past)
+                if len(past)
+                else np.empty((0, len(fitted.neighbours.expected)), np.float32)
+            )
+        self.distances = fitted.neighbours.start(past, memory)
+        self.ledger = Ledger(memory, fitted.neighbours.usual)
+
+    def push(self, block: Block) -> Answer:
+        """Take rows in."""
+        rows = block.states if self.is_pooled else block.rows
+        if self.view is not None:
+            rows = self.view.push(rows)
+        statistics, residuals = self.distances.push(rows)
+        self.ledger.take(residuals)
+        if self.is_pooled:
+            parts = np.full(block.rows.shape, np.nan, np.float32)
+        else:
+            parts = (residuals / self.distances.expected).astype(np.float32)
+        return Answer(statistics, parts)
+
+    def refresh(self) -> None:
+        """Take over what the memory admitted at the end of a block."""
+        has_grown = not self.is_pooled and self.ledger.grown()
+        self.distances.refresh(self.ledger.growth if has_grown else None)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what :meth:`restore` needs to go on exactly."""
+        parts = {"distances": self.distances.to_arrays(), "ledger": self.ledger.to_arrays()}
+        if self.view is not None:
+            parts["view"] = self.view.to_arrays()
+        return {f"{part}.{key}": a for part, some in parts.items() for key, a in some.items()}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what :meth:`to_arrays` gave."""
+        of = {
+            part: {k[len(part) + 1 :]: a for k, a in arrays.items() if k.startswith(part + ".")}
+            for part in ("distances", "ledger", "view")
+        }
+        self.distances.restore(of["distances"])
+        self.ledger.restore(of["ledger"])
+        if self.view is not None:
+            self.view.restore(of["view"])
+
+
+def level(reference: Block, w: int) -> Level:
+    """Fit the level: windows of w rows as they are."""
+    return Level(name="level", neighbours=Neighbours.fit(reference.rows, w), window=w)
+
+
+def local_level(reference: Block, w: int) -> Level:
+    """Fit the local level: windows of w / 2 rows about the medians of the rows before."""
+    n_variables = reference.rows.shape[1]
+    plain = Local(n_variables, max(LOCAL * w, LEAST_LOCAL), None).push(reference.rows)
+    spread = spread_of(plain)
+    rows = np.clip(plain / spread, -10, 10)
+    return Level(
+        name="local level",
+        neighbours=Neighbours.fit(rows, max(1, w // 2)),
+        window=w,
+        spread=spread,
+    )
+
+
+def slow_level(reference: Block, w: int) -> Level:
+    """Fit the slow level: means over the last 2 w rows."""
+    rows = Slow(reference.rows.shape[1], SLOW * w).push(reference.rows)
+    return Level(name="slow level", neighbours=Neighbours.fit(rows, 1, most=MOST_SLOW), window=w)
+
+
+def pooled_lags(reference: Block, w: int) -> Level:
+    """Fit pooled lags: how far apart states lie over lags up to w / 2, pooled over 2 w rows."""
+    plain = Pooled(reference.states.shape[1], *_pooled_sizes(w)).push(reference.states)
+    plain = plain[min(POOLED * w, len(plain) // 2) :]
+    centre = np.median(plain, axis=0).astype(np.float32)
+    spread = spread_of(plain, 1e-3)
+    rows = np.clip((plain - centre) / spread, -8, 8)
+    neighbours = Neighbours.fit(
+        rows, 1, neighbours=POOLED_NEIGHBOURS, weighted=False, most=MOST_SLOW
+    )
+    return Level(name="pooled lags", neighbours=neighbours, window=w, centre=centre, spread=spread)
+
+
+def _pooled_sizes(w: int) -> tuple[int, int]:
+    return max(2, POOLED * w), max(1, int(LAGS * w))

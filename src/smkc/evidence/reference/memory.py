@@ -1,0 +1,133 @@
+"""Memory: which of the latest rows count as normal by now, and which still wait.
+
+In: a suspicion a row, and which waiting windows later rows came near to. Out: the rows of a ring
+that may serve as neighbours and in nulls. What looked normal joins after a delay; suspects wait in
+quarantine and join only when their state has lasted far longer than a fault should.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.evidence.reference.choices import Choices
+
+__all__ = ["Memory"]
+
+EMPTY, FRESH, WAITING, ADMITTED = 0, 1, 2, 3
+
+# A waiting window was there in a block if so many of its rows came near; and its state has lasted
+# if it was there in more than this share of the blocks since.
+ROWS_NEAR = 3
+LASTED = 0.5
+
+
+class Memory:
+    """A ring of the latest rows, one status a row.
+
+    Parameters
+    ----------
+    choices
+        of the model: block, ring and quarantine are measured in rows.
+    n_evidences
+        how many statistics a row has.
+    """
+
+    def __init__(self, choices: Choices, n_evidences: int) -> None:
+        self.block, self.quarantine = choices.block, choices.quarantine
+        self.window = choices.window
+        self.size = choices.memory
+        self.n_rows = 0
+        self.status = np.zeros(self.size, np.uint8)
+        self.suspect = np.zeros(self.size, bool)
+        self.counts = np.zeros(self.size, bool)  # whether a row's statistics are part of nulls
+        self.visits = np.zeros(self.size, np.int64)
+        self.penalty = np.full(self.size, np.inf, np.float32)
+        self.statistics = np.zeros((self.size, n_evidences + 1))  # the score is the last
+        self.waiting = np.empty(0, np.int64)
+        self.near = np.empty(0, np.int64)
+        self.reach = 0.0
+        self.judge: Any = None  # the state whose distances say what is near
+
+    def places(self, n: int) -> NDArray[np.int64]:
+        """(n,) where the next rows go."""
+        return (self.n_rows + np.arange(n)) % self.size
+
+    def age(self) -> NDArray[np.int64]:
+        """(size,) how many rows ago each place was written; 0 for the latest row."""
+        return (self.n_rows - 1 - np.arange(self.size)) % self.size
+
+    def is_changed(self) -> bool:
+        """Tell whether most of the latest rows were suspects, twice as many as quarantine has.
+
+        Suspects have then been there for as long as quarantine lasts.
+        """
+        recent = np.arange(max(self.n_rows - 2 * self.quarantine, 0), self.n_rows) % self.size
+        return int(self.suspect[recent].sum()) > LASTED * 2 * self.quarantine
+
+    def take(self, statistics: NDArray[np.float64], suspect: NDArray[np.bool_]) -> None:
+        """Write rows' statistics and scores (n, E + 1) and suspicions (n,), all of one block."""
+        places = self.places(len(suspect))
+        self.statistics[places] = statistics
+        self.suspect[places] = suspect
+        self.status[places] = FRESH
+        self.visits[places] = 0
+        self.penalty[places] = np.inf
+        self.counts[places] = ~suspect
+        self.n_rows += len(suspect)
+
+    def end_block(self) -> None:
+        """Admit what has waited long enough; called after each whole block."""
+        lasted = self.is_changed()
+        latest = self._rows(self.n_rows - self.block, self.n_rows)
+        if lasted:
+            self.counts[latest] = True
+        self.visits[self.waiting] += self.near >= min(ROWS_NEAR, self.block)
+        judged = self._rows(self.n_rows - 2 * self.block, self.n_rows - self.block)
+        touched = np.zeros(len(judged), bool)
+        for ahead in range(self.window):
+            touched |= self.suspect[(judged + ahead) % self.size]
+        self.status[judged] = np.where(touched, WAITING, ADMITTED)
+        age = self.age()
+        blocks = np.maximum(age // self.block - 1, 1)
+        has_lasted = (
+            (self.status == WAITING) & (age >= self.quarantine) & (self.visits > LASTED * blocks)
+        )
+        self.status[has_lasted] = ADMITTED
+        self._open()
+
+    def accept(self, first: int, last: int) -> None:
+        """Admit rows first to last, by number, at once: somebody said that they are normal."""
+        places = self._rows(max(first, self.n_rows - self.size), min(last, self.n_rows))
+        self.status[places] = ADMITTED
+        self.suspect[places] = False
+        self.counts[places] = True
+        self._open()
+
+    def _rows(self, first: int, last: int) -> NDArray[np.int64]:
+        return np.arange(max(first, 0), max(last, 0)) % self.size
+
+    def _open(self) -> None:
+        """Let admitted windows be neighbours, but not those that the next block overwrites."""
+        self.penalty[:] = np.where(self.status == ADMITTED, 0.0, np.inf)
+        closing = self._rows(self.n_rows, self.n_rows + self.block + self.window)
+        self.penalty[closing] = np.inf
+        if self.n_rows < self.size:  # windows across the ring's end do not exist yet
+            self.penalty[: self.window - 1] = np.inf
+        self.waiting = np.flatnonzero(self.status == WAITING)
+        self.near = np.zeros(len(self.waiting), np.int64)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what :meth:`restore` needs to go on exactly."""
+        return {key: getattr(self, key) for key in _SAVED} | {
+            "scalars": np.array([self.n_rows, self.reach])
+        }
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Take over what :meth:`to_arrays` gave."""
+        for key in _SAVED:
+            setattr(self, key, arrays[key].copy())
+        self.n_rows, self.reach = int(arrays["scalars"][0]), float(arrays["scalars"][1])
+
+
+_SAVED = ("status", "suspect", "counts", "visits", "penalty", "statistics", "waiting", "near")

@@ -1,0 +1,297 @@
+"""ReferenceEvidence: what reference data taught the evidences, and what is normal to them.
+
+In: a reference recording. Out: a model, from which any number of recordings and streams are scored.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.errors import InputError, ModelFileError
+from smkc.evidence.reference.choices import Choices, choose
+from smkc.evidence.reference.components import Components
+from smkc.evidence.reference.contract import Block, Evidence
+from smkc.evidence.reference.jump import Jump
+from smkc.evidence.reference.levels import Level, level, local_level, pooled_lags, slow_level
+from smkc.evidence.reference.newcomers import Newcomers
+from smkc.evidence.reference.nulls import Nulls, joined, quantile_sample
+from smkc.evidence.reference.presence import USUAL, Presence
+from smkc.evidence.reference.rows import Rows, joined_rows, sketched
+from smkc.evidence.reference.saving import flat, prefixed, rebuilt, under
+from smkc.evidence.reference.scorer import Normal, Scorer
+from smkc.evidence.reference.state import EvidenceState
+from smkc.recording import Identity, Recording, Scaling
+
+__all__ = ["ReferenceEvidence"]
+
+# The forward null: fitted on this share of the reference, at most so many of its last rows, and
+# taken from what follows, at most so many rows. What follows has drifted as normal data do.
+FITTED_SHARE, MOST_FITTED, MOST_NULL = 0.6, 8_000, 3_000
+
+LEAST_ROWS = 24
+
+# One variable in so many plays the newcomer in what follows.
+ONE_IN = 3
+
+# Rows of the reference that are kept for learning more, and, in windows, those that states start
+# from: enough for the longest past that an evidence looks at.
+MOST_KEPT, BEFORE = 32_768, 40
+LEAST_BEFORE = 80
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReferenceEvidence:
+    """The evidences, fitted on a reference; made by :meth:`fit`.
+
+    Parameters
+    ----------
+    scaling
+        of all variables.
+    names
+        (C,) the variables that the reference settled, sorted.
+    choices
+        window and the like, each with its reason.
+    evidences
+        (E,) fitted on the whole reference.
+    normal
+        statistics of reference rows under evidences fitted on earlier ones.
+    rows
+        (n, C) the reference's latest rows, scaled.
+    last_time
+        of the reference.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> rows = [{"cpu": x, "mem": y} for x, y in rng.normal(size=(400, 2))]
+    >>> model = ReferenceEvidence.fit(Recording.from_rows(range(400), rows))
+    >>> state = model.start()
+    >>> live = Recording.from_rows(range(400, 420), [{"cpu": 0, "mem": 0}] * 19 + [{"cpu": 40}])
+    >>> scores = state.push_rows(live)
+    >>> bool(scores.p_values[-1] < 0.01 < scores.p_values[0]), next(iter(state.blame(19).variables))
+    (True, 'cpu')
+    """
+
+    scaling: Scaling
+    names: tuple[str, ...]
+    choices: Choices
+    evidences: tuple[Evidence, ...]
+    normal: Normal
+    rows: NDArray[np.float32]
+    last_time: Any
+
+    @classmethod
+    def fit(
+        cls,
+        reference: Recording,
+        *,
+        window: int | str = "auto",
+        identity: Identity | None = None,
+    ) -> "ReferenceEvidence":
+        """Learn from reference data.
+
+        Parameters
+        ----------
+        reference
+            rows that are normal, or nearly all of them.
+        window
+            rows a window, or "auto" to find them from the reference.
+        identity
+            the rule for families of variables.
+        """
+        if len(reference) < LEAST_ROWS:
+            raise InputError(
+                f"a reference of {len(reference)} rows says too little of what is normal; give at "
+                f"least {LEAST_ROWS}, better thousands"
+            )
+        scaling = Scaling.fit(reference, identity)
+        if not scaling.names:
+            raise InputError(
+                f"none of the reference's {len(reference.names)} variables was observed often "
+                f"enough in its {len(reference)} rows; give a longer reference"
+            )
+        names = tuple(sorted(scaling.names))
+        rows = Rows(scaling, names).block(reference).rows
+        choices = choose(reference, rows, window)
+        return cls._fitted(scaling, names, choices, rows, reference.times[-1])
+
+    @classmethod
+    def _fitted(
+        cls,
+        scaling: Scaling,
+        names: tuple[str, ...],
+        choices: Choices,
+        rows: NDArray[np.float32],
+        last_time: Any,
+    ) -> "ReferenceEvidence":
+        block = _as_block(rows, names)
+        return cls(
+            scaling=scaling,
+            names=names,
+            choices=choices,
+            evidences=_evidences(block, names, choices),
+            normal=_forward(block, names, choices),
+            rows=rows[-MOST_KEPT:],
+            last_time=last_time,
+        )
+
+    def learned(self, more: Recording) -> "ReferenceEvidence":
+        """Return a model that has seen more reference data, which came after the rest.
+
+        Scaling of known variables stays; those that ``more`` settles are new columns.
+        """
+        scaling = self.scaling.update(more)
+        names = tuple(sorted(scaling.names))
+        rows = joined_rows(self.rows, self.names, Rows(scaling, names).block(more).rows, names)
+        rows = rows[-MOST_KEPT:]
+        return self._fitted(scaling, names, self.choices, rows, more.times[-1])
+
+    def start(self, *, follows: bool | None = None) -> EvidenceState:
+        """Return a state that has seen no row yet.
+
+        ``follows`` says whether its first row comes right after the reference's last; None to tell
+        by the rows' times.
+        """
+        return EvidenceState(self, follows)
+
+    @property
+    def evidence_names(self) -> tuple[str, ...]:
+        """(E,) what the evidences are called."""
+        return tuple(evidence.name for evidence in self.evidences)
+
+    @property
+    def before(self) -> Block:
+        """Rows that a state starts from which follows on the reference."""
+        kept = max(BEFORE * self.choices.window, LEAST_BEFORE)
+        return _as_block(self.rows[-kept:], self.names)
+
+    def times_after(self, time: Any, n: int) -> NDArray[Any]:
+        """(n,) times that go on after ``time`` by the reference's step."""
+        steps = np.arange(1, n + 1)
+        if np.asarray(time).dtype.kind == "M":
+            return np.asarray(time + (steps * self.choices.step * 1e9).astype("timedelta64[ns]"))
+        return np.asarray(time + steps * self.choices.step)
+
+    # ------------------------------------------------------------------ saving
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return arrays and a JSON-able header from which :meth:`restored` rebuilds this."""
+        arrays, scaling = self.scaling.to_arrays()
+        arrays = prefixed("scaling", arrays)
+        evidences = []
+        for at, evidence in enumerate(self.evidences):
+            some, header = flat(evidence)
+            arrays |= prefixed(f"evidence{at}", some)
+            evidences.append({"kind": type(evidence).__name__, "values": header})
+        arrays |= prefixed("normal", flat(self.normal)[0])
+        time = np.array([self.last_time])
+        arrays |= {"rows": self.rows, "last_time": time.view(np.int64)}
+        choices = asdict(self.choices) | {"reasons": list(self.choices.reasons)}
+        return arrays, {
+            "scaling": scaling,
+            "names": list(self.names),
+            "choices": choices,
+            "evidences": evidences,
+            "time_type": time.dtype.str,
+        }
+
+    @classmethod
+    def restored(
+        cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
+    ) -> "ReferenceEvidence":
+        """Rebuild a model from what :meth:`to_arrays` gave."""
+        try:
+            choices = dict(header["choices"])
+            choices["reasons"] = tuple(choices["reasons"])
+            return cls(
+                scaling=Scaling.from_arrays(under("scaling", arrays), header["scaling"]),
+                names=tuple(header["names"]),
+                choices=Choices(**choices),
+                evidences=tuple(
+                    rebuilt(_KINDS[about["kind"]], under(f"evidence{at}", arrays), about["values"])
+                    for at, about in enumerate(header["evidences"])
+                ),
+                normal=rebuilt(Normal, under("normal", arrays), {}),
+                rows=np.asarray(arrays["rows"]),
+                last_time=np.asarray(arrays["last_time"]).view(header["time_type"])[0],
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(
+                f"the saved evidences make no sense: {error!r}; fit the model again and save it"
+            ) from None
+
+
+_KINDS: Mapping[str, Any] = {
+    "Level": Level,
+    "Jump": Jump,
+    "Components": Components,
+    "Presence": Presence,
+    "Newcomers": Newcomers,
+}
+
+
+def _evidences(reference: Block, names: Sequence[str], choices: Choices) -> tuple[Evidence, ...]:
+    """Fit every evidence; the first is the one that says what is near in quarantine."""
+    w = choices.window
+    return (
+        level(reference, w),
+        local_level(reference, w),
+        slow_level(reference, w),
+        pooled_lags(reference, w),
+        Jump.fit(reference.rows),
+        Components.fit(reference.rows),
+        Presence.fit(reference.rows, names, w),
+        Newcomers(window=w),
+    )
+
+
+def _forward(block: Block, names: Sequence[str], choices: Choices) -> Normal:
+    """Score what follows the first part of the reference, by the mechanism that scores later."""
+    n = len(block.rows)
+    cut = int(FITTED_SHARE * n)
+    known = _part(block, slice(max(0, cut - MOST_FITTED), cut))
+    after = _part(block, slice(cut, min(n, cut + MOST_NULL)))
+    after = after._replace(fresh=after.rows[:, ONE_IN // 2 :: ONE_IN])
+    evidences = _evidences(known, names, choices)
+    before = _part(known, slice(max(0, len(known.rows) - BEFORE * choices.window), None))
+    # Without suspects first, to learn what a suspect is.
+    statistics = Scorer(evidences, choices, before, None).push(after).statistics
+    normal = _normal(statistics, evidences, choices)
+    statistics = Scorer(evidences, choices, before, normal).push(after).statistics
+    return _normal(statistics, evidences, choices)
+
+
+def _normal(
+    statistics: NDArray[np.float64], evidences: Sequence[Evidence], choices: Choices
+) -> Normal:
+    """Keep what nulls need of (n, E, 2) statistics, and score them by these nulls."""
+    samples = []
+    for way in (0, 1):
+        columns = []
+        for evidence, column in zip(evidences, statistics[:, :, way].T, strict=True):
+            if evidence.name == "presence":
+                column = np.concatenate([column, USUAL])
+            columns.append(quantile_sample(column))
+        most = max(len(column) for column in columns)
+        filled = np.full((len(columns), most), np.nan)
+        for row, column in zip(filled, columns, strict=True):
+            row[: len(column)] = column
+        samples.append(filled)
+    nats = [Nulls.of(list(samples[way])).nats(statistics[:, :, way]) for way in (0, 1)]
+    together = 0.5 * (joined(nats[0]) + joined(nats[1]))
+    w = choices.window
+    covered = np.concatenate([np.full(w - 1, together[0]), together])
+    smooth = np.lib.stride_tricks.sliding_window_view(covered, w).mean(axis=1)
+    scores = np.sort(0.5 * (together + smooth))
+    return Normal(frozen=samples[0], adaptive=samples[1], scores=scores)
+
+
+def _as_block(rows: NDArray[np.float32], names: Sequence[str]) -> Block:
+    return Block(rows, sketched(rows, names), np.empty((len(rows), 0), np.float32))
+
+
+def _part(block: Block, rows: slice) -> Block:
+    return Block(*(array[rows] for array in block))

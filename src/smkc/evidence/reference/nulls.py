@@ -1,0 +1,177 @@
+"""Nulls: statistics -> surprises in nats, minus the logarithm of p-values, under normal data.
+
+In: statistics of normal rows that were not fitted on. Out: how unusual others are, on one scale for
+all evidences, joined, and the p-value of what was joined.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.evidence.reference._loops import surprises
+
+__all__ = ["JoinedNull", "Nulls", "joined", "quantile_sample"]
+
+# Up to this quantile p-values go by rank. Beyond, a power law in units of the normal spread: the
+# few independent rows there tell no index of their own, and one for all evidences does better than
+# one for each.
+TAIL, INDEX = 0.95, 4.0
+NATS_AT_TAIL = -float(np.log(1.0 - TAIL))
+
+IQR_OF_UNIT_NORMAL = 1.349
+TOP_SPREADS = 3.0  # the 95% quantile is at most so many spreads above the median
+
+# So many quantiles stand for a reference's statistics where later ones join them.
+KEPT = 400
+
+SMALLEST = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True, eq=False)
+class Nulls:
+    """Normal statistics of E evidences.
+
+    Parameters
+    ----------
+    logs
+        (E, n) log(1 + excess over the median, in spreads), ascending; infinite beyond ``counts``.
+    counts
+        (E,) how many there are.
+    middle, spread
+        (E,) median and robust spread of the statistics.
+    start
+        (E,) where the tail begins, as a logarithm.
+
+    Examples
+    --------
+    >>> nulls = Nulls.of([np.arange(100.0)])
+    >>> nulls.nats(np.array([[0.0], [90.0], [900.0], [np.nan]])).ravel().round(1)
+    array([ 0. ,  2.2, 12.6,  nan])
+    """
+
+    logs: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    middle: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    start: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, samples: Sequence[NDArray[np.float64]]) -> "Nulls":
+        """Learn from each evidence's normal statistics; an evidence may have none."""
+        kept = [np.sort(sample[~np.isnan(sample)]) for sample in samples]
+        kept = [sample if len(sample) else np.zeros(1) for sample in kept]
+        most = max(len(sample) for sample in kept)
+        logs = np.full((len(kept), most), np.inf)
+        centres, spreads, starts = [], [], []
+        for row, sample in enumerate(kept):
+            low, middle, high, top = (_at(sample, share) for share in (0.25, 0.5, 0.75, TAIL))
+            spread = max(
+                (high - low) / IQR_OF_UNIT_NORMAL,
+                (top - middle) / TOP_SPREADS,
+                1e-6 * max(1.0, abs(middle)),
+            )
+            logs[row, : len(sample)] = np.log1p(np.maximum((sample - middle) / spread, 0.0))
+            centres.append(middle)
+            spreads.append(spread)
+            starts.append(_at(logs[row, : len(sample)], TAIL))
+        return cls(
+            logs,
+            np.array([len(sample) for sample in kept]),
+            np.array(centres),
+            np.array(spreads),
+            np.array(starts),
+        )
+
+    def nats(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n, E) minus log p-values of (n, E) statistics; NaN where there is none."""
+        out = np.empty(statistics.shape)
+        surprises(
+            statistics,
+            self.logs,
+            self.counts,
+            self.middle,
+            self.spread,
+            self.start,
+            NATS_AT_TAIL,
+            INDEX,
+            out,
+        )
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedNull:
+    """Normal scores, from which a score's p-value is told.
+
+    Parameters
+    ----------
+    sample
+        (n,) scores of normal rows, ascending.
+    n_independent
+        how many of them count: scores of neighbouring rows are alike.
+
+    Notes
+    -----
+    As in :class:`smkc.decide.Calibration`: ranks, and beyond the last few independent scores the
+    predictive tail (1 + x / (k b))^-k of k exceedances with mean b.
+    """
+
+    sample: NDArray[np.float64]
+    n_independent: float
+
+    def p_values(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n,) p-values.
+
+        Examples
+        --------
+        >>> null = JoinedNull(np.arange(1000.0), 1000.0)
+        >>> null.p_values(np.array([-1.0, 500.0, 2000.0])).round(2)
+        array([1. , 0.5, 0. ])
+        """
+        n = len(self.sample)
+        share = (n - np.searchsorted(self.sample, scores, side="left")) / n
+        by_rank = (1.0 + self.n_independent * share) / (1.0 + self.n_independent)
+        start = _at(self.sample, TAIL)
+        above = self.sample[self.sample > start]
+        if not len(above):
+            return by_rank
+        k = max(self.n_independent * len(above) / n, 1.0)
+        at_start = (1.0 + self.n_independent * len(above) / n) / (1.0 + self.n_independent)
+        mean = float((above - start).mean())
+        excess = np.maximum(scores - start, 0.0)
+        by_tail = np.maximum(at_start * (1.0 + excess / (k * mean)) ** -k, SMALLEST)
+        return np.where(scores > start, by_tail, by_rank)
+
+
+def quantile_sample(statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return some of the statistics, evenly spread over their ranks; NaN ones are left out."""
+    ordered = np.sort(statistics[~np.isnan(statistics)])
+    places = np.linspace(0, len(ordered) - 1, min(KEPT, len(ordered))).astype(np.int64)
+    return ordered[places]
+
+
+def joined(nats: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n,) root of the mean square of (n, E) surprises, over those that are not NaN.
+
+    Examples
+    --------
+    >>> joined(np.array([[3.0, 4.0], [2.0, np.nan]])).round(3)
+    array([3.536, 2.   ])
+    """
+    is_said = ~np.isnan(nats)
+    squares = np.where(is_said, nats, 0.0) ** 2
+    total = np.zeros(len(nats))
+    for column in squares.T:  # the same order of addition for every row
+        total += column
+    mean: NDArray[np.float64] = total / np.maximum(is_said.sum(axis=1), 1)
+    return np.sqrt(mean)
+
+
+def _at(ordered: NDArray[np.float64], share: float) -> float:
+    """Return a quantile of ascending values, between neighbours in proportion."""
+    position = share * (len(ordered) - 1)
+    low = int(position)
+    high = min(low + 1, len(ordered) - 1)
+    return float(ordered[low] + (position - low) * (ordered[high] - ordered[low]))

@@ -1,0 +1,113 @@
+"""Rows: recordings -> dense blocks of scaled values, known variables and new ones apart.
+
+In: consecutive recordings. Out: blocks whose columns stay in place: the reference's variables in
+order of their names, new ones in the order in which they were first seen.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.evidence.reference.contract import Block
+from smkc.recording import Recording, Scaling
+from smkc.sketch import Sketch
+
+__all__ = ["SKETCH", "Rows", "follows_on", "joined_rows", "sketched", "table"]
+
+SKETCH = Sketch(buckets=64)
+
+# Rows follow on the reference if they start within so many of its steps.
+MOST_STEPS = 5.0
+
+# New variables that are followed one by one; any more are part of the sketch alone.
+MOST_FRESH = 256
+
+
+class Rows:
+    """Scales consecutive recordings and lays them out."""
+
+    def __init__(self, scaling: Scaling, names: tuple[str, ...]) -> None:
+        self.scaling = scaling.start()
+        self.names = names
+        self._known = {name: at for at, name in enumerate(names)}
+        self.fresh: dict[str, int] = {}
+
+    def block(self, recording: Recording) -> Block:
+        """Return a recording's rows."""
+        scaled = self.scaling.scale(recording)
+        self._meet(scaled)
+        return Block(
+            table(scaled, self._known),
+            SKETCH.states(scaled),
+            table(scaled, self.fresh),
+        )
+
+    def _meet(self, scaled: Recording) -> None:
+        """Give new variables a column, in the order of their first rows, then of their names."""
+        codes, at = np.unique(scaled.codes, return_index=True)
+        rows = scaled.row_numbers[at]
+        for code in codes[np.lexsort((codes, rows))].tolist():
+            name = scaled.names[code]
+            is_new = name not in self._known and name not in self.fresh
+            if is_new and len(self.fresh) < MOST_FRESH:
+                self.fresh[name] = len(self.fresh)
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return arrays and a JSON-able header from which :meth:`restore` goes on exactly."""
+        arrays, header = self.scaling.to_arrays()
+        return arrays, {"scaling": header, "fresh": list(self.fresh)}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        """Take over what :meth:`to_arrays` gave."""
+        self.scaling.restore(arrays, header["scaling"])
+        self.fresh = {name: at for at, name in enumerate(header["fresh"])}
+
+
+def table(recording: Recording, column_of: Mapping[str, int]) -> NDArray[np.float32]:
+    """(T, C) values, a column a name, NaN where not observed; other variables are left out."""
+    columns = np.array([column_of.get(name, -1) for name in recording.names], np.int64)
+    at = columns[recording.codes] if len(recording.codes) else np.empty(0, np.int64)
+    out = np.full((len(recording), len(column_of)), np.nan, np.float32)
+    is_known = at >= 0
+    out[recording.row_numbers[is_known], at[is_known]] = recording.values[is_known]
+    return out
+
+
+def sketched(rows: NDArray[np.float32], names: Sequence[str]) -> NDArray[np.float32]:
+    """(n, M) sketches of (n, C) scaled rows, NaN where not observed."""
+    numbers, codes = np.nonzero(~np.isnan(rows))
+    times = np.arange(len(rows))
+    return SKETCH.states(
+        Recording.from_observations(times, numbers, codes, rows[numbers, codes], tuple(names))
+    )
+
+
+def joined_rows(
+    earlier: NDArray[np.float32],
+    earlier_names: Sequence[str],
+    later: NDArray[np.float32],
+    names: Sequence[str],
+) -> NDArray[np.float32]:
+    """(n + m, C) earlier rows and later ones; NaN where a name was not known earlier."""
+    at = {name: column for column, name in enumerate(names)}
+    widened = np.full((len(earlier), len(names)), np.nan, np.float32)
+    widened[:, [at[name] for name in earlier_names]] = earlier
+    return np.concatenate([widened, later])
+
+
+def follows_on(last_time: Any, step: float, times: NDArray[Any]) -> bool:
+    """Tell whether times take up where the reference ended.
+
+    Examples
+    --------
+    >>> follows_on(np.int64(9), 1.0, np.arange(10, 20)), follows_on(np.int64(9), 1.0, np.arange(5))
+    (True, False)
+    """
+    if not len(times) or (np.asarray(last_time).dtype.kind == "M") != (times.dtype.kind == "M"):
+        return False
+    gap = float(np.asarray(times[0] - last_time).astype(np.float64))
+    if times.dtype.kind == "M":
+        gap /= 1e9
+    return 0 < gap <= MOST_STEPS * step

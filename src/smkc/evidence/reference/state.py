@@ -1,0 +1,236 @@
+"""EvidenceState: scores of a recording's rows, as they come; made by ``ReferenceEvidence.start``.
+
+In: rows in order of time, as recordings or dense blocks. Out: scores, p-values and surprises of
+these rows, each from that row and the rows before alone; and who made them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.errors import InputError, ModelFileError
+from smkc.evidence.reference.contract import Block
+from smkc.evidence.reference.rows import Rows, follows_on
+from smkc.evidence.reference.saving import prefixed, under
+from smkc.evidence.reference.scorer import Scorer
+from smkc.recording import Recording
+from smkc.recording.times import show_time
+
+if TYPE_CHECKING:
+    from smkc.evidence.reference.model import ReferenceEvidence
+
+__all__ = ["Blame", "EvidenceScores", "EvidenceState"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EvidenceScores:
+    """What the evidences say of (T,) rows.
+
+    Parameters
+    ----------
+    scores
+        (T,) joined, higher = more anomalous.
+    p_values
+        (T,) of the scores, under what was normal when the row came.
+    nats
+        (T, E) each evidence's surprise, minus the logarithm of its p-value; NaN where it has
+        nothing to say.
+    evidences
+        (E,) their names.
+    suspects
+        (T,) bool: rows that go to quarantine before they may count as normal.
+    """
+
+    scores: NDArray[np.float64]
+    p_values: NDArray[np.float64]
+    nats: NDArray[np.float64]
+    evidences: tuple[str, ...]
+    suspects: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blame:
+    """Who made the scores of some rows.
+
+    Parameters
+    ----------
+    evidences
+        nats of each evidence, the mean over the rows.
+    variables
+        each variable's share of all, the largest first; they sum to 1 if anything was said.
+    by_evidence
+        the same within each evidence that spoke of variables.
+    """
+
+    evidences: Mapping[str, float]
+    variables: Mapping[str, float]
+    by_evidence: Mapping[str, Mapping[str, float]]
+
+
+class EvidenceState:
+    """The evidences at one moment of a recording.
+
+    Parameters
+    ----------
+    model
+        what was learned from reference data.
+    follows
+        whether the first row comes right after the reference's last; None to tell by its time.
+    """
+
+    def __init__(self, model: "ReferenceEvidence", follows: bool | None = None) -> None:
+        self._model = model
+        self._follows = follows
+        self._rows = Rows(model.scaling, model.names)
+        self._scorer: Scorer | None = None
+        self._last_time: Any = None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows were scored so far."""
+        return 0 if self._scorer is None else self._scorer.n_rows
+
+    def push_rows(
+        self, rows: Recording | NDArray[np.floating[Any]], names: Sequence[str] | None = None
+    ) -> EvidenceScores:
+        """Score the next rows.
+
+        Parameters
+        ----------
+        rows
+            a recording, or (T, V) values with NaN where a variable was not observed; their times
+            then go on by the reference's step.
+        names
+            (V,) of the variables of a dense block.
+        """
+        recording = rows if isinstance(rows, Recording) else self._recording(rows, names)
+        if len(recording):
+            self._check_time(recording.times[0])
+            self._last_time = recording.times[-1]
+        if self._scorer is None:
+            self._scorer = self._started(recording)
+        scored = self._scorer.push(self._rows.block(recording))
+        return EvidenceScores(
+            scores=scored.scores,
+            p_values=scored.p_values,
+            nats=scored.nats[:, :, 1],
+            evidences=self._model.evidence_names,
+            suspects=scored.suspects,
+        )
+
+    def accept(self, first: int, last: int) -> None:
+        """Say that rows first to last - 1, counted from the state's first, were normal.
+
+        They count as normal from now on, without quarantine; rows that have left the memory cannot
+        be taken up any more.
+        """
+        scorer = self._scorer_with(first, last)
+        scorer.accept(first, last)
+
+    def blame(self, first: int, last: int | None = None) -> Blame:
+        """Say who made the scores of rows first to last - 1, or of the one row.
+
+        Rows must be among the last ``model.choices.memory``.
+        """
+        last = first + 1 if last is None else last
+        scorer = self._scorer_with(first, last)
+        names = self._model.names
+        fresh = tuple(self._rows.fresh)
+        total: dict[str, float] = {}
+        by_evidence: dict[str, dict[str, float]] = {}
+        said: dict[str, float] = {}
+        made = scorer.made_by(first, last)
+        for evidence, nats in zip(self._model.evidence_names, made, strict=True):
+            whose = fresh if evidence == "newcomers" else names
+            said[evidence] = float(nats.sum()) / (last - first)
+            each = {name: float(x) for name, x in zip(whose, nats, strict=False) if x > 0}
+            by_evidence[evidence] = _shares(each)
+            for name, x in each.items():
+                total[name] = total.get(name, 0.0) + x
+        spoke = {name: shares for name, shares in by_evidence.items() if shares}
+        return Blame(evidences=said, variables=_shares(total), by_evidence=spoke)
+
+    # ------------------------------------------------------------------ saving
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return arrays and a JSON-able header from which :meth:`restored` goes on exactly."""
+        arrays, header = self._rows.to_arrays()
+        arrays = prefixed("rows", arrays)
+        header |= {"follows": self._follows, "started": self._scorer is not None}
+        if self._last_time is not None:
+            time = np.array([self._last_time])
+            arrays["last_time"] = time.view(np.int64)
+            header["time_type"] = time.dtype.str
+        if self._scorer is not None:
+            arrays |= prefixed("scorer", self._scorer.to_arrays())
+        return arrays, header
+
+    def restored(
+        self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
+    ) -> "EvidenceState":
+        """Return this state, which has scored nothing yet, with what :meth:`to_arrays` gave."""
+        if self._scorer is not None:
+            raise InputError("this state has scored rows already; restore into a fresh one")
+        try:
+            self._rows.restore(under("rows", arrays), header)
+            self._follows = header["follows"]
+            if "time_type" in header:
+                self._last_time = arrays["last_time"].view(header["time_type"])[0]
+            if header["started"]:
+                self._scorer = self._started(None)
+                self._scorer.restore(under("scorer", arrays))
+        except (KeyError, ValueError, TypeError, IndexError) as error:
+            raise ModelFileError(
+                f"the saved state does not fit this model: {error!r}; start the stream afresh"
+            ) from None
+        return self
+
+    # ------------------------------------------------------------------ inside
+
+    def _started(self, first_rows: Recording | None) -> Scorer:
+        model = self._model
+        before = model.before
+        if first_rows is not None and self._follows is None:
+            self._follows = follows_on(model.last_time, model.choices.step, first_rows.times)
+        if not self._follows:
+            before = Block(*(array[:0] for array in before))
+        return Scorer(model.evidences, model.choices, before, model.normal)
+
+    def _recording(
+        self, values: NDArray[np.floating[Any]], names: Sequence[str] | None
+    ) -> Recording:
+        values = np.asarray(values)
+        if names is None or values.ndim != 2 or values.shape[1] != len(names):
+            raise InputError(
+                f"a block of the shape {values.shape} with {names and len(names)} names; give "
+                "(T, V) values and V names, or a recording"
+            )
+        previous = self._model.last_time if self._last_time is None else self._last_time
+        times = self._model.times_after(previous, len(values))
+        rows, codes = np.nonzero(np.isfinite(values))
+        return Recording.from_observations(times, rows, codes, values[rows, codes], tuple(names))
+
+    def _check_time(self, time: Any) -> None:
+        if self._last_time is not None and not time > self._last_time:
+            raise InputError(
+                f"time {show_time(time)} is not after {show_time(self._last_time)}, the row "
+                "before; push rows in order of time, each time once"
+            )
+
+    def _scorer_with(self, first: int, last: int) -> Scorer:
+        oldest = max(0, self.n_rows - self._model.choices.memory)
+        if self._scorer is None or not oldest <= first < last <= self.n_rows:
+            raise InputError(
+                f"rows {first} to {last} are not among rows {oldest} to {self.n_rows}, which are "
+                "remembered; ask for some of those"
+            )
+        return self._scorer
+
+
+def _shares(made: Mapping[str, float]) -> dict[str, float]:
+    whole = sum(made.values())
+    ranked = sorted(made.items(), key=lambda item: (-item[1], item[0]))
+    return {name: value / whole for name, value in ranked} if whole > 0 else {}

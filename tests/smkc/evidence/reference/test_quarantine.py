@@ -1,0 +1,73 @@
+"""What joins the normal rows, and when: not a long fault, but a state that lasts."""
+
+import numpy as np
+import pytest
+
+from smkc.evidence.reference import ReferenceEvidence
+from smkc.recording import Recording
+
+W = 2
+NAMES = ("a", "b", "c")
+
+
+def noise(rng, n):
+    common = rng.normal(size=(n, 1))
+    return common + 0.3 * rng.normal(size=(n, len(NAMES)))
+
+
+@pytest.fixture(scope="module")
+def model():
+    values = noise(np.random.default_rng(1), 600)
+    rows = [dict(zip(NAMES, row, strict=True)) for row in values]
+    return ReferenceEvidence.fit(Recording.from_rows(range(600), rows), window=W)
+
+
+def test_a_fault_of_twenty_windows_stays_anomalous_to_its_end(model):
+    rng = np.random.default_rng(2)
+    values = noise(rng, 400)
+    fault = slice(200, 200 + 20 * W)
+    values[fault, 1] += 4.0
+    state = model.start(follows=True)
+    found = state.push_rows(values, NAMES)
+    assert (found.p_values[fault] < 0.01).all()
+    assert (found.p_values[:200] < 0.01).mean() < 0.03
+    # and one like it later is found again: waiting rows did not join
+    again = noise(rng, 400)
+    again[300:320, 1] += 4.0
+    found = state.push_rows(again, NAMES)
+    assert (found.p_values[300:320] < 0.01).mean() > 0.9
+
+
+def test_a_permanent_shift_stops_alarming_after_the_stated_time(model):
+    values = noise(np.random.default_rng(3), 900)
+    values[200:, 1] += 4.0
+    found = model.start(follows=True).push_rows(values, NAMES)
+    quarantine = model.choices.quarantine
+    assert quarantine == 50 * W
+    assert (found.p_values[205 : 200 + quarantine // 2] < 0.01).all()
+    settled = slice(200 + 3 * quarantine, None)
+    assert (found.p_values[settled] < 0.01).mean() < 0.05
+
+
+def test_changed_noise_does_not_alarm_for_ever(model):
+    rng = np.random.default_rng(4)
+    values = noise(rng, 1500)
+    values[200:, 1] += 2.0 * rng.normal(size=1300)
+    found = model.start(follows=True).push_rows(values, NAMES)
+    early = (found.p_values[200:300] < 0.01).mean()
+    assert early > 0.3
+    assert (found.p_values[-400:] < 0.01).mean() < min(0.1, 0.3 * early)
+
+
+def test_accepted_rows_join_at_once(model):
+    values = noise(np.random.default_rng(5), 300)
+    values[200:, 1] += 4.0
+    waiting, told = model.start(follows=True), model.start(follows=True)
+    for state in (waiting, told):
+        state.push_rows(values[:240], NAMES)
+    told.accept(200, 240)
+    left = waiting.push_rows(values[240:], NAMES)
+    joined = told.push_rows(values[240:], NAMES)
+    assert (left.p_values < 0.01).all()
+    assert np.median(joined.p_values) > 0.01
+    assert (joined.scores < left.scores).mean() > 0.9
