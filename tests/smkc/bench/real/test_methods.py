@@ -28,6 +28,8 @@ def test_settings_are_told_with_their_defaults():
     told = METHODS["smkc-knn"].settings(3)
     assert told["settings"]["neighbours"] == 20
     assert told["settings"]["seed"] == 3
+    assert not {"epochs", "identity", "learn"} & told["settings"].keys(), "of no use to kNN"
+    assert METHODS["smkc-recon"].settings(0)["settings"]["epochs"] == 10
     assert METHODS["windowed-knn"].settings(0)["reference_size"] == 4000
 
 

@@ -14,6 +14,7 @@ from smkc.bench.real.peers.aligned import follows_on, require_fitted
 from smkc.detector import Detector
 from smkc.errors import UnscoredWarning, WindowError
 from smkc.recording import Recording
+from smkc.settings import ONLY_LEARNED
 
 __all__ = ["PAPER", "DetectorPeer", "randproj_knn"]
 
@@ -52,8 +53,17 @@ class DetectorPeer:
 
     @property
     def all_settings(self) -> dict[str, Any]:
-        """The detector's settings, those that were left at their defaults too."""
-        return Detector(**self.settings).get_params()
+        """The settings that this detector has a use for, those left at their defaults too.
+
+        What is None is left out, so that a setting that others get later changes nothing here.
+        """
+        detector = Detector(**self.settings)
+        unused = ONLY_LEARNED if detector.detector == "knn" else ()
+        return {
+            name: value
+            for name, value in detector.get_params().items()
+            if value is not None and name not in unused
+        }
 
     def fit(self, reference: Recording) -> Self:
         """Fit the detector."""
