@@ -47,14 +47,25 @@ def trailing_medians(
             if n >= least and n > 0:
                 middle = np.float32(0.5) * (column[(n - 1) // 2] + column[n // 2])
             out[i, j] = x - middle
-            if old == old:
+            if old == old and x == x:  # the new one moves to its place from where the old one was
                 at = np.searchsorted(column[:n], old)
-                column[at : n - 1] = column[at + 1 : n]
+                while at + 1 < n and column[at + 1] < x:
+                    column[at] = column[at + 1]
+                    at += 1
+                while at > 0 and column[at - 1] > x:
+                    column[at] = column[at - 1]
+                    at -= 1
+                column[at] = x
+            elif old == old:
+                at = np.searchsorted(column[:n], old)
+                for q in range(at, n - 1):
+                    column[q] = column[q + 1]
                 n -= 1
-            if x == x:
-                at = np.searchsorted(column[:n], x)
-                for q in range(n, at, -1):
-                    column[q] = column[q - 1]
+            elif x == x:
+                at = n
+                while at > 0 and column[at - 1] > x:
+                    column[at] = column[at - 1]
+                    at -= 1
                 column[at] = x
                 n += 1
             ring[line, j] = x

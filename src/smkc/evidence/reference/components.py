@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.evidence.reference._loops import component_residuals
-from smkc.evidence.reference.contract import Answer, Block, Ledger
+from smkc.evidence.reference.contract import Block, Ledger
 from smkc.evidence.reference.memory import Memory
 from smkc.evidence.reference.neighbours import carried_forward
 from smkc.parallel import products_on_one_thread
@@ -84,8 +84,8 @@ class ComponentsPart:
         self.fitted = fitted
         self.ledger = Ledger(memory, fitted.usual)
 
-    def push(self, block: Block) -> Answer:
-        """Take rows in; the frozen reading is in the reference's units, the other in grown ones."""
+    def push(self, block: Block) -> NDArray[np.float64]:
+        """Take rows in; return (n, 2) residuals, in the reference's units and in grown ones."""
         fitted = self.fitted
         residuals = _residuals(block.rows, fitted.centre, fitted.loadings, fitted.prior)
         squared = np.minimum(residuals**2, MOST)
@@ -96,7 +96,12 @@ class ComponentsPart:
         statistics[:, 0] = np.sqrt(units.sum(axis=1) / n_seen)
         statistics[:, 1] = np.sqrt(grown.sum(axis=1) / n_seen)
         self.ledger.take(squared.astype(np.float32))
-        return Answer(statistics, grown.astype(np.float32))
+        return statistics
+
+    def made(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(n, C) squared residuals, in grown units."""
+        squared = np.nan_to_num(self.ledger.parts[places]).astype(np.float64)
+        return squared / (self.fitted.expected * self.ledger.growth)
 
     def refresh(self) -> None:
         """Look at growth."""

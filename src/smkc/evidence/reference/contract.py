@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from smkc.evidence.reference.memory import Memory
 
-__all__ = ["Answer", "Block", "Evidence", "Ledger", "Part"]
+__all__ = ["Block", "Evidence", "Ledger", "Part"]
 
 # Growth is told from so many windows of rows, every other one in half a window, and every so many
 # windows; a change of less than this, in logarithms, is left alone.
@@ -32,23 +32,21 @@ class Block(NamedTuple):
     fresh: NDArray[np.float32]
 
 
-class Answer(NamedTuple):
-    """What an evidence says of (n,) rows.
-
-    ``statistics`` (n, 2): frozen and adaptive reading, higher = more unusual; ``parts`` (n, V):
-    what each variable made of it, not negative, NaN where it was not observed. V is C, or F for an
-    evidence about variables that the reference does not know.
-    """
-
-    statistics: NDArray[np.float64]
-    parts: NDArray[np.float32]
-
-
 class Part(Protocol):
     """One evidence at one moment of a recording."""
 
-    def push(self, block: Block) -> Answer:
-        """Take rows in."""
+    def push(self, block: Block) -> NDArray[np.float64]:
+        """Take rows in; return (n, 2) statistics, the frozen and the adaptive reading.
+
+        Higher = more unusual, NaN where there is nothing to say.
+        """
+        ...
+
+    def made(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(n, V) what each variable made of the statistics of rows in memory, not negative.
+
+        V is C, or F for an evidence about variables that the reference does not know.
+        """
         ...
 
     def refresh(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.evidence.reference.contract import Answer, Block, Ledger
+from smkc.evidence.reference.contract import Block, Ledger
 from smkc.evidence.reference.memory import Memory
 
 __all__ = ["Jump", "JumpPart"]
@@ -61,8 +61,8 @@ class JumpPart:
         if len(before.rows):
             self.latest = before.rows[-1].copy()
 
-    def push(self, block: Block) -> Answer:
-        """Take rows in; the frozen reading is in the reference's units, the other in grown ones."""
+    def push(self, block: Block) -> NDArray[np.float64]:
+        """Take rows in; return (n, 2) largest changes, in the reference's units and in grown ones."""
         covered = np.concatenate([self.latest[None], block.rows])
         changes = np.abs(np.diff(covered, axis=0))
         known = np.nan_to_num(changes).astype(np.float64) / self.fitted.scale
@@ -72,8 +72,12 @@ class JumpPart:
         statistics[:, 1] = grown.max(axis=1, initial=0.0)
         self.latest = covered[-1].copy()
         self.ledger.take(changes)
-        # What stands out is one variable's: squares leave the others little.
-        return Answer(statistics, (grown**2).astype(np.float32))
+        return statistics
+
+    def made(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(n, C) squared changes: what stands out is one variable's, the others have little."""
+        changes = np.nan_to_num(self.ledger.parts[places]).astype(np.float64)
+        return (changes / (self.fitted.scale * self.ledger.growth)) ** 2
 
     def refresh(self) -> None:
         """Look at growth."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.evidence.reference.contract import Answer, Block, Ledger
+from smkc.evidence.reference.contract import Block, Ledger
 from smkc.evidence.reference.memory import Memory
 from smkc.evidence.reference.neighbours import Neighbours
 from smkc.evidence.reference.views import Local, Pooled, Slow, View, spread_of
@@ -82,18 +82,20 @@ class LevelPart:
         self.distances = fitted.neighbours.start(past, memory)
         self.ledger = Ledger(memory, fitted.neighbours.usual)
 
-    def push(self, block: Block) -> Answer:
-        """Take rows in."""
+    def push(self, block: Block) -> NDArray[np.float64]:
+        """Take rows in; return (n, 2) distances."""
         rows = block.states if self.is_pooled else block.rows
         if self.view is not None:
             rows = self.view.push(rows)
         statistics, residuals = self.distances.push(rows)
         self.ledger.take(residuals)
+        return statistics
+
+    def made(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(n, C) what each variable made of the distances; nothing for states of the system."""
         if self.is_pooled:
-            parts = np.full(block.rows.shape, np.nan, np.float32)
-        else:
-            parts = (residuals / self.distances.expected).astype(np.float32)
-        return Answer(statistics, parts)
+            return np.zeros((len(places), 0))
+        return np.nan_to_num(self.ledger.parts[places]) / self.distances.expected
 
     def refresh(self) -> None:
         """Take over what the memory admitted at the end of a block."""

@@ -40,10 +40,12 @@ class Memory:
         self.n_rows = 0
         self.status = np.zeros(self.size, np.uint8)
         self.suspect = np.zeros(self.size, bool)
-        self.counts = np.zeros(self.size, bool)  # whether a row's statistics are part of nulls
+        self.is_changed = False
         self.visits = np.zeros(self.size, np.int64)
         self.penalty = np.full(self.size, np.inf, np.float32)
-        self.statistics = np.zeros((self.size, n_evidences + 1))  # the score is the last
+        # (size, E + 1) statistics, the score last: as they were, and as they count in nulls.
+        self.statistics = np.zeros((self.size, n_evidences + 1))
+        self.counted = np.zeros((self.size, n_evidences + 1))
         self.waiting = np.empty(0, np.int64)
         self.near = np.empty(0, np.int64)
         self.reach = 0.0
@@ -57,7 +59,7 @@ class Memory:
         """(size,) how many rows ago each place was written; 0 for the latest row."""
         return (self.n_rows - 1 - np.arange(self.size)) % self.size
 
-    def is_changed(self) -> bool:
+    def _has_changed(self) -> bool:
         """Tell whether most of the latest rows were suspects, twice as many as quarantine has.
 
         Suspects have then been there for as long as quarantine lasts.
@@ -65,23 +67,30 @@ class Memory:
         recent = np.arange(max(self.n_rows - 2 * self.quarantine, 0), self.n_rows) % self.size
         return int(self.suspect[recent].sum()) > LASTED * 2 * self.quarantine
 
-    def take(self, statistics: NDArray[np.float64], suspect: NDArray[np.bool_]) -> None:
-        """Write rows' statistics and scores (n, E + 1) and suspicions (n,), all of one block."""
+    def take(
+        self,
+        statistics: NDArray[np.float64],
+        suspect: NDArray[np.bool_],
+        most: NDArray[np.float64] | None,
+    ) -> None:
+        """Write rows' statistics and scores (n, E + 1) and suspicions (n,), all of one block.
+
+        A suspect counts for at most ``most`` (E + 1,), unless things have changed for good.
+        """
         places = self.places(len(suspect))
         self.statistics[places] = statistics
         self.suspect[places] = suspect
         self.status[places] = FRESH
         self.visits[places] = 0
         self.penalty[places] = np.inf
-        self.counts[places] = ~suspect
+        self.counted[places] = statistics
+        if most is not None and not self.is_changed:
+            self.counted[places[suspect]] = np.minimum(statistics[suspect], most)
         self.n_rows += len(suspect)
 
     def end_block(self) -> None:
         """Admit what has waited long enough; called after each whole block."""
-        lasted = self.is_changed()
-        latest = self._rows(self.n_rows - self.block, self.n_rows)
-        if lasted:
-            self.counts[latest] = True
+        self.is_changed = self._has_changed()
         self.visits[self.waiting] += self.near >= min(ROWS_NEAR, self.block)
         judged = self._rows(self.n_rows - 2 * self.block, self.n_rows - self.block)
         touched = np.zeros(len(judged), bool)
@@ -101,7 +110,7 @@ class Memory:
         places = self._rows(max(first, self.n_rows - self.size), min(last, self.n_rows))
         self.status[places] = ADMITTED
         self.suspect[places] = False
-        self.counts[places] = True
+        self.counted[places] = self.statistics[places]
         self._open()
 
     def _rows(self, first: int, last: int) -> NDArray[np.int64]:
@@ -120,14 +129,24 @@ class Memory:
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return what :meth:`restore` needs to go on exactly."""
         return {key: getattr(self, key) for key in _SAVED} | {
-            "scalars": np.array([self.n_rows, self.reach])
+            "scalars": np.array([self.n_rows, self.reach, self.is_changed])
         }
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Take over what :meth:`to_arrays` gave."""
         for key in _SAVED:
             setattr(self, key, arrays[key].copy())
-        self.n_rows, self.reach = int(arrays["scalars"][0]), float(arrays["scalars"][1])
+        n_rows, reach, is_changed = arrays["scalars"].tolist()
+        self.n_rows, self.reach, self.is_changed = int(n_rows), reach, bool(is_changed)
 
 
-_SAVED = ("status", "suspect", "counts", "visits", "penalty", "statistics", "waiting", "near")
+_SAVED = (
+    "status",
+    "suspect",
+    "visits",
+    "penalty",
+    "statistics",
+    "counted",
+    "waiting",
+    "near",
+)

@@ -18,10 +18,10 @@ from smkc.evidence.reference.jump import Jump
 from smkc.evidence.reference.levels import Level, level, local_level, pooled_lags, slow_level
 from smkc.evidence.reference.newcomers import Newcomers
 from smkc.evidence.reference.nulls import Nulls, joined, quantile_sample
-from smkc.evidence.reference.presence import USUAL, Presence
+from smkc.evidence.reference.presence import Presence
 from smkc.evidence.reference.rows import Rows, joined_rows, sketched
 from smkc.evidence.reference.saving import flat, prefixed, rebuilt, under
-from smkc.evidence.reference.scorer import Normal, Scorer
+from smkc.evidence.reference.scorer import Normal, Scorer, held
 from smkc.evidence.reference.state import EvidenceState
 from smkc.recording import Identity, Recording, Scaling
 
@@ -186,7 +186,8 @@ class ReferenceEvidence:
             some, header = flat(evidence)
             arrays |= prefixed(f"evidence{at}", some)
             evidences.append({"kind": type(evidence).__name__, "values": header})
-        arrays |= prefixed("normal", flat(self.normal)[0])
+        some, normal = flat(self.normal)
+        arrays |= prefixed("normal", some)
         time = np.array([self.last_time])
         arrays |= {"rows": self.rows, "last_time": time.view(np.int64)}
         choices = asdict(self.choices) | {"reasons": list(self.choices.reasons)}
@@ -195,6 +196,7 @@ class ReferenceEvidence:
             "names": list(self.names),
             "choices": choices,
             "evidences": evidences,
+            "normal": normal,
             "time_type": time.dtype.str,
         }
 
@@ -214,7 +216,7 @@ class ReferenceEvidence:
                     rebuilt(_KINDS[about["kind"]], under(f"evidence{at}", arrays), about["values"])
                     for at, about in enumerate(header["evidences"])
                 ),
-                normal=rebuilt(Normal, under("normal", arrays), {}),
+                normal=rebuilt(Normal, under("normal", arrays), header["normal"]),
                 rows=np.asarray(arrays["rows"]),
                 last_time=np.asarray(arrays["last_time"]).view(header["time_type"])[0],
             )
@@ -269,24 +271,24 @@ def _normal(
 ) -> Normal:
     """Keep what nulls need of (n, E, 2) statistics, and score them by these nulls."""
     samples = []
+    in_nats = [evidence.name == "presence" for evidence in evidences]
     for way in (0, 1):
-        columns = []
-        for evidence, column in zip(evidences, statistics[:, :, way].T, strict=True):
-            if evidence.name == "presence":
-                column = np.concatenate([column, USUAL])
-            columns.append(quantile_sample(column))
+        columns = [quantile_sample(column) for column in statistics[:, :, way].T]
         most = max(len(column) for column in columns)
         filled = np.full((len(columns), most), np.nan)
         for row, column in zip(filled, columns, strict=True):
             row[: len(column)] = column
         samples.append(filled)
-    nats = [Nulls.of(list(samples[way])).nats(statistics[:, :, way]) for way in (0, 1)]
+    nats = [Nulls.of(list(samples[way]), in_nats).nats(statistics[:, :, way]) for way in (0, 1)]
     together = 0.5 * (joined(nats[0]) + joined(nats[1]))
     w = choices.window
-    covered = np.concatenate([np.full(w - 1, together[0]), together])
-    smooth = np.lib.stride_tricks.sliding_window_view(covered, w).mean(axis=1)
-    scores = np.sort(0.5 * (together + smooth))
-    return Normal(frozen=samples[0], adaptive=samples[1], scores=scores)
+    scores, _ = held(together, np.full(2 * w - 2, together[0]), w)
+    return Normal(
+        frozen=samples[0],
+        adaptive=samples[1],
+        scores=quantile_sample(scores),
+        n_independent=len(scores) / w,
+    )
 
 
 def _as_block(rows: NDArray[np.float32], names: Sequence[str]) -> Block:

@@ -19,7 +19,7 @@ __all__ = ["Neighbours", "NeighboursState", "carried_forward", "evenly"]
 
 # Windows of the reference that neighbours are sought among, in runs of consecutive ones: the
 # distances of rows are then shared by all windows that cover them.
-MOST_WINDOWS = 4_000
+MOST_WINDOWS = 2_000
 RUN = 32
 
 NOBODY = np.empty(0, np.int64)

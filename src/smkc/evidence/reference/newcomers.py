@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.evidence.reference.contract import Answer, Block
+from smkc.evidence.reference.contract import Block
 from smkc.evidence.reference.memory import Memory
 
 __all__ = ["Newcomers", "NewcomersPart"]
@@ -40,24 +40,31 @@ class Newcomers:
 
     def start(self, before: Block, memory: Memory) -> "NewcomersPart":
         """Return the evidence before any newcomer came."""
-        return NewcomersPart(self)
+        return NewcomersPart(self, memory)
 
 
 class NewcomersPart:
     """What each newcomer did so far: counts, sums of squares, and the window's latest rows."""
 
-    def __init__(self, fitted: Newcomers) -> None:
+    def __init__(self, fitted: Newcomers, memory: Memory) -> None:
         self.fitted = fitted
+        self.memory = memory
+        self.parts = np.zeros((memory.size, 0), np.float32)
         self.counts = np.zeros(0)
         self.sums = np.zeros(0)
         self.squares = np.zeros((fitted.window - 1, 0))
         self.weights = np.zeros((fitted.window - 1, 0))
 
-    def push(self, block: Block) -> Answer:
-        """Take rows in; NaN while there is no newcomer to speak of."""
+    def push(self, block: Block) -> NDArray[np.float64]:
+        """Take rows in; return (n, 2) distances, both readings the same.
+
+        NaN while there is no newcomer to speak of.
+        """
         fresh = block.fresh
         self._widen(fresh.shape[1])
         n, w = len(fresh), self.fitted.window
+        if not fresh.shape[1]:
+            return np.full((n, 2), np.nan)
         is_seen = ~np.isnan(fresh)
         squares = np.where(is_seen, np.minimum(fresh.astype(np.float64) ** 2, MOST), 0.0)
         counts = np.cumsum(np.concatenate([self.counts[None], is_seen]), axis=0)
@@ -78,8 +85,12 @@ class NewcomersPart:
         )
         self.counts, self.sums = counts[-1], sums[-1]
         self.squares, self.weights = squares[n:], weights[n:]
-        parts = np.where(weight > 0, made, np.nan).astype(np.float32)
-        return Answer(np.stack([statistic, statistic], axis=1), parts)
+        self.parts[self.memory.places(n)] = made
+        return np.stack([statistic, statistic], axis=1)
+
+    def made(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(n, F) what each newcomer made of the distances."""
+        return self.parts[places].astype(np.float64)
 
     def refresh(self) -> None:
         """Do nothing: newcomers are followed row by row."""
@@ -91,12 +102,16 @@ class NewcomersPart:
             self.sums = np.concatenate([self.sums, np.zeros(more)])
             self.squares = np.pad(self.squares, ((0, 0), (0, more)))
             self.weights = np.pad(self.weights, ((0, 0), (0, more)))
+            self.parts = np.pad(self.parts, ((0, 0), (0, more)))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return what :meth:`restore` needs to go on exactly."""
-        return {key: getattr(self, key) for key in ("counts", "sums", "squares", "weights")}
+        return {key: getattr(self, key) for key in _SAVED}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over what :meth:`to_arrays` gave."""
-        for key in ("counts", "sums", "squares", "weights"):
+        for key in _SAVED:
             setattr(self, key, arrays[key].copy())
+
+
+_SAVED = ("counts", "sums", "squares", "weights", "parts")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from smkc.evidence.reference._loops import surprises
 
-__all__ = ["JoinedNull", "Nulls", "joined", "quantile_sample"]
+__all__ = ["JoinedNull", "Nulls", "joined", "quantile_sample", "upper_quantiles"]
 
 # Up to this quantile p-values go by rank. Beyond, a power law in units of the normal spread: the
 # few independent rows there tell no index of their own, and one for all evidences does better than
@@ -58,9 +58,19 @@ class Nulls:
     start: NDArray[np.float64]
 
     @classmethod
-    def of(cls, samples: Sequence[NDArray[np.float64]]) -> "Nulls":
-        """Learn from each evidence's normal statistics; an evidence may have none."""
+    def of(
+        cls, samples: Sequence[NDArray[np.float64]], in_nats: Sequence[bool] | None = None
+    ) -> "Nulls":
+        """Learn from each evidence's normal statistics; an evidence may have none.
+
+        Statistics that are ``in_nats`` already, by a model of their own, are taken to be at least
+        as large as that model has it.
+        """
         kept = [np.sort(sample[~np.isnan(sample)]) for sample in samples]
+        for e in np.flatnonzero(in_nats) if in_nats is not None else ():
+            n = max(len(kept[e]), 1)
+            by_model = -np.log1p(-(np.arange(n) + 0.5) / n)
+            kept[e] = np.maximum(kept[e], by_model) if len(kept[e]) else by_model
         kept = [sample if len(sample) else np.zeros(1) for sample in kept]
         most = max(len(sample) for sample in kept)
         logs = np.full((len(kept), most), np.inf)
@@ -150,6 +160,12 @@ def quantile_sample(statistics: NDArray[np.float64]) -> NDArray[np.float64]:
     ordered = np.sort(statistics[~np.isnan(statistics)])
     places = np.linspace(0, len(ordered) - 1, min(KEPT, len(ordered))).astype(np.int64)
     return ordered[places]
+
+
+def upper_quantiles(sample: NDArray[np.float64], *shares: float) -> list[float]:
+    """Return quantiles of a sample, NaN left out; 0 if there is nothing else."""
+    ordered = np.sort(sample[~np.isnan(sample)])
+    return [_at(ordered, share) if len(ordered) else 0.0 for share in shares]
 
 
 def joined(nats: NDArray[np.float64]) -> NDArray[np.float64]:

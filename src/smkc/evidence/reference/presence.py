@@ -13,14 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.evidence.reference._loops import poisson_surprises
-from smkc.evidence.reference.contract import Answer, Block
+from smkc.evidence.reference.contract import Block
 from smkc.evidence.reference.memory import Memory
 from smkc.recording import Identity, parse
 
-__all__ = ["USUAL", "Presence", "PresencePart", "groups_of"]
-
-# A surprise at normal rows is at least as wide as an exponential one: these are its quantiles.
-USUAL = -np.log(1.0 - (np.arange(200) + 0.5) / 200)
+__all__ = ["Presence", "PresencePart", "groups_of"]
 
 # Before anything is known a variable is taken to fall silent once in so many windows; the past
 # counts as that many windows' worth of rows.
@@ -64,14 +61,16 @@ class Presence:
 
     def start(self, before: Block, memory: Memory) -> "PresencePart":
         """Return the evidence at the moment after the last of the rows ``before``, if any."""
-        return PresencePart(self, before)
+        return PresencePart(self, before, memory)
 
 
 class PresencePart:
     """Who was there lately, and how often variables fell silent."""
 
-    def __init__(self, fitted: Presence, before: Block) -> None:
+    def __init__(self, fitted: Presence, before: Block, memory: Memory) -> None:
         self.fitted = fitted
+        self.memory = memory
+        self.missing = np.zeros((memory.size, fitted.groups.shape[1]), bool)
         n_variables = fitted.groups.shape[1]
         self.latest = np.zeros(n_variables, bool)
         if len(before.rows):
@@ -79,8 +78,8 @@ class PresencePart:
         self.silent = np.zeros((fitted.window - 1, n_variables), bool)
         self.rate = np.array([fitted.rate])
 
-    def push(self, block: Block) -> Answer:
-        """Take rows in; both readings are the same."""
+    def push(self, block: Block) -> NDArray[np.float64]:
+        """Take rows in; return (n, 2) surprises, both readings the same."""
         fitted = self.fitted
         n, w = len(block.rows), fitted.window
         is_seen = np.concatenate([self.latest[None], ~np.isnan(block.rows)])
@@ -98,19 +97,28 @@ class PresencePart:
             recent, fitted.groups, onsets, n_there, w, memory, self.rate, surprise, which
         )
         self.latest, self.silent = is_seen[-1], silent[n:]
-        parts = (recent & fitted.groups[which]).astype(np.float32)
-        return Answer(np.stack([surprise, surprise], axis=1), parts)
+        self.missing[self.memory.places(n)] = recent & fitted.groups[which]
+        return np.stack([surprise, surprise], axis=1)
+
+    def made(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(n, C) 1 for those of the group that fell silent."""
+        return self.missing[places].astype(np.float64)
 
     def refresh(self) -> None:
         """Do nothing: rates follow row by row."""
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return what :meth:`restore` needs to go on exactly."""
-        return {"latest": self.latest, "silent": self.silent, "rate": self.rate}
+        return {
+            "latest": self.latest,
+            "silent": self.silent,
+            "rate": self.rate,
+            "missing": self.missing,
+        }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over what :meth:`to_arrays` gave."""
-        for key in ("latest", "silent", "rate"):
+        for key in ("latest", "silent", "rate", "missing"):
             setattr(self, key, arrays[key].copy())
 
 

@@ -15,13 +15,14 @@ from smkc.evidence.reference.choices import Choices
 from smkc.evidence.reference.contract import Block, Evidence
 from smkc.evidence.reference.levels import LevelPart
 from smkc.evidence.reference.memory import Memory
-from smkc.evidence.reference.nulls import JoinedNull, Nulls, joined
+from smkc.evidence.reference.nulls import JoinedNull, Nulls, joined, upper_quantiles
 from smkc.evidence.reference.saving import prefixed, under
 
-__all__ = ["Normal", "Scored", "Scorer"]
+__all__ = ["Normal", "Scored", "Scorer", "held"]
 
 # A row whose p-value is below this is a suspect and is not learned from at once.
 SUSPECT = 0.01
+BULK = 0.95
 
 # Running nulls are renewed every so many windows, from every other row of half a window, once there
 # are so many.
@@ -38,12 +39,15 @@ class Normal:
         (E, n) statistics against the reference alone, and against what is normal by then; NaN
         where an evidence has none.
     scores
-        (n,) scores of the same rows.
+        (n,) scores of the same rows, some of them.
+    n_independent
+        how many rows these stand for, counting a window's as one.
     """
 
     frozen: NDArray[np.float64]
     adaptive: NDArray[np.float64]
     scores: NDArray[np.float64]
+    n_independent: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -87,13 +91,11 @@ class Scorer:
         judge = next(part for part in self.parts if isinstance(part, LevelPart))
         self.memory.judge = judge.distances
         self.normal = normal
-        # For the trailing mean, the joined surprises of the latest rows.
-        self.recent = np.zeros(choices.window - 1)
-        self.shares: list[NDArray[np.float32]] = [
-            np.zeros((self.memory.size, 0), np.float32) for _ in evidences
-        ]
+        self.recent = np.zeros(2 * choices.window - 2)  # the latest rows' joined surprises
+        self.in_nats = [evidence.name == "presence" for evidence in evidences]
+        self.said = np.zeros((self.memory.size, len(evidences)))  # nats of the rows in memory
         if normal is not None:
-            self.frozen = Nulls.of(list(normal.frozen))
+            self.frozen = Nulls.of(list(normal.frozen), self.in_nats)
             self._renew()
 
     @property
@@ -117,20 +119,20 @@ class Scorer:
     def _push(self, block: Block) -> Scored:
         memory = self.memory
         n = len(block.rows)
-        answers = [part.push(block) for part in self.parts]
-        statistics = np.stack([answer.statistics for answer in answers], axis=1)
+        statistics = np.stack([part.push(block) for part in self.parts], axis=1)
         nats = np.zeros(statistics.shape)
         p_values = np.ones(n)
         if self.normal is not None:
             nats[:, :, 0] = self.frozen.nats(statistics[:, :, 0])
             nats[:, :, 1] = self.running.nats(statistics[:, :, 1])
         together = 0.5 * (joined(nats[:, :, 0]) + joined(nats[:, :, 1]))
-        scores = self._smoothed(together)
+        scores, self.recent = held(together, self.recent, self.choices.window)
         if self.normal is not None:
             p_values = self.joined_null.p_values(scores)
         suspects = p_values < SUSPECT
-        self._write_down(nats[:, :, 1], [answer.parts for answer in answers])
-        memory.take(np.column_stack([statistics[:, :, 1], scores]), suspects)
+        self.said[memory.places(n)] = nats[:, :, 1]
+        most = None if self.normal is None else self.most
+        memory.take(np.column_stack([statistics[:, :, 1], scores]), suspects, most)
         if n and memory.n_rows % self.choices.block == 0:
             memory.end_block()
             for part in self.parts:
@@ -148,66 +150,58 @@ class Scorer:
             part.refresh()
         self._renew()
 
-    def _smoothed(self, together: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n,) mean of a row's joined surprise and that of the window that ends there."""
-        w, n = self.choices.window, len(together)
-        covered = np.concatenate([self.recent, together])
-        total = np.zeros(n)
-        for lag in range(w):
-            total += covered[lag : lag + n]
-        self.recent = covered[n:]
-        return 0.5 * (together + total / w)
-
     def _renew(self) -> None:
-        """Let admitted rows' statistics join the reference's."""
+        """Let the latest rows' statistics join the reference's."""
         assert self.normal is not None
         memory = self.memory
         step = max(1, self.choices.window // 2)
-        counted = memory.counts & (memory.status > 0)
-        counted[np.arange(memory.size) % step > 0] = False
-        latest = memory.statistics[counted]
+        is_known = memory.status > 0
+        n_rows = int(is_known.sum())
+        is_known[np.arange(memory.size) % step > 0] = False
+        latest = memory.counted[is_known]
         if len(latest) < LEAST_SAMPLE:
-            latest = latest[:0]
-        samples = [
-            np.concatenate([known, more])
-            for known, more in zip(self.normal.adaptive, latest.T[:-1], strict=True)
-        ]
-        self.running = Nulls.of(samples)
-        scores = np.sort(np.concatenate([self.normal.scores, latest[:, -1]]))
-        self.joined_null = JoinedNull(scores, len(scores) / self.choices.window)
-        near = samples[0][~np.isnan(samples[0])]
-        memory.reach = float(np.quantile(near, 1.0 - SUSPECT)) if len(near) else 0.0
+            latest, n_rows = latest[:0], 0
+        known = [*self.normal.adaptive, self.normal.scores]
+        samples = [np.concatenate(both) for both in zip(known, latest.T, strict=True)]
+        self.running = Nulls.of(samples[:-1], self.in_nats)
+        self.joined_null = JoinedNull(
+            np.sort(samples[-1]), self.normal.n_independent + n_rows / self.choices.window
+        )
+        bounds = np.array([upper_quantiles(sample, BULK, 1.0 - SUSPECT) for sample in samples])
+        # A suspect counts as if it stood as far beyond the threshold as that is beyond the bulk:
+        # false alarms that go on raise the threshold step by step, a fault does so once.
+        self.most = 2.0 * bounds[:, 1] - bounds[:, 0]
+        memory.reach = float(bounds[0, 1])
 
     # ------------------------------------------------------------------ who made it
 
-    def _write_down(self, nats: NDArray[np.float64], parts: Sequence[NDArray[np.float32]]) -> None:
-        """Remember each variable's share of each evidence's surprise."""
-        places = self.memory.places(len(nats))
-        for e, made in enumerate(parts):
-            clean = np.nan_to_num(made)
-            whole = clean.sum(axis=1)
-            weight = np.nan_to_num(nats[:, e]) / np.where(whole > 0, whole, 1.0)
-            kept = self.shares[e]
-            if kept.shape[1] < made.shape[1]:
-                more = made.shape[1] - kept.shape[1]
-                kept = self.shares[e] = np.pad(kept, ((0, 0), (0, more)))
-            kept[places] = 0.0
-            kept[places, : made.shape[1]] = clean * weight[:, None]
-
     def made_by(self, first: int, last: int) -> list[NDArray[np.float64]]:
-        """Return, for each evidence, (V,) the nats that each variable made in those rows."""
+        """Return, for each evidence, (V,) the mean nats that each variable made in those rows."""
         places = np.arange(first, last) % self.memory.size
-        return [kept[places].sum(axis=0, dtype=np.float64) for kept in self.shares]
+        out = []
+        for e, part in enumerate(self.parts):
+            made = part.made(places)
+            whole = made.sum(axis=1, keepdims=True)
+            shares = made / np.where(whole > 0, whole, 1.0)
+            out.append((np.nan_to_num(self.said[places, e])[:, None] * shares).mean(axis=0))
+        return out
+
+    def mean_nats(self, first: int, last: int) -> NDArray[np.float64]:
+        """(E,) mean surprise of each evidence in those rows, 0 where it had nothing to say."""
+        places = np.arange(first, last) % self.memory.size
+        mean: NDArray[np.float64] = np.nan_to_num(self.said[places]).mean(axis=0)
+        return mean
 
     # ------------------------------------------------------------------ saving
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return what :meth:`restore` needs to go on exactly."""
-        arrays = prefixed("memory", self.memory.to_arrays()) | {"recent": self.recent}
-        arrays |= {f"shares{e}": kept for e, kept in enumerate(self.shares)}
+        arrays = prefixed("memory", self.memory.to_arrays())
+        arrays |= {"recent": self.recent, "said": self.said}
         if self.normal is not None:
             arrays |= {f"running.{k}": getattr(self.running, k) for k in _OF_NULLS}
-            arrays["joined"] = self.joined_null.sample
+            arrays |= {"joined": self.joined_null.sample, "most": self.most}
+            arrays["independent"] = np.array([self.joined_null.n_independent])
         for e, part in enumerate(self.parts):
             arrays |= prefixed(f"part{e}", part.to_arrays())
         return arrays
@@ -216,13 +210,32 @@ class Scorer:
         """Take over what :meth:`to_arrays` gave."""
         self.memory.restore(under("memory", arrays))
         self.recent = arrays["recent"].copy()
-        self.shares = [arrays[f"shares{e}"].copy() for e in range(len(self.parts))]
+        self.said = arrays["said"].copy()
         if self.normal is not None:
             self.running = Nulls(**{k: arrays[f"running.{k}"] for k in _OF_NULLS})
-            sample = arrays["joined"]
-            self.joined_null = JoinedNull(sample, len(sample) / self.choices.window)
+            self.most = arrays["most"].copy()
+            self.joined_null = JoinedNull(arrays["joined"], float(arrays["independent"][0]))
         for e, part in enumerate(self.parts):
             part.restore(under(f"part{e}", arrays))
+
+
+def held(
+    together: NDArray[np.float64], before: NDArray[np.float64], window: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(n,) scores of (n,) joined surprises: the largest of a window's, and the mean of that.
+
+    A surprise is a window's, not a row's: it is held for as long as windows cover what made it.
+    ``before`` (2 w - 2,) are the joined surprises before; returned anew for the next rows.
+    """
+    n = len(together)
+    covered = np.concatenate([before, together])
+    largest = covered[window - 1 :].copy()
+    for lag in range(1, window):
+        np.maximum(largest, covered[window - 1 - lag : len(covered) - lag], out=largest)
+    total = np.zeros(n)
+    for lag in range(window):  # the same order of addition for every row
+        total += largest[lag : lag + n]
+    return 0.5 * (largest[window - 1 :] + total / window), covered[n:]
 
 
 _OF_NULLS = tuple(field.name for field in fields(Nulls))

@@ -141,11 +141,10 @@ class EvidenceState:
         fresh = tuple(self._rows.fresh)
         total: dict[str, float] = {}
         by_evidence: dict[str, dict[str, float]] = {}
-        said: dict[str, float] = {}
-        made = scorer.made_by(first, last)
-        for evidence, nats in zip(self._model.evidence_names, made, strict=True):
+        evidences = self._model.evidence_names
+        said = dict(zip(evidences, scorer.mean_nats(first, last).tolist(), strict=True))
+        for evidence, nats in zip(evidences, scorer.made_by(first, last), strict=True):
             whose = fresh if evidence == "newcomers" else names
-            said[evidence] = float(nats.sum()) / (last - first)
             each = {name: float(x) for name, x in zip(whose, nats, strict=False) if x > 0}
             by_evidence[evidence] = _shares(each)
             for name, x in each.items():
