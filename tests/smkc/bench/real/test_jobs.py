@@ -1,6 +1,7 @@
 """Running jobs: scores come first, are found again, and survive whatever goes wrong."""
 
 import json
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from smkc.bench.real import measures, methods
 from smkc.bench.real.budget import BUDGETS
 from smkc.bench.real.condition import Condition
+from smkc.bench.real.datasets import public_sources
 from smkc.bench.real.jobs import RunSettings, check_datasets, run, write_recorded
 from smkc.bench.real.measures import METRICS
 from smkc.bench.real.methods import METHODS
@@ -224,3 +226,17 @@ def test_a_step_without_a_score_counts_and_is_counted(settings):
     assert measured.of_series["one"]["n_unscored"] == 12
     assert measured.of_series["one"]["recall"] == 0.5
     assert measured.of_series["two"]["n_unscored"] == 0
+
+
+@pytest.mark.skipif(
+    not os.environ.get("SMKC_DATA"),
+    reason="SMKC_DATA is not set; public sources: " + public_sources(),
+)
+def test_processes_change_no_bit(tmp_path):
+    jobs = [job(key, "skab") for key in ("plain-z", "windowed-knn", "random")]
+    alone = RunSettings(budget=BUDGETS["smoke"], folder=tmp_path / "1")
+    together = replace(alone, folder=tmp_path / "2", processes=2)
+    assert run(jobs, alone) == run(jobs, together) == 0
+    for each in jobs:
+        (ours,), (theirs,) = (read(by, each).of_series.values() for by in (alone, together))
+        assert ours.tobytes() == theirs.tobytes(), each
