@@ -10,14 +10,18 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["Floats", "compiled", "exp_all", "log_all"]
+__all__ = ["Floats", "compiled", "dot", "exp_all", "log_all", "summing"]
 
 Inputs = ParamSpec("Inputs")
 Output = TypeVar("Output")
 Floats = NDArray[np.float64]
 
-# Sums may be taken in another order and products joined; NaN and infinity keep their meaning.
-LIBERTIES = {"nsz", "arcp", "contract", "afn", "reassoc"}
+# A multiplication and an addition may be one instruction. Where a loop only sums up, the sum may
+# be taken in another order, always the same one: a loop that also writes to memory may run step
+# by step or several steps at once, as its arrays happen to lie, and must give the same bits.
+# NaN and infinity keep their meaning.
+FUSED = {"contract", "nsz"}
+REORDERED = {"contract", "nsz", "reassoc"}
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 0.693145751953125, 1.42860682030941723212e-6  # the sum is ln 2
@@ -30,8 +34,23 @@ SQRT2 = 1.4142135623730951
 
 def compiled(function: Callable[Inputs, Output]) -> Callable[Inputs, Output]:
     """Compile a loop: kept on disk, without Python's lock, division by zero gives infinity."""
-    loop = njit(cache=True, nogil=True, error_model="numpy", fastmath=LIBERTIES)(function)
+    loop = njit(cache=True, nogil=True, error_model="numpy", fastmath=FUSED)(function)
     return cast(Callable[Inputs, Output], loop)
+
+
+def summing(function: Callable[Inputs, Output]) -> Callable[Inputs, Output]:
+    """Compile a loop that sums up and writes nothing to memory."""
+    loop = njit(cache=True, nogil=True, error_model="numpy", fastmath=REORDERED)(function)
+    return cast(Callable[Inputs, Output], loop)
+
+
+@summing
+def dot(left: Floats, right: Floats) -> float:
+    """Return the sum of products of two (n,)."""
+    total = 0.0
+    for i in range(left.size):
+        total += left[i] * right[i]
+    return total
 
 
 @compiled

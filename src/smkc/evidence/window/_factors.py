@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from smkc.evidence.window._compiled import Floats, compiled
+from smkc.evidence.window._compiled import Floats, compiled, dot, summing
 from smkc.evidence.window._smoother import gather, smooth
 
 __all__ = ["FactorModel", "fit_factors", "noise_ratios", "refine_factors", "start_loadings"]
@@ -60,11 +60,7 @@ def start_loadings(values: Floats, seen: Floats, noise: Floats) -> Floats:
     covariance = np.empty((n_variables, n_variables))
     for c in range(n_variables):
         for d in range(c + 1):
-            total, n = 0.0, 0.0
-            for t in range(length):
-                total += white[c, t] * white[d, t]
-                n += seen[c, t] * seen[d, t]
-            covariance[c, d] = total / max(n, 1.0)
+            covariance[c, d] = dot(white[c], white[d]) / max(dot(seen[c], seen[d]), 1.0)
             covariance[d, c] = covariance[c, d]
     loadings = np.zeros((N_FACTORS, n_variables))
     if n_variables == 1:
@@ -80,12 +76,10 @@ def start_loadings(values: Floats, seen: Floats, noise: Floats) -> Floats:
     _normalise(v)
     furthest = -1.0
     for c in range(n_variables):
-        along, square = 0.0, 0.0
-        for d in range(n_variables):
-            along += v[d] * covariance[c, d]
-            square += covariance[c, d] * covariance[c, d]
-        if square - along * along > furthest:
-            furthest = square - along * along
+        along = dot(v, covariance[c])
+        rest = dot(covariance[c], covariance[c]) - along * along
+        if rest > furthest:
+            furthest = rest
             w[:] = covariance[c]
     image_v, image_w = np.empty(n_variables), np.empty(n_variables)
     for _ in range(POWER_ROUNDS):
@@ -100,11 +94,7 @@ def start_loadings(values: Floats, seen: Floats, noise: Floats) -> Floats:
     _normalise(w)
     _multiply(covariance, v, image_v)
     _multiply(covariance, w, image_w)
-    vv, vw, ww = 0.0, 0.0, 0.0
-    for c in range(n_variables):
-        vv += v[c] * image_v[c]
-        vw += v[c] * image_w[c]
-        ww += w[c] * image_w[c]
+    vv, vw, ww = dot(v, image_v), dot(v, image_w), dot(w, image_w)
     # The eigenvectors of the 2 x 2 matrix between them.
     half, middle = 0.5 * (vv - ww), 0.5 * (vv + ww)
     root = sqrt(half * half + vw * vw)
@@ -122,27 +112,20 @@ def start_loadings(values: Floats, seen: Floats, noise: Floats) -> Floats:
 @compiled
 def _multiply(matrix: Floats, vector: Floats, out: Floats) -> None:
     for c in range(vector.size):
-        total = 0.0
-        for d in range(vector.size):
-            total += matrix[c, d] * vector[d]
-        out[c] = total
+        out[c] = dot(matrix[c], vector)
 
 
 @compiled
 def _normalise(vector: Floats) -> None:
-    total = 0.0
-    for c in range(vector.size):
-        total += vector[c] * vector[c]
-    over = 1.0 / sqrt(total) if total > 0 else 0.0
+    square = dot(vector, vector)
+    over = 1.0 / sqrt(square) if square > 0 else 0.0
     for c in range(vector.size):
         vector[c] *= over
 
 
 @compiled
 def _remove(vector: Floats, direction: Floats) -> None:
-    along = 0.0
-    for c in range(vector.size):
-        along += vector[c] * direction[c]
+    along = dot(vector, direction)
     for c in range(vector.size):
         vector[c] -= along * direction[c]
 
@@ -209,16 +192,7 @@ def _maximise(
         e11[t] = m1[t] * m1[t] + smoothed[4, t]
     for c in range(n_variables):
         x, w, s = values[c], weights[c], seen[c]
-        a, b, d, x0, x1, xx, n = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        for t in range(length):
-            wx = w[t] * x[t]
-            a += w[t] * e00[t]
-            b += w[t] * e01[t]
-            d += w[t] * e11[t]
-            x0 += wx * m0[t]
-            x1 += wx * m1[t]
-            xx += wx * x[t]
-            n += s[t]
+        a, b, d, x0, x1, xx, n = _moments(x, w, s, m0, m1, e00, e01, e11)
         if n_factors == N_FACTORS:
             over = 1.0 / ((a + RIDGE) * (d + RIDGE) - b * b)
             u = ((d + RIDGE) * x0 - b * x1) * over
@@ -238,6 +212,31 @@ def _maximise(
             )
             w[t] = s[t] * (TAIL_FREEDOM + 1.0) / (TAIL_FREEDOM + max(square, 0.0) * over)
         loadings[0, c], loadings[1, c], noise[c] = u, v, psi
+
+
+@summing
+def _moments(
+    x: Floats,
+    w: Floats,
+    s: Floats,
+    m0: Floats,
+    m1: Floats,
+    e00: Floats,
+    e01: Floats,
+    e11: Floats,
+) -> tuple[float, float, float, float, float, float, float]:
+    """Weighted sums over time of one variable: of squares of factors, of products with them."""
+    a, b, d, x0, x1, xx, n = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for t in range(x.size):
+        wx = w[t] * x[t]
+        a += w[t] * e00[t]
+        b += w[t] * e01[t]
+        d += w[t] * e11[t]
+        x0 += wx * m0[t]
+        x1 += wx * m1[t]
+        xx += wx * x[t]
+        n += s[t]
+    return a, b, d, x0, x1, xx, n
 
 
 @compiled
