@@ -201,7 +201,7 @@ def scan_statistics(windows: Floats, prior: Prior, part: int, out: Floats) -> No
             gather(scaled, seen, model.loadings, model.noise, own)
             gather(scaled, seen, _common_loadings(window, model, prior.unit), model.noise, common)
             _walk_statistics(own, common, model.memory, prior, row)
-            row[HOLE] = largest_surprise(values, seen, blame)
+            row[HOLE] = largest_surprise(values, seen, window.standard.scale, model, blame)
             ratios = noise_ratios(scaled, seen, model.loadings, model.noise, model.smoothed)
             row[RELZ] = largest_change(ratios, seen, blame)
         for i in range(N_EVIDENCES):
@@ -271,7 +271,7 @@ def blame_window(values: Floats, prior: Prior, out: Floats) -> None:
         _walk_statistics(own, common, model.memory, prior, without)
         for i in (REGQ, REGR, BRKR, CPYR):
             parts[i, c] = max(all_of_them[i] - without[i], 0.0)
-    largest_surprise(x, seen, parts[HOLE])
+    largest_surprise(x, seen, window.standard.scale, model, parts[HOLE])
     ratios = noise_ratios(scaled, seen, model.loadings, model.noise, model.smoothed)
     largest_change(ratios, seen, parts[RELZ])
     for c in range(places.size):

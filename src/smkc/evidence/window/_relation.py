@@ -9,7 +9,7 @@ from math import log, sqrt
 import numpy as np
 
 from smkc.evidence.window._compiled import Floats, compiled, log_all
-from smkc.evidence.window._factors import fit_factors, noise_ratios, start_loadings
+from smkc.evidence.window._factors import FactorModel, noise_ratios, refine_factors
 from smkc.evidence.window._segments import segment_lengths
 from smkc.evidence.window._smoother import gather, smooth
 from smkc.evidence.window._standard import standardised
@@ -23,7 +23,7 @@ LEAST_RESIDUAL = 1e-2
 # cap and as if so many usual ones had been seen besides.
 HOLE_PARTS, HOP_PARTS = 4, 8
 RESIDUAL_CAP, USUAL = 16.0, 4.0
-HOLE_ROUNDS = 8
+HOLE_ROUNDS = 3
 LEAST_SURPRISE = 1e-3
 
 
@@ -77,14 +77,20 @@ def largest_change(ratios: Floats, seen: Floats, blame: Floats) -> float:
 
 
 @compiled
-def largest_surprise(values: Floats, seen: Floats, blame: Floats) -> float:
+def largest_surprise(
+    values: Floats, seen: Floats, scale: Floats, model: FactorModel, blame: Floats
+) -> float:
     """Return the statistic hole of a window; ``blame`` (C,) each variable's part of it.
 
-    The model is fitted without a hole, and then asked how well it explains what is in there.
+    The model is fitted without a hole, and then asked how well it explains what is in there. The
+    fit goes on from ``model``, that of the whole window, whose values were over ``scale`` (C,).
     """
     n_variables, length = values.shape
     size, hop = length // HOLE_PARTS, max(1, length // HOP_PARTS)
-    outside = np.empty((n_variables, length))
+    outside, scaled = np.empty((n_variables, length)), np.empty((n_variables, length))
+    loadings, noise, memory = np.empty((2, n_variables)), np.empty(n_variables), np.empty(2)
+    smoothed, weights = np.empty((5, length)), np.empty((n_variables, length))
+    info, scratch = np.empty((5, length)), np.empty((2, 5, length))
     best = -np.inf
     for first in range(0, length - size + 1, hop):
         for c in range(n_variables):
@@ -93,18 +99,21 @@ def largest_surprise(values: Floats, seen: Floats, blame: Floats) -> float:
         standard = standardised(values, outside)
         if not standard.unit > 0:
             continue
-        scaled = np.empty((n_variables, length))
         for c in range(n_variables):
             over = 1.0 / (standard.scale[c] * standard.unit)
+            change = scale[c] * over
+            loadings[0, c] = change * model.loadings[0, c]
+            loadings[1, c] = change * model.loadings[1, c]
+            noise[c] = change * change * model.noise[c]
             for t in range(length):
                 scaled[c, t] = seen[c, t] * (values[c, t] - standard.centre[c]) * over
-        loadings = start_loadings(scaled, outside, standard.noise)
-        model = fit_factors(scaled, outside, standard.noise, loadings, HOLE_ROUNDS)
-        info = np.empty((5, length))
-        scratch = np.empty((2, 5, length))
-        gather(scaled, seen, model.loadings, model.noise, info)
-        smooth(info, model.memory, scratch[0], scratch[1], model.smoothed)
-        ratios = noise_ratios(scaled, seen, model.loadings, model.noise, model.smoothed)
+                weights[c, t] = outside[c, t] * model.weights[c, t]
+        memory[:] = model.memory
+        refined = FactorModel(loadings, noise, memory, smoothed, weights)
+        refine_factors(refined, scaled, outside, standard.noise, HOLE_ROUNDS)
+        gather(scaled, seen, loadings, noise, info)
+        smooth(info, memory, scratch[0], scratch[1], smoothed)
+        ratios = noise_ratios(scaled, seen, loadings, noise, smoothed)
         best = _surprise(ratios, seen, first, first + size, best, blame)
     return log(max(best, LEAST_SURPRISE)) if best > -np.inf else np.nan
 

@@ -48,7 +48,7 @@ class Tail:
         --------
         >>> tail = Tail.of(np.arange(1000.0))
         >>> np.exp(tail.log_p(np.array([-5.0, 499.5, 1500.0]))).round(3)
-        array([1.   , 0.501, 0.   ])
+        array([1. , 0.5, 0. ])
         """
         n = len(self.normal)
         if n == 0:

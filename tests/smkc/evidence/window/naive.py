@@ -6,7 +6,7 @@ them is (h, J), and every likelihood is an integral over that vector.
 
 import numpy as np
 
-NU, PRIOR, ROUNDS, HOLE_ROUNDS = 5.0, 4.0, 10, 8
+NU, PRIOR, ROUNDS, HOLE_ROUNDS = 5.0, 4.0, 10, 3
 
 
 def spreads(values):
@@ -104,17 +104,20 @@ def start(x, seen, noise):
     return loadings
 
 
-def fit(x, seen, first_noise, rounds):
-    """Loadings, noise, memory, means and joint covariance after so many rounds of EM."""
+def fit(x, seen, first_noise, rounds, begun=None):
+    """Loadings, noise, memory, weights, means and joint covariance after some rounds of EM."""
     length, n_variables = x.shape
     n_factors = min(2, n_variables)
-    loadings, noise = start(x, seen, first_noise), first_noise.copy()
-    memory, weights = np.full(2, 0.9), seen.astype(float)
+    if begun is None:
+        loadings, noise = start(x, seen, first_noise), first_noise.copy()
+        memory, weights = np.full(2, 0.9), seen.astype(float)
+    else:
+        loadings, noise, memory, weights = (part.copy() for part in begun)
     for r in range(rounds + 1):
         h, j = information(x, seen, weights, loadings, noise)
         mean, joint = smoothed(stationary(length, memory), h, j)
         if r == rounds:
-            return loadings, noise, memory, mean, joint
+            return loadings, noise, memory, weights, mean, joint
         second = joint + np.outer(mean.ravel(), mean.ravel())
         for k in range(n_factors):
             at = np.diag(second)[k::2]
@@ -275,7 +278,7 @@ def relz(found, seen):
     return (best - n_variables / 2) / np.sqrt(n_variables)
 
 
-def hole(values):
+def hole(values, old_scale, model):
     length, n_variables = values.shape
     seen = ~np.isnan(values)
     shortest, best = max(2, length // 8), 1e-3
@@ -285,7 +288,10 @@ def hole(values):
         known = seen & outside[:, None]
         _, centre, _, _, scale, noise = spreads(np.where(known, values, np.nan))
         x = np.where(seen, (values - centre) / scale, 0.0)
-        loadings, noise, memory, _, _ = fit(x, known, noise, HOLE_ROUNDS)
+        change = old_scale / scale
+        loadings, old_noise, memory, weights = model
+        begun = (change * loadings, change**2 * old_noise, memory, weights * known)
+        loadings, noise, memory, *_ = fit(x, known, noise, HOLE_ROUNDS, begun)
         h, j = information(x, seen, seen.astype(float), loadings, noise)
         mean, joint = smoothed(stationary(length, memory), h, j)
         found = ratios(x, seen, loadings, noise, mean, joint)
@@ -311,7 +317,7 @@ def statistics(values, unit, speeds, log_weights, log_pairs):
     seen = ~np.isnan(values)
     _, centre, _, _, scale, first_noise = spreads(values)
     x = np.where(seen, (values - centre) / scale, 0.0)
-    loadings, noise, memory, mean, joint = fit(x, seen, first_noise, ROUNDS)
+    loadings, noise, memory, weights, mean, joint = fit(x, seen, first_noise, ROUNDS)
     ones = seen.astype(float)
 
     h, j = information(x, seen, ones, loadings, noise)
@@ -330,6 +336,8 @@ def statistics(values, unit, speeds, log_weights, log_pairs):
     return np.array(
         [
             *(zmax(values), dzmax(values), copy4(values), glr_d(values)),
-            *(regq, regr, brkr, cpyr, hole(values), relz(found, seen)),
+            *(regq, regr, brkr, cpyr),
+            hole(values, scale, (loadings, noise, memory, weights)),
+            relz(found, seen),
         ]
     )
