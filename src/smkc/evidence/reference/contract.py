@@ -14,9 +14,9 @@ from smkc.evidence.reference.memory import Memory
 
 __all__ = ["Block", "Evidence", "Ledger", "Part"]
 
-# Growth is told from so many windows of rows, every other one in half a window, and every so many
-# windows; a change of less than this, in logarithms, is left alone.
-GROWTH_WINDOWS, GROWTH_EVERY, LEAST_CHANGE = 192, 64, 0.25
+# Growth is told from the latest rows, twice as many as quarantine has, after every so many blocks;
+# so many of them are looked at. A change of less than this, in logarithms, is left alone.
+GROWTH_BLOCKS, LOOKED_AT, LEAST_CHANGE = 8, 200, 0.25
 
 
 class Block(NamedTuple):
@@ -100,11 +100,11 @@ class Ledger:
     def grown(self) -> bool:
         """Look at growth after a whole block; tell whether ``growth`` (C,) is another now."""
         memory = self.memory
-        w, n = memory.window, memory.n_rows
-        if n % (GROWTH_EVERY * w) or 2 * n < GROWTH_WINDOWS * w:
+        n, length = memory.n_rows, 2 * memory.quarantine
+        if n % (GROWTH_BLOCKS * memory.block) or 2 * n < length:
             return False
-        step = max(1, w // 2)
-        rows = np.arange(n - step, n - GROWTH_WINDOWS * w - 1, -step)
+        step = max(1, length // LOOKED_AT)
+        rows = np.arange(n - step, n - length - 1, -step)
         latest = np.nan_to_num(self.parts[rows % memory.size])
         latest[rows < 0] = 0.0
         growth = np.maximum(1.0, np.median(latest, axis=0) / self.usual)

@@ -62,7 +62,7 @@ class JumpPart:
             self.latest = before.rows[-1].copy()
 
     def push(self, block: Block) -> NDArray[np.float64]:
-        """Take rows in; return (n, 2) largest changes, in the reference's units and in grown ones."""
+        """Take rows in; return (n, 2) largest changes, in reference units and grown ones."""
         covered = np.concatenate([self.latest[None], block.rows])
         changes = np.abs(np.diff(covered, axis=0))
         known = np.nan_to_num(changes).astype(np.float64) / self.fitted.scale

@@ -23,7 +23,7 @@ __all__ = ["Level", "LevelPart", "level", "local_level", "pooled_lags", "slow_le
 LOCAL, LEAST_LOCAL, SLOW, POOLED, LAGS = 32, 64, 2, 2, 0.5
 
 # Means and pooled distances change little from row to row: fewer windows say as much.
-MOST_SLOW = 2_000
+MOST_SLOW = 1_000
 POOLED_NEIGHBOURS = 20
 
 
@@ -134,7 +134,7 @@ def local_level(reference: Block, w: int) -> Level:
     rows = np.clip(plain / spread, -10, 10)
     return Level(
         name="local level",
-        neighbours=Neighbours.fit(rows, max(1, w // 2)),
+        neighbours=Neighbours.fit(rows, max(1, w // 2), follows=False),
         window=w,
         spread=spread,
     )
@@ -154,7 +154,7 @@ def pooled_lags(reference: Block, w: int) -> Level:
     spread = spread_of(plain, 1e-3)
     rows = np.clip((plain - centre) / spread, -8, 8)
     neighbours = Neighbours.fit(
-        rows, 1, neighbours=POOLED_NEIGHBOURS, weighted=False, most=MOST_SLOW
+        rows, 1, neighbours=POOLED_NEIGHBOURS, weighted=False, most=MOST_SLOW, follows=False
     )
     return Level(name="pooled lags", neighbours=neighbours, window=w, centre=centre, spread=spread)
 

@@ -43,9 +43,10 @@ class Memory:
         self.is_changed = False
         self.visits = np.zeros(self.size, np.int64)
         self.penalty = np.full(self.size, np.inf, np.float32)
-        # (size, E + 1) statistics, the score last: as they were, and as they count in nulls.
-        self.statistics = np.zeros((self.size, n_evidences + 1))
-        self.counted = np.zeros((self.size, n_evidences + 1))
+        self.statistics = np.zeros((self.size, n_evidences))
+        self.is_counted = np.zeros(self.size, bool)  # whether they are part of nulls
+        # Scores as they were, and as they count: a suspect's only up to a bound.
+        self.scores, self.counted = np.zeros(self.size), np.zeros(self.size)
         self.waiting = np.empty(0, np.int64)
         self.near = np.empty(0, np.int64)
         self.reach = 0.0
@@ -70,12 +71,14 @@ class Memory:
     def take(
         self,
         statistics: NDArray[np.float64],
+        scores: NDArray[np.float64],
         suspect: NDArray[np.bool_],
-        most: NDArray[np.float64] | None,
+        most: float,
     ) -> None:
-        """Write rows' statistics and scores (n, E + 1) and suspicions (n,), all of one block.
+        """Write rows' statistics (n, E), scores and suspicions (n,), all of one block.
 
-        A suspect counts for at most ``most`` (E + 1,), unless things have changed for good.
+        Unless things have changed for good, a suspect's statistics are no part of nulls, and its
+        score counts for at most ``most``.
         """
         places = self.places(len(suspect))
         self.statistics[places] = statistics
@@ -83,9 +86,10 @@ class Memory:
         self.status[places] = FRESH
         self.visits[places] = 0
         self.penalty[places] = np.inf
-        self.counted[places] = statistics
-        if most is not None and not self.is_changed:
-            self.counted[places[suspect]] = np.minimum(statistics[suspect], most)
+        doubted = suspect & (not self.is_changed)
+        self.is_counted[places] = ~doubted
+        self.scores[places] = scores
+        self.counted[places] = np.where(doubted, np.minimum(scores, most), scores)
         self.n_rows += len(suspect)
 
     def end_block(self) -> None:
@@ -110,7 +114,8 @@ class Memory:
         places = self._rows(max(first, self.n_rows - self.size), min(last, self.n_rows))
         self.status[places] = ADMITTED
         self.suspect[places] = False
-        self.counted[places] = self.statistics[places]
+        self.is_counted[places] = True
+        self.counted[places] = self.scores[places]
         self._open()
 
     def _rows(self, first: int, last: int) -> NDArray[np.int64]:
@@ -146,6 +151,8 @@ _SAVED = (
     "visits",
     "penalty",
     "statistics",
+    "is_counted",
+    "scores",
     "counted",
     "waiting",
     "near",

@@ -51,6 +51,8 @@ class Neighbours:
         (C,) e, the mean squared difference of a normal window from its nearest neighbours.
     usual
         (C,) the upper quartile of it, from which growth is told.
+    follows
+        whether windows admitted later are neighbours too.
     """
 
     window: int
@@ -59,6 +61,7 @@ class Neighbours:
     penalty: NDArray[np.float32]
     expected: NDArray[np.float64]
     usual: NDArray[np.float64]
+    follows: bool = True
 
     @classmethod
     def fit(
@@ -69,6 +72,7 @@ class Neighbours:
         neighbours: int = NEIGHBOURS,
         weighted: bool = True,
         most: int = MOST_WINDOWS,
+        follows: bool = True,
     ) -> "Neighbours":
         """Learn from the reference's rows (n, C), NaN where not observed.
 
@@ -89,6 +93,7 @@ class Neighbours:
             penalty=penalty,
             expected=expected,
             usual=usual,
+            follows=follows,
         )
 
     def start(self, before: NDArray[np.float32], memory: Memory) -> "NeighboursState":
@@ -106,9 +111,9 @@ class NeighboursState:
         self.n_reference = n_reference
         self.growth = np.ones(n_variables)
         self.values = np.concatenate(
-            [fitted.stored, np.zeros((n_variables, memory.size), np.float32)], axis=1
+            [fitted.stored, np.zeros((n_variables, len(self._ring_penalty())), np.float32)], axis=1
         )
-        self.penalty = np.concatenate([fitted.penalty, memory.penalty])
+        self.penalty = np.concatenate([fitted.penalty, self._ring_penalty()])
         self.latest = np.zeros(n_variables, np.float32)
         self._rescale()
         n_before = fitted.window - 1
@@ -156,7 +161,7 @@ class NeighboursState:
 
     def refresh(self, growth: NDArray[np.float64] | None) -> None:
         """Take over which windows are admitted, and how the expected residuals grew."""
-        self.penalty[self.n_reference :] = self.memory.penalty
+        self.penalty[self.n_reference :] = self._ring_penalty()
         if growth is not None and (growth != self.growth).any():
             self.growth = growth
             self._rescale()
@@ -170,8 +175,14 @@ class NeighboursState:
         self._unit = (1.0 / np.sqrt(self.expected)).astype(np.float32)
         self._scaled = self.values * self._unit[:, None]
 
+    def _ring_penalty(self) -> NDArray[np.float32]:
+        """Which of the memory's windows may be neighbours; none has a place if none may ever."""
+        return self.memory.penalty if self.fitted.follows else self.memory.penalty[:0]
+
     def _remember(self, rows: NDArray[np.float32]) -> None:
         """Write rows into the ring, gaps filled with the latest value."""
+        if not self.fitted.follows:
+            return
         filled = carried_forward(np.concatenate([self.latest[None], rows]))[1:]
         self.latest = filled[-1]
         places = self.n_reference + self.memory.places(len(rows))
@@ -194,7 +205,7 @@ class NeighboursState:
         self.growth = arrays["growth"].copy()
         self.latest, self.rows = arrays["latest"].copy(), arrays["rows"].copy()
         self.history = arrays["history"].copy()
-        self.penalty[self.n_reference :] = self.memory.penalty
+        self.penalty[self.n_reference :] = self._ring_penalty()
         self._rescale()
 
 
@@ -234,7 +245,8 @@ def _runs(
     if n_windows <= most:
         starts, length = np.zeros(1, np.int64), n_windows
     else:
-        starts, length = evenly(n_windows - RUN + 1, most // RUN), RUN
+        length = RUN if window > 1 else 1
+        starts = evenly(n_windows - length + 1, most // length)
     rows = (starts[:, None] + np.arange(length + window - 1)).ravel()
     penalty = np.zeros((len(starts), length + window - 1), np.float32)
     penalty[:, : window - 1] = np.inf

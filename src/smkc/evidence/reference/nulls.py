@@ -124,8 +124,9 @@ class JoinedNull:
 
     Notes
     -----
-    As in :class:`smkc.decide.Calibration`: ranks, and beyond the last few independent scores the
-    predictive tail (1 + x / (k b))^-k of k exceedances with mean b.
+    Ranks, and in the tail, where few independent scores are, the predictive tail
+    (1 + x / (k b))^-k of k independent exceedances with mean b, as the calibration of detectors
+    has it.
     """
 
     sample: NDArray[np.float64]
@@ -142,13 +143,13 @@ class JoinedNull:
         """
         n = len(self.sample)
         share = (n - np.searchsorted(self.sample, scores, side="left")) / n
-        by_rank = (1.0 + self.n_independent * share) / (1.0 + self.n_independent)
+        by_rank = (1.0 + n * share) / (1.0 + n)
         start = _at(self.sample, TAIL)
         above = self.sample[self.sample > start]
         if not len(above):
             return by_rank
         k = max(self.n_independent * len(above) / n, 1.0)
-        at_start = (1.0 + self.n_independent * len(above) / n) / (1.0 + self.n_independent)
+        at_start = (1.0 + len(above)) / (1.0 + n)
         mean = float((above - start).mean())
         excess = np.maximum(scores - start, 0.0)
         by_tail = np.maximum(at_start * (1.0 + excess / (k * mean)) ** -k, SMALLEST)

@@ -24,8 +24,7 @@ __all__ = ["Normal", "Scored", "Scorer", "held"]
 SUSPECT = 0.01
 BULK = 0.95
 
-# Running nulls are renewed every so many windows, from every other row of half a window, once there
-# are so many.
+# Running nulls are renewed every so many windows, from some rows of each, once there are so many.
 RENEW, LEAST_SAMPLE = 16, 32
 
 
@@ -94,6 +93,7 @@ class Scorer:
         self.recent = np.zeros(2 * choices.window - 2)  # the latest rows' joined surprises
         self.in_nats = [evidence.name == "presence" for evidence in evidences]
         self.said = np.zeros((self.memory.size, len(evidences)))  # nats of the rows in memory
+        self.most = np.inf
         if normal is not None:
             self.frozen = Nulls.of(list(normal.frozen), self.in_nats)
             self._renew()
@@ -131,8 +131,7 @@ class Scorer:
             p_values = self.joined_null.p_values(scores)
         suspects = p_values < SUSPECT
         self.said[memory.places(n)] = nats[:, :, 1]
-        most = None if self.normal is None else self.most
-        memory.take(np.column_stack([statistics[:, :, 1], scores]), suspects, most)
+        memory.take(statistics[:, :, 1], scores, suspects, self.most)
         if n and memory.n_rows % self.choices.block == 0:
             memory.end_block()
             for part in self.parts:
@@ -155,23 +154,24 @@ class Scorer:
         assert self.normal is not None
         memory = self.memory
         step = max(1, self.choices.window // 2)
-        is_known = memory.status > 0
-        n_rows = int(is_known.sum())
-        is_known[np.arange(memory.size) % step > 0] = False
-        latest = memory.counted[is_known]
-        if len(latest) < LEAST_SAMPLE:
-            latest, n_rows = latest[:0], 0
-        known = [*self.normal.adaptive, self.normal.scores]
-        samples = [np.concatenate(both) for both in zip(known, latest.T, strict=True)]
-        self.running = Nulls.of(samples[:-1], self.in_nats)
-        self.joined_null = JoinedNull(
-            np.sort(samples[-1]), self.normal.n_independent + n_rows / self.choices.window
-        )
-        bounds = np.array([upper_quantiles(sample, BULK, 1.0 - SUSPECT) for sample in samples])
+        is_known = (memory.status > 0) & (np.arange(memory.size) % step == 0)
+        if int(is_known.sum()) < LEAST_SAMPLE:
+            is_known[:] = False
+        # What is normal by now takes as many rows to tell as a change of it.
+        is_told = memory.n_rows >= self.choices.quarantine
+        latest = memory.statistics[is_known & memory.is_counted & is_told]
+        samples = [
+            np.concatenate(both) for both in zip(self.normal.adaptive, latest.T, strict=True)
+        ]
+        self.running = Nulls.of(samples, self.in_nats)
+        _, memory.reach = upper_quantiles(samples[0], BULK, 1.0 - SUSPECT)
+        scores = np.sort(np.concatenate([self.normal.scores, memory.counted[is_known]]))
+        n_windows = int(is_known.sum()) * step / self.choices.window
+        self.joined_null = JoinedNull(scores, self.normal.n_independent + n_windows)
         # A suspect counts as if it stood as far beyond the threshold as that is beyond the bulk:
         # false alarms that go on raise the threshold step by step, a fault does so once.
-        self.most = 2.0 * bounds[:, 1] - bounds[:, 0]
-        memory.reach = float(bounds[0, 1])
+        bulk, threshold = upper_quantiles(scores, BULK, 1.0 - SUSPECT)
+        self.most = 2.0 * threshold - bulk
 
     # ------------------------------------------------------------------ who made it
 
@@ -200,8 +200,8 @@ class Scorer:
         arrays |= {"recent": self.recent, "said": self.said}
         if self.normal is not None:
             arrays |= {f"running.{k}": getattr(self.running, k) for k in _OF_NULLS}
-            arrays |= {"joined": self.joined_null.sample, "most": self.most}
-            arrays["independent"] = np.array([self.joined_null.n_independent])
+            arrays |= {"joined": self.joined_null.sample}
+            arrays["scalars"] = np.array([self.joined_null.n_independent, self.most])
         for e, part in enumerate(self.parts):
             arrays |= prefixed(f"part{e}", part.to_arrays())
         return arrays
@@ -213,8 +213,8 @@ class Scorer:
         self.said = arrays["said"].copy()
         if self.normal is not None:
             self.running = Nulls(**{k: arrays[f"running.{k}"] for k in _OF_NULLS})
-            self.most = arrays["most"].copy()
-            self.joined_null = JoinedNull(arrays["joined"], float(arrays["independent"][0]))
+            n_independent, self.most = arrays["scalars"].tolist()
+            self.joined_null = JoinedNull(arrays["joined"], n_independent)
         for e, part in enumerate(self.parts):
             part.restore(under(f"part{e}", arrays))
 

@@ -39,20 +39,20 @@ def test_a_fault_of_twenty_windows_stays_anomalous_to_its_end(model):
 
 
 def test_a_permanent_shift_stops_alarming_after_the_stated_time(model):
-    values = noise(np.random.default_rng(3), 900)
+    quarantine = model.choices.quarantine
+    assert quarantine == 400
+    values = noise(np.random.default_rng(3), 200 + 4 * quarantine)
     values[200:, 1] += 4.0
     found = model.start(follows=True).push_rows(values, NAMES)
-    quarantine = model.choices.quarantine
-    assert quarantine == 50 * W
     assert (found.p_values[205 : 200 + quarantine // 2] < 0.01).all()
-    settled = slice(200 + 3 * quarantine, None)
+    settled = slice(200 + 2 * quarantine, None)
     assert (found.p_values[settled] < 0.01).mean() < 0.05
 
 
 def test_changed_noise_does_not_alarm_for_ever(model):
     rng = np.random.default_rng(4)
-    values = noise(rng, 1500)
-    values[200:, 1] += 2.0 * rng.normal(size=1300)
+    values = noise(rng, 2000)
+    values[200:, 1] += 2.0 * rng.normal(size=1800)
     found = model.start(follows=True).push_rows(values, NAMES)
     early = (found.p_values[200:300] < 0.01).mean()
     assert early > 0.3

@@ -1,0 +1,108 @@
+"""Medians, pooled lags, components and surprises, against plain NumPy."""
+
+import numpy as np
+import pytest
+
+from smkc.evidence.reference._loops import component_residuals, pooled_lags, trailing_medians
+from smkc.evidence.reference.components import Components
+from smkc.evidence.reference.nulls import JoinedNull, Nulls
+from smkc.evidence.reference.views import Local, Pooled, Slow
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+def test_medians_of_the_rows_before(rng, missing):
+    rows = rng.integers(0, 6, (90, 3)).astype(np.float32)
+    rows[rng.random(rows.shape) < missing] = np.nan
+    length, least = 12, 4
+    ring = np.full((length, 3), np.nan, np.float32)
+    ordered, counts = np.zeros((3, length), np.float32), np.zeros(3, np.int64)
+    actual = np.empty_like(rows)
+    trailing_medians(rows, ring, ordered, counts, 0, least, actual)
+    for t in range(len(rows)):
+        for j in range(3):
+            past = rows[max(0, t - length) : t, j]
+            past = past[~np.isnan(past)]
+            middle = np.median(past) if len(past) >= least else 0.0
+            np.testing.assert_allclose(actual[t, j], rows[t, j] - middle, rtol=1e-6)
+
+
+def test_pooled_lags(rng):
+    length, lags, n = 6, 2, 5
+    states = rng.normal(size=(length + lags + n, 4)).astype(np.float32)
+    shares = np.array([0.5, 1.0])
+    actual = np.empty((n, 3 * lags * 2), np.float32)
+    pooled_lags(states, length, lags, shares, actual)
+    change = np.diff(states, axis=0, prepend=states[:1])
+    for i in range(n):
+        last = length + lags + i
+        expected = []
+        for sequence in (states, change, np.abs(change)):
+            for lag in range(1, lags + 1):
+                t = np.arange(last - (length - lag) + 1, last + 1)
+                logs = np.sort(np.log(((sequence[t] - sequence[t - lag]) ** 2).sum(axis=1) + 1e-3))
+                expected += [logs[int(share * (len(logs) - 1))] for share in shares]
+        np.testing.assert_allclose(actual[i], expected, rtol=1e-4, atol=1e-4)
+
+
+def test_components_of_what_was_observed(rng):
+    rows = rng.normal(size=(6, 5))
+    rows[0, 1] = rows[1, [0, 4]] = np.nan
+    loadings, prior = rng.normal(size=(2, 5)), np.array([0.1, 0.2])
+    actual = np.empty(rows.shape)
+    component_residuals(rows, loadings, prior, actual)
+    for row, found in zip(rows, actual, strict=True):
+        seen = ~np.isnan(row)
+        some = loadings[:, seen]
+        value = np.linalg.solve(some @ some.T + np.diag(prior), some @ row[seen])
+        np.testing.assert_allclose(found[seen], row[seen] - value @ some, atol=1e-10)
+        assert np.isnan(found[~seen]).all()
+
+
+def test_components_see_a_broken_relation(rng):
+    common = rng.normal(size=(400, 1))
+    rows = (common * [1.0, 1.0, -1.0] + 0.1 * rng.normal(size=(400, 3))).astype(np.float32)
+    fitted = Components.fit(rows)
+    assert fitted.loadings.shape == (1, 3)
+    assert Components.fit(np.ones((30, 1), np.float32)).loadings.shape[1] == 1
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: Local(3, 20, None), lambda: Slow(3, 4), lambda: Pooled(3, 6, 2)]
+)
+def test_views_do_not_depend_on_cuts(rng, make):
+    rows = rng.normal(size=(40, 3)).astype(np.float32)
+    whole, parts = make(), make()
+    expected = whole.push(rows)
+    actual = [parts.push(rows[:1]), parts.push(rows[1:19])]
+    resumed = make()
+    resumed.restore({key: array.copy() for key, array in parts.to_arrays().items()})
+    actual.append(resumed.push(rows[19:]))
+    np.testing.assert_array_equal(np.concatenate(actual), expected)
+
+
+def test_surprises_are_ranks_then_a_power_law(rng):
+    sample = rng.normal(size=500)
+    nulls = Nulls.of([sample, np.empty(0)])
+    nats = nulls.nats(np.column_stack([sample, np.zeros(500)]))[:, 0]
+    assert np.mean(nats >= -np.log(0.1)) == pytest.approx(0.1, abs=0.01)
+    order = np.argsort(sample)
+    assert (np.diff(nats[order]) >= 0).all()
+    far = nulls.nats(np.array([[1e2, 0.0], [1e3, 0.0]]))[:, 0]
+    assert far[1] - far[0] == pytest.approx(4 * np.log(10), rel=0.02)
+
+
+def test_statistics_in_nats_are_trusted_no_further_than_their_model(rng):
+    quiet = np.zeros(300)
+    nulls = Nulls.of([quiet], [True])
+    nats = nulls.nats(np.array([[0.0], [2.0], [4.0], [12.0]]))[:, 0]
+    assert nats[0] == pytest.approx(0.0, abs=0.01)
+    assert nats[1] == pytest.approx(2.0, abs=0.1)
+    assert 3.0 < nats[2] < 5.0 < nats[3] < 12.0
+
+
+def test_p_values_of_scores_hold(rng):
+    null = JoinedNull(np.sort(rng.exponential(size=2000)), 2000.0)
+    p_values = null.p_values(rng.exponential(size=20_000))
+    for rate in (0.5, 0.1, 0.01, 0.001):
+        assert np.mean(p_values <= rate) == pytest.approx(rate, rel=0.5)
+    assert (np.diff(null.p_values(np.linspace(0, 50, 99))) <= 0).all()

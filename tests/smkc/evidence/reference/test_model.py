@@ -1,0 +1,103 @@
+"""What is chosen, learned, learned later and saved."""
+
+import numpy as np
+import pytest
+
+from smkc.errors import InputError, ModelFileError, SettingError
+from smkc.evidence.reference import ReferenceEvidence
+from smkc.recording import Recording
+
+
+def recording(values, names=None, first=0):
+    names = names or [f"v{j}" for j in range(values.shape[1])]
+    rows, codes = np.nonzero(~np.isnan(values))
+    times = np.arange(first, first + len(values))
+    return Recording.from_observations(times, rows, codes, values[rows, codes], tuple(names))
+
+
+def test_choices_come_from_the_reference_and_say_why(rng):
+    t = np.arange(400)
+    daily = np.column_stack([np.sin(2 * np.pi * t / 50), np.cos(2 * np.pi * t / 50)])
+    choices = ReferenceEvidence.fit(recording(daily + 0.1 * rng.normal(size=(400, 2)))).choices
+    assert choices.window == 8
+    assert abs(choices.season - 50) <= 1
+    assert choices.step == 1.0
+    assert choices.quarantine >= 50 * choices.window
+    assert choices.memory > 2 * choices.quarantine
+    assert any("season of" in reason for reason in choices.reasons)
+    wide = ReferenceEvidence.fit(recording(rng.normal(size=(60, 20)))).choices
+    assert wide.window == 1
+    assert wide.season == 0
+
+
+def test_a_window_may_be_asked_for(rng):
+    values = recording(rng.normal(size=(100, 2)))
+    assert ReferenceEvidence.fit(values, window=3).choices.window == 3
+    with pytest.raises(SettingError, match="window=0"):
+        ReferenceEvidence.fit(values, window=0)
+
+
+def test_false_alarms_on_normal_rows_are_as_rare_as_stated():
+    below = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        rows = rng.normal(size=(4500, 1)) + 0.5 * rng.normal(size=(4500, 6))
+        model = ReferenceEvidence.fit(recording(rows[:1500]))
+        p_values = model.start().push_rows(recording(rows[1500:], first=1500)).p_values
+        below.append([(p_values < rate).mean() for rate in (0.01, 0.1, 0.5)])
+    rates = np.mean(below, axis=0)
+    assert 0.005 < rates[0] < 0.02
+    assert rates[1:] == pytest.approx([0.1, 0.5], rel=0.4)
+
+
+def test_more_reference_data_can_be_learned(rng):
+    values = rng.normal(size=(300, 3))
+    model = ReferenceEvidence.fit(recording(values))
+    more = np.column_stack([rng.normal(size=(200, 3)) + 6.0, rng.normal(size=200)])
+    names = ["v0", "v1", "v2", "w"]
+    wiser = model.learned(recording(more, names, 300))
+    assert wiser.names == ("v0", "v1", "v2", "w")
+    live = recording(more[:50] + 0.1, names, 500)
+    before, after = model.start().push_rows(live), wiser.start().push_rows(live)
+    assert np.median(after.p_values) > 10 * np.median(before.p_values)
+
+
+def test_constants_and_rare_variables_are_survived(rng):
+    values = rng.normal(size=(200, 4))
+    values[:, 0] = 5.0
+    values[3:, 1] = np.nan
+    model = ReferenceEvidence.fit(recording(values))
+    assert model.names == ("v0", "v2", "v3")
+    live = rng.normal(size=(40, 4))
+    live[:, 0] = 5.0
+    live[30:, 0] = 9.0
+    state = model.start()
+    found = state.push_rows(recording(live, None, 200))
+    assert np.isfinite(found.scores).all()
+    assert found.p_values[30:].max() < 0.05
+    assert next(iter(state.blame(30, 40).variables)) == "v0"
+
+
+def test_a_saved_model_scores_the_same(rng):
+    model = ReferenceEvidence.fit(recording(rng.normal(size=(200, 3))))
+    arrays, header = model.to_arrays()
+    again = ReferenceEvidence.restored(arrays, header)
+    live = recording(rng.normal(size=(60, 3)), None, 200)
+    np.testing.assert_array_equal(
+        model.start().push_rows(live).scores, again.start().push_rows(live).scores
+    )
+    more = recording(rng.normal(size=(60, 3)), None, 200)
+    np.testing.assert_array_equal(model.learned(more).rows, again.learned(more).rows)
+    assert again.choices.reasons == model.choices.reasons
+    for key in ("rows", "evidence0.neighbours.stored", "normal.scores"):
+        with pytest.raises(ModelFileError, match="fit the model again"):
+            ReferenceEvidence.restored({k: a for k, a in arrays.items() if k != key}, header)
+
+
+def test_too_little_is_named(rng):
+    with pytest.raises(InputError, match="10 rows"):
+        ReferenceEvidence.fit(recording(rng.normal(size=(10, 2))))
+    sparse = np.full((100, 2), np.nan)
+    sparse[:3] = 1.0
+    with pytest.raises(InputError, match="often"):
+        ReferenceEvidence.fit(recording(sparse))
