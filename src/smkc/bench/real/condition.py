@@ -15,7 +15,7 @@ from smkc.bench.real.churn import LEVELS, add_churn
 from smkc.bench.real.datasets import Dataset
 from smkc.bench.real.drift import add_drift, plan_drift
 from smkc.bench.real.load import load_series
-from smkc.bench.real.peers.contract import Peer
+from smkc.bench.real.peers.contract import Peer, follows_by_itself
 from smkc.bench.real.series import Series
 from smkc.errors import SettingError
 from smkc.recording import Recording
@@ -101,9 +101,11 @@ def scores_of(
 
     ``make`` gives the method anew. Prequential scores come from one that was fitted on the
     reference and on all test rows before the part that it scores; it sees no row after that part.
+    A method that learns from rows as it scores them is fitted once: its pass is prequential.
     """
-    if not condition.prequential:
-        return make().fit(series.reference).score(series.test)
+    peer = make()
+    if not condition.prequential or follows_by_itself(peer):
+        return peer.fit(series.reference).score(series.test)
     scores = np.full(len(series.test), np.nan)
     edges = np.linspace(0, len(series.test), PARTS + 1).astype(int).tolist()
     reference, test = _in_line(series.reference, series.test)

@@ -130,7 +130,12 @@ def run(jobs: Sequence[Job], settings: RunSettings) -> int:
 
 
 def run_job(job: Job, settings: RunSettings) -> None:
-    """Run one method on a dataset's recordings and keep its scores, then their metrics."""
+    """Run one method on a dataset's recordings and keep its scores, then their metrics.
+
+    What another run into the same folder has done in the meantime is not done again.
+    """
+    if settings.is_done(job):
+        return
     budget = settings.budget
     recordings = truth(job.dataset, budget)
     started, cpu_started = time.perf_counter(), time.process_time()

@@ -111,3 +111,14 @@ def test_dates_and_numbers_meet_as_row_numbers():
     Watchful.shown = []
     scores = scores_of(Watchful, replace(series, test=dated), Condition(prequential=True))
     assert np.isfinite(scores).all()
+
+
+def test_who_follows_by_itself_is_fitted_once():
+    class Following(Watchful):
+        follows_by_itself = True
+
+    series = made_up_series(n_rows=100)
+    Watchful.shown = []
+    scores = scores_of(Following, series, Condition(prequential=True))
+    assert Watchful.shown == [(len(series.reference), len(series.test))]
+    np.testing.assert_array_equal(scores, scores_of(Following, series, Condition()))

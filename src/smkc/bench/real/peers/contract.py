@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from smkc.recording import Recording
 
-__all__ = ["Blames", "Peer"]
+__all__ = ["Blames", "Peer", "follows_by_itself"]
 
 
 class Peer(Protocol):
@@ -49,3 +49,11 @@ class Blames(Protocol):
         ``test`` is the whole test part, with names as it has them.
         """
         ...
+
+
+def follows_by_itself(peer: Peer) -> bool:
+    """Tell whether a peer learns from test rows while it scores them, and says so.
+
+    Such a peer has an attribute ``follows_by_itself`` that is True; no other needs one.
+    """
+    return getattr(peer, "follows_by_itself", False) is True
