@@ -5,22 +5,15 @@ In: reference data, then recordings to judge. Out: scores, p-values, alerts, cau
 
 import warnings
 from copy import deepcopy
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc import model_file, progress
-from smkc.decide import (
-    Alert,
-    Cause,
-    WindowScores,
-    explain_window,
-    find_alerts,
-    step_scores,
-)
+from smkc import model_file
+from smkc.decide import Alert, Cause, WindowScores, find_alerts
 from smkc.errors import (
     ModelFileError,
     NotFittedError,
@@ -28,19 +21,15 @@ from smkc.errors import (
     UnscoredWarning,
     WindowError,
 )
-from smkc.fitted import Fitted
-from smkc.kernel import window_starts
+from smkc.fitted import EvidenceFitted, Fitted, Judged
 from smkc.recording import Identity, Recording, Scaling, read
 from smkc.settings import ONLY_LEARNED, empty_fitted, scoring_device
-from smkc.stream import Stream
+from smkc.stream import EvidenceStream, Stream
 
 __all__ = ["Detector", "load"]
 
 # An alert goes on while scores stay above the threshold of a rate so many times higher.
 RELEASE_RATE = 10.0
-
-# Alerts closer than this share of a window are one.
-JOIN_SHARE = 1 / 8
 
 # This may be changed without fitting again.
 CHANGEABLE = ("false_alarm_rate",)
@@ -53,9 +42,11 @@ class Detector:
     Parameters
     ----------
     detector
-        ``knn``: the paper's training-free detector. ``recon``, ``prediction`` and their
-        ``ensemble`` are the paper's trained ones: they need torch (extra ``deep``), minutes
-        instead of seconds, and more reference data, of which they hold out a fifth.
+        ``evidence``: several questions asked of each row against the reference data, joined; it
+        follows what is normal. ``knn``: the paper's training-free detector. ``recon``,
+        ``prediction`` and their ``ensemble`` are the paper's trained ones: they need torch (extra
+        ``deep``), minutes instead of seconds, and more reference data, of which they hold out a
+        fifth.
     window, stride
         rows a window, and rows from one window to the next.
     representation
@@ -135,11 +126,11 @@ class Detector:
             a recording, or anything that :func:`smkc.read` takes.
         """
         recording = _as_recording(reference)
-        scaling = None
-        if self.scaling is not None:
+        empty = self._empty()
+        if isinstance(empty, Fitted) and self.scaling is not None:
             scaling = Scaling.fit(recording, self.identity, self.counters)  # type: ignore[arg-type]
-        empty = self._empty(scaling)
-        self._fitted = empty.learned(recording, self.seed)
+            empty = replace(empty, scaling=scaling)
+        self._fitted: Fitted | EvidenceFitted = empty.learned(recording, self.seed)
         self._fitted_with = deepcopy(self.get_params())
         self._reference: Recording | None = recording
         return self
@@ -155,9 +146,9 @@ class Detector:
             return self.fit(reference)
         before = self.fitted_
         recording = _as_recording(reference)
-        scaling = before.scaling.update(recording) if before.scaling is not None else None
-        now = Fitted(**{**vars(before), "scaling": scaling})
-        self._fitted = now.learned(recording, self.seed)
+        if isinstance(before, Fitted) and before.scaling is not None:
+            before = replace(before, scaling=before.scaling.update(recording))
+        self._fitted = before.learned(recording, self.seed)
         self._reference = None
         return self
 
@@ -165,9 +156,8 @@ class Detector:
 
     def decision_function(self, recording: Any, align: str | None = None) -> NDArray[np.float64]:
         """(T,) a score a time step, higher = more anomalous; NaN where there is none."""
-        recording = _as_recording(recording)
-        _, starts, scores = self._score(recording)
-        return step_scores(scores, starts, self.window, len(recording), align or self.align)
+        judged = self._judged(_as_recording(recording))
+        return self.fitted_.by_step(judged, align or self.align)
 
     def predict(self, recording: Any) -> NDArray[np.int64]:
         """(T,) 1 where the score is past the threshold of the false-alarm rate, else 0."""
@@ -177,42 +167,50 @@ class Detector:
     def score_windows(self, recording: Any) -> WindowScores:
         """Scores and p-values of all windows."""
         recording = _as_recording(recording)
-        _, starts, scores = self._score(recording)
-        last = starts + self.window - 1
+        judged = self._judged(recording)
         return WindowScores(
-            first_row=starts,
-            last_row=last,
-            start=recording.times[starts],
-            end=recording.times[last],
-            score=scores,
-            p_value=self.fitted_.of_windows.p_values(scores),
+            first_row=judged.first_rows,
+            last_row=judged.last_rows,
+            start=recording.times[judged.first_rows],
+            end=recording.times[judged.last_rows],
+            score=judged.scores,
+            p_value=judged.p_values,
         )
+
+    def evidences(self, recording: Any) -> dict[str, NDArray[np.float64]]:
+        """By name, (T,) how surprised each evidence was by each row as it came, in nats.
+
+        That is minus the logarithm of a p-value; NaN where it had nothing to say. Only
+        ``evidence`` has any.
+        """
+        judged = self._judged(_as_recording(recording))
+        if not judged.by_evidence:
+            raise SettingError(
+                f"detector={self.detector!r} has no evidences; choose detector='evidence'"
+            )
+        return dict(judged.by_evidence)
 
     def alerts(self, recording: Any, explain: bool = True) -> list[Alert]:
         """Intervals of time steps past the threshold, in order of time, with their causes."""
         recording = _as_recording(recording)
-        prepared, starts, scores = self._score(recording)
-        of_steps = self.fitted_.of_steps
+        learned = self.fitted_
+        judged = self._judged(recording)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            release = of_steps.threshold(min(RELEASE_RATE * self.false_alarm_rate, 0.5))
+            release = learned.of_steps.threshold(min(RELEASE_RATE * self.false_alarm_rate, 0.5))
         alerts = find_alerts(
-            step_scores(scores, starts, self.window, len(recording), self.align),
+            learned.by_step(judged, self.align),
             recording.times,
-            of_steps,
+            learned.of_steps,
             self.threshold_,
             release,
-            join=max(1, int(self.window * JOIN_SHARE)),
+            join=learned.join,
         )
         if not explain:
             return alerts
-        explained = []
-        with progress.task("explaining alerts", len(alerts)) as advance:
-            for alert in alerts:
-                top = self._worst_window(starts, scores, alert.first_row, alert.last_row)
-                explained.append(alert.with_causes(self._causes(prepared, starts, scores, top)))
-                advance(1)
-        return explained
+        worst = [self._worst(judged, alert.first_row, alert.last_row) for alert in alerts]
+        causes = learned.causes(judged, worst)
+        return [alert.with_causes(found) for alert, found in zip(alerts, causes, strict=True)]
 
     def explain(self, recording: Any, start: Any, end: Any = None) -> list[Cause]:
         """Causes of the most anomalous window between two times, most guilty first.
@@ -232,17 +230,19 @@ class Detector:
                 f"no row between {start!r} and {start if end is None else end!r}; choose times "
                 f"between {recording.times[0]} and {recording.times[-1]}"
             )
-        prepared, starts, scores = self._score(recording)
-        top = self._worst_window(starts, scores, first, last)
-        return self._causes(prepared, starts, scores, top)
+        judged = self._judged(recording)
+        return self.fitted_.causes(judged, [self._worst(judged, first, last)])[0]
 
-    def stream(self, resume: str | Path | None = None) -> Stream:
+    def stream(self, resume: str | Path | None = None) -> Stream | EvidenceStream:
         """Return a stream: the same window scores, one time step at a time.
 
         ``resume`` is a file that :meth:`smkc.stream.Stream.save` wrote: the stream goes on there.
         """
-        stream = Stream(self.fitted_)
-        return stream if resume is None else stream.resume(resume)
+        learned = self.fitted_
+        made: Stream | EvidenceStream = (
+            Stream(learned) if isinstance(learned, Fitted) else EvidenceStream(learned)
+        )
+        return made if resume is None else made.resume(resume)
 
     # ------------------------------------------------------------------ what was learned
 
@@ -268,10 +268,7 @@ class Detector:
                 "the reference data are not kept by partial_fit or in a model file; score them "
                 "with decision_function"
             )
-        prepared = learned.prepare(self._reference)
-        starts = window_starts(len(prepared), self.window, self.stride)
-        scores = learned.left_out_scores(prepared, starts)
-        return step_scores(scores, starts, self.window, len(prepared), self.align)
+        return learned.reference_scores(self._reference)
 
     @property
     def labels_(self) -> NDArray[np.int64]:
@@ -296,13 +293,13 @@ class Detector:
             setattr(self, name, value)
         return self
 
-    def _empty(self, scaling: Scaling | None) -> Fitted:
+    def _empty(self) -> Fitted | EvidenceFitted:
         """Check the settings and return what they describe before any data."""
-        return empty_fitted(self.get_params(), scaling)
+        return empty_fitted(self.get_params())
 
     @property
-    def fitted_(self) -> Fitted:
-        """All that was learned: scaling, density and calibration."""
+    def fitted_(self) -> Fitted | EvidenceFitted:
+        """All that was learned."""
         if not self.is_fitted:
             raise NotFittedError("this detector has seen no reference data; call fit first")
         for name, value in self._fitted_with.items():
@@ -315,49 +312,28 @@ class Detector:
 
     # ------------------------------------------------------------------ inside
 
-    def _score(
-        self, recording: Recording
-    ) -> tuple[Recording, NDArray[np.int64], NDArray[np.float64]]:
-        prepared, starts, scores = self.fitted_.score(recording)
-        n_unscored = int(np.isnan(scores).sum())
+    def _judged(self, recording: Recording) -> Judged:
+        judged = self.fitted_.judged(recording)
+        n_unscored = int(np.isnan(judged.scores).sum())
         if n_unscored:
             warnings.warn(
-                f"{n_unscored:,} of {len(scores):,} windows have observations in fewer than "
+                f"{n_unscored:,} of {len(judged.scores):,} windows have observations in fewer than "
                 f"{self.least_filled:.0%} of their rows and get no score (NaN); a coarser step, "
                 "or a lower least_filled, would score them",
                 UnscoredWarning,
                 stacklevel=3,
             )
-        return prepared, starts, scores
+        return judged
 
-    def _worst_window(
-        self, starts: NDArray[np.int64], scores: NDArray[np.float64], first: int, last: int
-    ) -> int:
+    def _worst(self, judged: Judged, first: int, last: int) -> int:
         """Return the number of the highest window that overlaps rows first to last."""
-        overlaps = (starts <= last) & (starts + self.window > first) & ~np.isnan(scores)
-        if not overlaps.any():
+        number = judged.worst(first, last)
+        if number is None:
             raise WindowError(
                 f"no window with a score covers rows {first} to {last}; choose a time at which "
                 "more was observed, or before the last window's end"
             )
-        return int(np.argmax(np.where(overlaps, scores, -np.inf)))
-
-    def _causes(
-        self,
-        prepared: Recording,
-        starts: NDArray[np.int64],
-        scores: NDArray[np.float64],
-        number: int,
-    ) -> list[Cause]:
-        learned = self.fitted_
-        with progress.quiet():
-            return explain_window(
-                prepared,
-                int(starts[number]),
-                score=float(scores[number]),
-                usual_score=float(np.median(learned.of_windows.null)),
-                density=learned.density,
-            )
+        return number
 
     # ------------------------------------------------------------------ the model file
 
@@ -367,7 +343,7 @@ class Detector:
         settings = self.get_params()
         if self.identity is not None:
             settings["identity"] = asdict(self.identity)
-        if self.detector == "knn":  # which has none of these
+        if self.detector in ("knn", "evidence"):  # which have none of these
             settings = {name: settings[name] for name in settings if name not in ONLY_LEARNED}
         model_file.write(path, arrays, {"kind": "detector", "settings": settings, **header})
 
@@ -396,8 +372,11 @@ def load(path: str | Path, device: str | None = None) -> Detector:
         raise _unusable(path, error) from None
     detector.device = scoring_device(detector.get_params(), device)
     try:
-        detector._fitted = detector._empty(None).restored(arrays, header)
-        if (detector._fitted.scaling is None) != (detector.scaling is None):
+        restored = detector._empty().restored(arrays, header)
+        detector._fitted = restored
+        if isinstance(restored, Fitted) and (restored.scaling is None) != (
+            detector.scaling is None
+        ):
             raise ModelFileError("its scaling is not the one that its settings name")
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise _unusable(path, error) from None

@@ -10,9 +10,8 @@ from typing import Any
 from smkc.decide import ALIGNMENTS
 from smkc.density import Density, KnnDensity, Projection
 from smkc.errors import MissingExtraError, SettingError
-from smkc.fitted import Fitted
+from smkc.fitted import EvidenceFitted, Fitted
 from smkc.kernel import Representation
-from smkc.recording import Scaling
 from smkc.sketch import Sketch
 
 __all__ = ["LEARNED", "ONLY_LEARNED", "empty_fitted", "scoring_device"]
@@ -20,8 +19,29 @@ __all__ = ["LEARNED", "ONLY_LEARNED", "empty_fitted", "scoring_device"]
 # Detectors that are trained, by torch.
 LEARNED = ("recon", "prediction", "ensemble")
 
-# Settings that only these have, and the values that they have otherwise.
+# Detectors that score windows by their kernel images.
+KERNEL = ("knn", *LEARNED)
+
+# Settings that only trained ones have, and the values that they have otherwise.
 ONLY_LEARNED: dict[str, Any] = {"device": "cpu", "epochs": None, "learn": None}
+
+# Settings that the evidences do not have, and the values that they then have.
+NOT_OF_EVIDENCE: dict[str, Any] = {
+    "stride": 1,
+    "representation": "log3 band(8)",
+    "buckets": 128,
+    "presence": True,
+    "saturate": True,
+    "normalise": True,
+    "components": 256,
+    "neighbours": 20,
+    "reference_size": 4096,
+    "scaling": "robust",
+    **ONLY_LEARNED,
+}
+
+# Rows a window of the detectors that do not find it out by themselves.
+USUAL_WINDOW = 64
 
 # The default, which a trained detector reads as the whole image.
 BAND, WHOLE_IMAGE = "log3 band(8)", "full image"
@@ -30,18 +50,18 @@ BAND, WHOLE_IMAGE = "log3 band(8)", "full image"
 MOST_PROJECTED = 2**30
 
 
-def empty_fitted(settings: Mapping[str, Any], scaling: Scaling | None) -> Fitted:
+def empty_fitted(settings: Mapping[str, Any]) -> Fitted | EvidenceFitted:
     """Check the settings and return what they describe before any data."""
     _check_choices(settings)
+    if settings["detector"] == "evidence":
+        return _evidence(settings)
     _check_numbers(settings)
     sketch = Sketch(
         **{name: settings[name] for name in ("buckets", "presence", "saturate", "normalise")}
     )
     is_learned = settings["detector"] in LEARNED
     density = _learned_density(settings, sketch) if is_learned else _knn_density(settings, sketch)
-    return Fitted(
-        stride=settings["stride"], align=settings["align"], scaling=scaling, density=density
-    )
+    return Fitted(stride=settings["stride"], align=settings["align"], scaling=None, density=density)
 
 
 def scoring_device(settings: Mapping[str, Any], wanted: str | None) -> str:
@@ -56,6 +76,24 @@ def scoring_device(settings: Mapping[str, Any], wanted: str | None) -> str:
     from smkc.learn.density import usable_device
 
     return usable_device(trained_on, wanted)
+
+
+def _evidence(settings: Mapping[str, Any]) -> EvidenceFitted:
+    for name, value in NOT_OF_EVIDENCE.items():
+        if settings[name] != value:
+            raise SettingError(
+                f"{name}={settings[name]!r} is not for detector='evidence', which finds out by "
+                f"itself; leave it out, or choose detector={' or '.join(map(repr, KERNEL))}"
+            )
+    if settings["window"] != "auto":
+        _check_whole("window", settings["window"], 1)
+    _check_rate(settings["false_alarm_rate"])
+    return EvidenceFitted(
+        align=settings["align"],
+        wanted=settings["window"],
+        identity=settings["identity"],
+        counters=settings["counters"],
+    )
 
 
 def _knn_density(settings: Mapping[str, Any], sketch: Sketch) -> Density:
@@ -136,7 +174,7 @@ def _need_torch() -> None:
 
 
 def _check_choices(settings: Mapping[str, Any]) -> None:
-    choices = {"detector": ("knn", *LEARNED), "scaling": ("robust", None), "align": ALIGNMENTS}
+    choices = {"detector": ("evidence", *KERNEL), "scaling": ("robust", None), "align": ALIGNMENTS}
     for name, known in choices.items():
         if settings[name] not in known:
             raise SettingError(
@@ -156,9 +194,13 @@ def _check_numbers(settings: Mapping[str, Any]) -> None:
     for name, smallest in least.items():
         _check_whole(name, settings[name], smallest)
     _check_whole("reference_size", settings["reference_size"], settings["neighbours"])
-    share, rate = settings["least_filled"], settings["false_alarm_rate"]
+    share = settings["least_filled"]
     if not isinstance(share, int | float) or not 0 <= share < 1:
         raise SettingError(f"least_filled={share!r}: give a share from 0 to below 1")
+    _check_rate(settings["false_alarm_rate"])
+
+
+def _check_rate(rate: Any) -> None:
     if not isinstance(rate, float) or not 0 < rate < 1:
         raise SettingError(f"false_alarm_rate={rate!r}: give a rate between 0 and 1")
 

@@ -3,9 +3,9 @@ import pytest
 from tests import worlds
 
 import smkc
-from smkc import fitted as module
 from smkc.decide import step_scores
 from smkc.errors import ModelFileError
+from smkc.fitted import windows as module
 
 SMALL = {"window": 16, "neighbours": 5, "components": 32, "false_alarm_rate": 0.05}
 

@@ -84,7 +84,12 @@ def _save_pictures(
     }
     for view in plot.view_alerts(live, detector, alerts):
         figures[f"alert-{view.number}-traces"] = plot.trace_figure(view)
-        figures[f"alert-{view.number}-kernel"] = plot.kernel_figure(view.kernel, view.normal)
+        if isinstance(view.detail, plot.KernelView):
+            figures[f"alert-{view.number}-kernel"] = plot.kernel_figure(
+                view.detail.kernel, view.detail.normal
+            )
+        else:
+            figures[f"alert-{view.number}-evidences"] = plot.evidence_figure(view.detail)
     return [plot.save_png(figure, out / f"{name}.png") for name, figure in figures.items()]
 
 

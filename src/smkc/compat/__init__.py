@@ -139,5 +139,5 @@ def reference_scores(detector: Detector) -> NDArray[np.float64]:
 
 def _filled(detector: Detector, by_step: NDArray[np.float64]) -> NDArray[np.float64]:
     """Give steps in which too little was observed the median score of normal steps."""
-    usual = float(np.median(detector.fitted_.of_steps.null))
+    usual = detector.fitted_.of_steps.usual
     return np.where(np.isnan(by_step), usual, by_step)

@@ -13,7 +13,7 @@ from smkc.compat import detector_of, host_class
 from smkc.detector import Detector
 from smkc.errors import WindowError
 from smkc.recording import Recording
-from smkc.stream import Stream
+from smkc.stream import EvidenceStream, Stream
 
 __all__ = ["SmkcAnomalyDetector"]
 
@@ -75,9 +75,9 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
         self._rows: list[dict[str, Any]] = []
         self._n_rows = 0
         self._detector: Detector | None = None
-        self._stream: Stream | None = None
+        self._stream: Stream | EvidenceStream | None = None
         self._score = self._usual = 0.0
-        self._ahead: tuple[dict[str, Any], Stream, float] | None = None
+        self._ahead: tuple[dict[str, Any], Stream | EvidenceStream, float] | None = None
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -108,7 +108,7 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
         self._ahead = row, ahead, score
         return score
 
-    def _pushed(self, stream: Stream, row: dict[str, Any]) -> float:
+    def _pushed(self, stream: Stream | EvidenceStream, row: dict[str, Any]) -> float:
         """Push the row and return its score; between windows, that of the window before."""
         score = stream.push(self._n_rows, row)
         if score is None:
@@ -129,7 +129,7 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
                 raise
             return
         self._detector = detector
-        self._usual = float(np.median(detector.fitted_.of_windows.null))
+        self._usual = detector.fitted_.of_windows.usual
         self._stream = detector.stream()
         for time, row in enumerate(self._rows, first):
             self._stream.push(time, row)

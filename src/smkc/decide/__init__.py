@@ -9,6 +9,7 @@ from smkc.decide.calibration import Calibration
 from smkc.decide.causes import explain_window
 from smkc.decide.contributions import Contributions, contributions
 from smkc.decide.scores import ALIGNMENTS, WindowScores, step_scores
+from smkc.decide.thresholds import Thresholds
 
 __all__ = [
     "ALIGNMENTS",
@@ -16,6 +17,7 @@ __all__ = [
     "Calibration",
     "Cause",
     "Contributions",
+    "Thresholds",
     "WindowScores",
     "contributions",
     "explain_window",

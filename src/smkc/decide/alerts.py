@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.decide.calibration import Calibration
+from smkc.decide.thresholds import Thresholds
 from smkc.recording.times import show_time
 
 __all__ = ["Alert", "Cause", "find_alerts"]
@@ -81,7 +81,7 @@ class Alert:
 def find_alerts(
     scores: NDArray[np.float64],
     times: NDArray[Any],
-    calibration: Calibration,
+    calibration: Thresholds,
     threshold: float,
     release: float,
     join: int,

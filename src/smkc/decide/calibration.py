@@ -51,6 +51,11 @@ class Calibration:
     null: NDArray[np.float64]
     n_independent: float
 
+    @property
+    def usual(self) -> float:
+        """A normal score: the median."""
+        return float(np.median(self.null))
+
     def p_values(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """(B,) p-values; NaN where the score is NaN.
 

@@ -5,6 +5,7 @@ HTML file that holds all it needs. Needs the extra ``plot``; importing this room
 """
 
 from smkc.plot.figures import (
+    evidence_figure,
     kernel_figure,
     presence_figure,
     save_png,
@@ -12,10 +13,13 @@ from smkc.plot.figures import (
     trace_figure,
 )
 from smkc.plot.report import report
-from smkc.plot.views import AlertView, view_alerts
+from smkc.plot.views import AlertView, EvidenceView, KernelView, view_alerts
 
 __all__ = [
     "AlertView",
+    "EvidenceView",
+    "KernelView",
+    "evidence_figure",
     "kernel_figure",
     "presence_figure",
     "report",

@@ -18,7 +18,7 @@ from smkc.kernel import CHANNELS
 from smkc.plot.extra import need
 from smkc.plot.raster import colour_range
 from smkc.plot.thinning import presence_grid, thin
-from smkc.plot.views import AlertView
+from smkc.plot.views import AlertView, EvidenceView
 from smkc.plot.wording import odds, percent, short_name, span
 from smkc.recording import Recording
 
@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["kernel_figure", "presence_figure", "save_png", "score_figure", "trace_figure"]
+__all__ = [
+    "evidence_figure",
+    "kernel_figure",
+    "presence_figure",
+    "save_png",
+    "score_figure",
+    "trace_figure",
+]
 
 INK, SCORE, ALERT, INCIDENT = "#1d2733", "#2f6fa8", "#c8502f", "#7b61a8"
 
@@ -143,6 +150,32 @@ def kernel_figure(kernel: ArrayLike, normal: ArrayLike | None = None) -> "Figure
             if row == len(images) - 1:
                 figure.colorbar(shown, ax=panels[:, column], location="bottom", shrink=0.8)
     return figure  # type: ignore[no-any-return]
+
+
+def evidence_figure(view: EvidenceView) -> "Figure":
+    """Draw how surprised each evidence was around an alert, an evidence a row."""
+    names = list(view.nats)
+    nats = np.vstack([view.nats[name] for name in names])
+    figure, (axes,) = _figure(1, 1.2 + 0.35 * len(names))
+    edges = _edges(view.times)
+    shown = axes.pcolormesh(edges, np.arange(len(names) + 1), nats, cmap="viridis", vmin=0)
+    axes.set_yticks(np.arange(len(names)) + 0.5, names)
+    axes.invert_yaxis()
+    axes.set_xlabel(_time_label(view.times))
+    figure.colorbar(shown, ax=axes, label="nats")
+    return figure
+
+
+def _edges(times: NDArray[Any]) -> NDArray[Any]:
+    """(R + 1,) borders of (R,) times: a row reaches to the next, the last as far as the one before.
+
+    Examples
+    --------
+    >>> _edges(np.array([0, 1, 5]))
+    array([0, 1, 5, 9])
+    """
+    last = times[-1] + (times[-1] - times[-2] if len(times) > 1 else np.array(1, times.dtype)[()])
+    return np.append(times, last)
 
 
 def save_png(figure: "Figure", path: str | Path) -> Path:

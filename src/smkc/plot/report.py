@@ -83,7 +83,7 @@ def report(
         body = "".join(
             [
                 sections.headline_section(
-                    title, recording, found, detector.false_alarm_rate, detector.window
+                    title, recording, found, detector.false_alarm_rate, detector.fitted_.window
                 ),
                 sections.score_section(charts["score"], len(found), bool(incidents)),
                 truth,

@@ -13,7 +13,7 @@ from smkc.decide import Alert, Cause
 from smkc.plot.charts import Chart
 from smkc.plot.page import chart_box
 from smkc.plot.raster import colour_range, picture, ramp
-from smkc.plot.views import AlertView
+from smkc.plot.views import AlertView, EvidenceView, KernelView
 from smkc.plot.wording import clock, duration, figure, odds, percent, span
 from smkc.recording import Recording
 
@@ -39,9 +39,30 @@ CHANNEL_WORDS = (
 
 KIND_WORDS = {
     "level": "its values are unusual",
+    "jump": "it changed faster than it does",
     "relation": "it moves unlike the others",
+    "shape": "the whole system moved unlike before",
     "presence": "it appeared or vanished",
+    "newcomer": "it is new and did not stay as it came",
 }
+
+EVIDENCE_WORDS = {
+    "level": "no normal window is near",
+    "local level": "nor about its recent past",
+    "slow level": "nor in the mean over some windows",
+    "pooled lags": "the system moves unlike before",
+    "jump": "a step larger than usual",
+    "relation": "variables stand unlike before to each other",
+    "presence": "more fell silent than is routine",
+    "newcomers": "new variables changed",
+}
+
+SCORE_WORDS = {
+    "evidence": "How surprised the evidences were together: minus the logarithm of a p-value under "
+    "what was normal when the row came. Higher is stranger.",
+}
+
+LEAST_HIGH = 10.0  # nats at the bright end of the colours, at least
 
 
 def text(value: object) -> str:
@@ -125,8 +146,14 @@ def presence_section(
 
 
 def alert_section(view: AlertView, charts: Mapping[str, Chart]) -> str:
-    """Show one alert: when, how strong, why, its traces and its kernel image."""
+    """Show one alert: when, how strong, why, its traces and what the detector saw."""
     alert = view.alert
+    detail = view.detail
+    seen = (
+        f"<h4>Its window beside a normal one</h4>{_kernels(detail)}"
+        if isinstance(detail, KernelView)
+        else f"<h4>Which evidence spoke</h4>{_evidences(detail)}"
+    )
     rows = []
     for rank, cause in enumerate(alert.causes[:MAX_NAMED], start=1):
         name = f"alert-{view.number}-{rank}"
@@ -148,19 +175,22 @@ def alert_section(view: AlertView, charts: Mapping[str, Chart]) -> str:
         f'<p class="note">lasted {text(duration(alert.start, alert.end))}, highest at '
         f"{text(clock(alert.peak))} with a score of {text(figure(alert.score))}; "
         f"{text(odds(alert.p_value))}</p></header>"
-        f"<h4>Why</h4>{''.join(rows)}"
-        f"<h4>Its window beside a normal one</h4>{_kernels(view)}</article>"
+        f"<h4>Why</h4>{''.join(rows)}{seen}</article>"
     )
 
 
 def glossary_section(settings: Mapping[str, Any]) -> str:
     """Explain the words of the page and say how the detector was set."""
     words = {
-        "score": "Mean distance from a window to its nearest windows in the reference data, which "
-        "were taken as normal. Higher is stranger.",
+        "score": SCORE_WORDS.get(
+            settings["detector"],
+            "Mean distance from a window to its nearest windows in the reference data, which were "
+            "taken as normal. Higher is stranger.",
+        ),
         "threshold": "The score that normal time steps exceed no more often than was asked for.",
         "share": "How much of what made the window strange is due to this variable.",
         "level": "The variable's own values were unusual.",
+        "jump": "The variable took a larger step than it usually does.",
         "relation": "The variable stopped moving with the others, or began to.",
         "presence": "The variable appeared, vanished or reported differently.",
         "kernel image": "Six maps that compare every moment of a window with every other. Smooth "
@@ -201,7 +231,30 @@ def _lesser_cause(rank: int, cause: Cause) -> str:
     )
 
 
-def _kernels(view: AlertView) -> str:
+def _evidences(view: EvidenceView) -> str:
+    """Draw each evidence's surprise over time as a strip, all in one colour range."""
+    high = max([LEAST_HIGH, *(float(np.nanmax(one, initial=0.0)) for one in view.nats.values())])
+    rows = []
+    for name, nats in view.nats.items():
+        strip = picture(nats[None], 0.0, high)
+        most = float(np.nanmax(nats, initial=0.0))
+        words = EVIDENCE_WORDS.get(name, "")
+        rows.append(
+            f'<div class="evidence"><div class="name">{text(name)}'
+            f'<span class="detail">{text(words)}</span></div>'
+            f'<img alt="surprise of {text(name)} over time" src="{strip}">'
+            f'<div class="share">{most:.1f}</div></div>'
+        )
+    return (
+        f'<p class="note">How surprised each evidence was, from {text(clock(view.times[0]))} to '
+        f"{text(clock(view.times[-1]))}, and at most: in nats, minus the logarithm of a p-value "
+        f"(2.3 is one in ten, 6.9 one in a thousand).</p>{''.join(rows)}"
+        f'<div class="scale"><span>0</span><i style="background:{ramp()}"></i>'
+        f"<span>{high:.0f}</span></div>"
+    )
+
+
+def _kernels(view: KernelView) -> str:
     """Draw six pairs of pictures, each pair in one colour range."""
     cells = []
     for channel, (words, symbol) in enumerate(CHANNEL_WORDS):

@@ -1,10 +1,10 @@
-"""What is shown of an alert: its window at the peak, a normal one beside it, its traces.
+"""What is shown of an alert: its traces, and its window beside a normal one or its evidences.
 
 In: a recording, a fitted detector and its alerts. Out: one :class:`AlertView` an alert, the
 strongest first; both the page and the files draw from these.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 
 from smkc.decide import Alert, Cause, WindowScores
 from smkc.detector import Detector
+from smkc.fitted import Fitted
 from smkc.kernel import images
 from smkc.recording import Recording
 
-__all__ = ["AlertView", "TraceView", "strongest", "view_alerts"]
+__all__ = ["AlertView", "EvidenceView", "KernelView", "TraceView", "strongest", "view_alerts"]
 
 MAX_TRACES = 4
 MAX_MARGIN_ROWS = 240
+LEAST_EVIDENCE_ROWS = 48
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +34,32 @@ class TraceView:
 
 
 @dataclass(frozen=True, kw_only=True)
+class KernelView:
+    """An alert's window beside a normal one.
+
+    Parameters
+    ----------
+    kernel, normal
+        (6, L, L) kernel images of the window at the peak and of a typical window.
+    window, normal_window
+        first and last time of these two windows.
+    """
+
+    kernel: NDArray[np.float32]
+    normal: NDArray[np.float32]
+    window: tuple[Any, Any]
+    normal_window: tuple[Any, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvidenceView:
+    """How surprised each evidence was around an alert: (R,) times, and by name (R,) nats."""
+
+    times: NDArray[Any]
+    nats: Mapping[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True, kw_only=True)
 class AlertView:
     """One alert with all that is drawn of it.
 
@@ -41,19 +69,14 @@ class AlertView:
         the alert's place in time among all alerts, from 1.
     traces
         the variables that contributed most and that are in this recording, at most four.
-    kernel, normal
-        (6, L, L) kernel images of the window at the peak and of a typical window.
-    window, normal_window
-        first and last time of these two windows.
+    detail
+        what the detector saw: kernel images, or evidences.
     """
 
     number: int
     alert: Alert
     traces: tuple[TraceView, ...]
-    kernel: NDArray[np.float32]
-    normal: NDArray[np.float32]
-    window: tuple[Any, Any]
-    normal_window: tuple[Any, Any]
+    detail: KernelView | EvidenceView
 
 
 def strongest(alerts: Sequence[Alert], limit: int) -> list[tuple[int, Alert]]:
@@ -69,24 +92,61 @@ def view_alerts(
     chosen = strongest(alerts, limit)
     if not chosen:
         return []
-    windows = detector.score_windows(recording)
-    normal = _typical_window(windows, alerts)
-    peaks = [_peak_window(windows, alert) for _, alert in chosen]
-    starts = np.array([windows.first_row[at] for at in [normal, *peaks]], np.int64)
     learned = detector.fitted_
-    prepared = learned.prepare(recording)
-    kernel_images, _ = images(prepared, starts, detector.window, learned.density.sketch)
+    shown = [alert for _, alert in chosen]
+    details: Sequence[KernelView | EvidenceView] = (
+        _kernels(recording, detector, learned, alerts, shown)
+        if isinstance(learned, Fitted)
+        else _evidences(recording, detector, shown)
+    )
     return [
         AlertView(
             number=number,
             alert=alert,
-            traces=_traces(recording, alert, detector.window),
+            traces=_traces(recording, alert, learned.window),
+            detail=detail,
+        )
+        for (number, alert), detail in zip(chosen, details, strict=True)
+    ]
+
+
+def _evidences(
+    recording: Recording, detector: Detector, shown: Sequence[Alert]
+) -> list[EvidenceView]:
+    nats = detector.evidences(recording)
+    views = []
+    for alert in shown:
+        margin = _margin(alert, LEAST_EVIDENCE_ROWS)
+        rows = slice(max(0, alert.first_row - margin), alert.last_row + 1 + margin)
+        views.append(
+            EvidenceView(
+                times=recording.times[rows], nats={name: one[rows] for name, one in nats.items()}
+            )
+        )
+    return views
+
+
+def _kernels(
+    recording: Recording,
+    detector: Detector,
+    learned: Fitted,
+    alerts: Sequence[Alert],
+    shown: Sequence[Alert],
+) -> list[KernelView]:
+    windows = detector.score_windows(recording)
+    normal = _typical_window(windows, alerts)
+    peaks = [_peak_window(windows, alert) for alert in shown]
+    starts = np.array([windows.first_row[at] for at in [normal, *peaks]], np.int64)
+    prepared = learned.prepare(recording)
+    kernel_images, _ = images(prepared, starts, learned.window, learned.density.sketch)
+    return [
+        KernelView(
             kernel=image,
             normal=kernel_images[0],
             window=(windows.start[peak], windows.end[peak]),
             normal_window=(windows.start[normal], windows.end[normal]),
         )
-        for (number, alert), peak, image in zip(chosen, peaks, kernel_images[1:], strict=True)
+        for peak, image in zip(peaks, kernel_images[1:], strict=True)
     ]
 
 
@@ -109,7 +169,7 @@ def _typical_window(windows: WindowScores, alerts: Sequence[Alert]) -> int:
 
 def _traces(recording: Recording, alert: Alert, window: int) -> tuple[TraceView, ...]:
     """Cut the most guilty variables out of the recording, with a margin before and after."""
-    margin = min(max(window, alert.last_row - alert.first_row + 1), MAX_MARGIN_ROWS)
+    margin = _margin(alert, window)
     part = recording.rows(max(0, alert.first_row - margin), alert.last_row + 1 + margin)
     known = set(part.names)
     shown = [cause for cause in alert.causes if cause.variable in known][:MAX_TRACES]
@@ -117,3 +177,8 @@ def _traces(recording: Recording, alert: Alert, window: int) -> tuple[TraceView,
         TraceView(cause=cause, times=part.times, values=part.trace(cause.variable))
         for cause in shown
     )
+
+
+def _margin(alert: Alert, least: int) -> int:
+    """Return how many rows are shown on either side of an alert."""
+    return min(max(least, alert.last_row - alert.first_row + 1), MAX_MARGIN_ROWS)

@@ -23,7 +23,7 @@ def test_each_figure_becomes_a_png(watched, tmp_path: Path) -> None:
         ),
         "presence": plot.presence_figure(recording, alerts, [incident]),
         "traces": plot.trace_figure(views[0]),
-        "kernel": plot.kernel_figure(views[0].kernel, views[0].normal),
+        "kernel": plot.kernel_figure(views[0].detail.kernel, views[0].detail.normal),
     }
     for name, figure in figures.items():
         path = plot.save_png(figure, tmp_path / "new" / f"{name}.png")
@@ -46,13 +46,13 @@ def test_views_show_the_peak_beside_a_normal_window(watched) -> None:
     strongest = views[0]
     assert [view.alert.p_value for view in views] == sorted(v.alert.p_value for v in views)
     assert watched.alerts[strongest.number - 1] is strongest.alert
-    assert strongest.kernel.shape == strongest.normal.shape == (6, 16, 16)
-    assert strongest.window[0] <= watched.recording.times[209]
-    assert strongest.window[1] >= watched.recording.times[200]
-    assert not np.array_equal(strongest.kernel, strongest.normal)
+    assert strongest.detail.kernel.shape == strongest.detail.normal.shape == (6, 16, 16)
+    assert strongest.detail.window[0] <= watched.recording.times[209]
+    assert strongest.detail.window[1] >= watched.recording.times[200]
+    assert not np.array_equal(strongest.detail.kernel, strongest.detail.normal)
     assert 1 <= len(strongest.traces) <= 4
     for alert in watched.alerts:
-        start, end = strongest.normal_window
+        start, end = strongest.detail.normal_window
         assert end < alert.start or start > alert.end
 
 

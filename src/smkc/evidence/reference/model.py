@@ -90,6 +90,7 @@ class ReferenceEvidence:
         *,
         window: int | str = "auto",
         identity: Identity | None = None,
+        counters: str | None = "auto",
     ) -> "ReferenceEvidence":
         """Learn from reference data.
 
@@ -101,13 +102,15 @@ class ReferenceEvidence:
             rows a window, or "auto" to find them from the reference.
         identity
             the rule for families of variables.
+        counters
+            "auto" turns counters into rates; None takes every value as it is.
         """
         if len(reference) < LEAST_ROWS:
             raise InputError(
                 f"a reference of {len(reference)} rows says too little of what is normal; give at "
                 f"least {LEAST_ROWS}, better thousands"
             )
-        scaling = Scaling.fit(reference, identity)
+        scaling = Scaling.fit(reference, identity, counters)  # type: ignore[arg-type]
         if not scaling.names:
             raise InputError(
                 f"none of the reference's {len(reference.names)} variables was observed often "

@@ -93,6 +93,11 @@ class EvidenceState:
         """How many rows were scored so far."""
         return 0 if self._scorer is None else self._scorer.n_rows
 
+    @property
+    def last_time(self) -> Any:
+        """The latest row's time; None before the first."""
+        return self._last_time
+
     def push_rows(
         self, rows: Recording | NDArray[np.floating[Any]], names: Sequence[str] | None = None
     ) -> EvidenceScores:

@@ -1,4 +1,4 @@
-"""Stream: the same window scores as for a whole recording, one time step at a time.
+"""Stream of windows: the same scores as for a whole recording, one time step at a time.
 
 In: a fitted state and one row after another. Out: the score of the window that ends at the row.
 The cost of a row depends on the window, not on how many rows came before.

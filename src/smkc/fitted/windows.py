@@ -1,18 +1,20 @@
-"""Fitted: all that a detector has learned, apart from how it was asked to learn.
+"""Fitted: what a detector has learned that scores windows by a density.
 
 In: reference data. Out: scores of windows, calibrated; as arrays for the model file.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.decide import Calibration, step_scores
+from smkc import progress
+from smkc.decide import Calibration, Cause, explain_window, step_scores
 from smkc.density import Density
 from smkc.errors import ModelFileError, WindowError
+from smkc.fitted.contract import Judged
 from smkc.kernel import window_starts
 from smkc.recording import Recording, Scaling
 
@@ -31,6 +33,9 @@ INDEPENDENT_AFTER = {"prompt": 0.5, "sharp": 1.5}
 
 # References closer to a window than this, in windows, are left out when it calibrates.
 GUARD_WINDOWS = 4
+
+# Alerts closer than this share of a window are one.
+JOIN_SHARE = 1 / 8
 
 TOO_SHORT = "give more reference data, a shorter window, a smaller stride or fewer neighbours"
 
@@ -67,17 +72,58 @@ class Fitted:
         """Rows a window."""
         return self.density.window
 
+    @property
+    def join(self) -> int:
+        """Alerts at most so many quiet rows apart are one."""
+        return max(1, int(self.window * JOIN_SHARE))
+
     def prepare(self, recording: Recording) -> Recording:
         """Scale a recording from its beginning."""
         return self.scaling.start().scale(recording) if self.scaling is not None else recording
 
-    def score(
-        self, recording: Recording
-    ) -> tuple[Recording, NDArray[np.int64], NDArray[np.float64]]:
-        """Return the prepared recording, and (B,) start rows and scores of its windows."""
+    def judged(self, recording: Recording) -> Judged:
+        """Score a recording's windows."""
         starts = window_starts(len(recording), self.window, self.stride)
         prepared = self.prepare(recording)
-        return prepared, starts, self.density.scores(prepared, starts)
+        scores = self.density.scores(prepared, starts)
+        return Judged(
+            prepared=prepared,
+            first_rows=starts,
+            last_rows=starts + self.window - 1,
+            scores=scores,
+            p_values=self.of_windows.p_values(scores),
+        )
+
+    def by_step(self, judged: Judged, align: str) -> NDArray[np.float64]:
+        """(T,) one score a time step, from those of windows."""
+        n_rows = len(judged.prepared)
+        return step_scores(judged.scores, judged.first_rows, self.window, n_rows, align)
+
+    def causes(self, judged: Judged, numbers: Sequence[int]) -> list[list[Cause]]:
+        """Return the causes of some windows."""
+        found = []
+        with progress.task("explaining alerts", len(numbers)) as advance:
+            for number in numbers:
+                with progress.quiet():
+                    found.append(self._causes(judged, number))
+                advance(1)
+        return found
+
+    def _causes(self, judged: Judged, number: int) -> list[Cause]:
+        return explain_window(
+            judged.prepared,
+            int(judged.first_rows[number]),
+            score=float(judged.scores[number]),
+            usual_score=self.of_windows.usual,
+            density=self.density,
+        )
+
+    def reference_scores(self, reference: Recording) -> NDArray[np.float64]:
+        """(T,) scores of the rows learned from last, each window without the block around it."""
+        prepared = self.prepare(reference)
+        starts = window_starts(len(prepared), self.window, self.stride)
+        scores = self.left_out_scores(prepared, starts)
+        return step_scores(scores, starts, self.window, len(prepared), self.align)
 
     def learned(self, recording: Recording, seed: int) -> "Fitted":
         """Return what is known after more reference data (the scaling is updated before)."""

@@ -1,0 +1,77 @@
+"""Contract: what a detector asks of what it has learned, whichever way that scores.
+
+In: recordings. Out: scores of windows and time steps, thresholds, causes.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.decide import Cause, Thresholds
+from smkc.recording import Recording
+
+__all__ = ["Judged", "Learned"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Judged:
+    """Scores of B windows of a recording, each array (B,); windows are in order of time.
+
+    ``prepared`` is the recording as it was scored. ``by_evidence`` says how surprised each evidence
+    was, in nats, for detectors that have evidences.
+    """
+
+    prepared: Recording
+    first_rows: NDArray[np.int64]
+    last_rows: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    p_values: NDArray[np.float64]
+    by_evidence: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+
+    def worst(self, first: int, last: int) -> int | None:
+        """Return the number of the highest window that overlaps rows first to last, if any."""
+        overlaps = (self.first_rows <= last) & (self.last_rows >= first) & ~np.isnan(self.scores)
+        if not overlaps.any():
+            return None
+        return int(np.argmax(np.where(overlaps, self.scores, -np.inf)))
+
+
+class Learned(Protocol):
+    """What a detector knows after it has seen reference data."""
+
+    @property
+    def window(self) -> int:
+        """Rows a window."""
+
+    @property
+    def join(self) -> int:
+        """Alerts at most so many quiet rows apart are one."""
+
+    @property
+    def of_steps(self) -> Thresholds:
+        """What normal scores of time steps look like."""
+
+    @property
+    def of_windows(self) -> Thresholds:
+        """What normal scores of windows look like."""
+
+    def learned(self, recording: Recording, seed: int) -> "Learned":
+        """Return what is known after more reference data."""
+
+    def judged(self, recording: Recording) -> Judged:
+        """Score a recording's windows."""
+
+    def by_step(self, judged: Judged, align: str) -> NDArray[np.float64]:
+        """(T,) one score a time step, from those of windows."""
+
+    def causes(self, judged: Judged, numbers: Sequence[int]) -> list[list[Cause]]:
+        """Return the causes of some windows, by number and in order of time."""
+
+    def reference_scores(self, reference: Recording) -> NDArray[np.float64]:
+        """(T,) scores of the rows learned from, as if those had not been; NaN where none can be."""
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return arrays and a JSON-able header for the model file."""

@@ -1,0 +1,168 @@
+"""EvidenceFitted: what a detector has learned that joins evidences.
+
+In: reference data. Out: scores of rows in nats under what was normal when each came, and causes
+that name the evidence which spoke.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc import progress
+from smkc.decide import ALIGNMENTS, Cause
+from smkc.errors import SettingError
+from smkc.evidence.reference import EvidenceScores, ReferenceEvidence
+from smkc.fitted.contract import Judged
+from smkc.fitted.in_nats import InNats
+from smkc.fitted.wording import causes_of
+from smkc.recording import Identity, Recording
+
+__all__ = ["EvidenceFitted", "nats_of"]
+
+# Rows are scored so many at a time; in between, progress is shown.
+ROWS_AT_A_TIME = 2_048
+
+# Reference rows are scored by evidences that were fitted on this share of them, the first.
+FITTED_SHARE = 0.6
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EvidenceFitted:
+    """The evidences and their reference.
+
+    Parameters
+    ----------
+    align
+        how a row's score is placed: ``prompt`` where it is known, ``sharp`` where its window began.
+    wanted
+        rows a window, or "auto".
+    identity, counters
+        of the scaling.
+    model
+        what was learned; None before any data.
+    """
+
+    align: str
+    wanted: int | str = "auto"
+    identity: Identity | None = None
+    counters: str | None = "auto"
+    model: ReferenceEvidence | None = None
+
+    @property
+    def known(self) -> ReferenceEvidence:
+        """What was learned."""
+        assert self.model is not None
+        return self.model
+
+    @property
+    def window(self) -> int:
+        """Rows a window."""
+        return self.known.choices.window
+
+    @property
+    def join(self) -> int:
+        """Alerts at most so many quiet rows apart are one."""
+        return self.window
+
+    @property
+    def of_steps(self) -> InNats:
+        """What normal scores of time steps look like."""
+        return InNats(self.known.normal.n_independent)
+
+    @property
+    def of_windows(self) -> InNats:
+        """What normal scores of windows look like."""
+        return self.of_steps
+
+    def learned(self, recording: Recording, seed: int) -> "EvidenceFitted":
+        """Return what is known after more reference data; nothing in it is left to chance."""
+        if self.model is not None:
+            return replace(self, model=self.model.learned(recording))
+        model = ReferenceEvidence.fit(
+            recording, window=self.wanted, identity=self.identity, counters=self.counters
+        )
+        return replace(self, model=model)
+
+    def judged(self, recording: Recording) -> Judged:
+        """Score a recording's rows, each with the window that ends there."""
+        parts = self._scored(recording)
+        p_values = np.concatenate([np.empty(0), *(part.p_values for part in parts)])
+        names = self.known.evidence_names
+        nats = np.concatenate([np.empty((0, len(names))), *(part.nats for part in parts)])
+        rows = np.arange(len(recording))
+        return Judged(
+            prepared=recording,
+            first_rows=np.maximum(rows - self.window + 1, 0),
+            last_rows=rows,
+            scores=nats_of(p_values),
+            p_values=p_values,
+            by_evidence=dict(zip(names, nats.T, strict=True)),
+        )
+
+    def by_step(self, judged: Judged, align: str) -> NDArray[np.float64]:
+        """(T,) one score a time step: a window's, at its last row or at its first."""
+        if align not in ALIGNMENTS:
+            raise SettingError(f"align={align!r} is not known; use one of {', '.join(ALIGNMENTS)}")
+        scores = judged.scores
+        if align == "prompt" or not len(scores):
+            return scores.copy()
+        ahead = min(self.window - 1, len(scores))
+        return np.concatenate([scores[ahead:], np.full(ahead, scores[-1])])
+
+    def causes(self, judged: Judged, numbers: Sequence[int]) -> list[list[Cause]]:
+        """Return the causes of some windows, asked of the evidences at that moment."""
+        recording = judged.prepared
+        wanted = sorted(set(numbers))
+        found: dict[int, list[Cause]] = {}
+        state, at = self.known.start(), 0
+        with progress.task("explaining alerts", len(wanted)) as advance:
+            for number in wanted:
+                end = int(judged.last_rows[number]) + 1
+                state.push_rows(recording.rows(at, end))
+                at = end
+                # A surprise is held for two windows; the rows of one more made it.
+                first = max(0, end - 2 * self.window + 1)
+                rows = recording.rows(max(0, first - self.window + 1), end)
+                found[number] = causes_of(state.blame(first, end), rows, self.known.scaling)
+                advance(1)
+        return [found[number] for number in numbers]
+
+    def reference_scores(self, reference: Recording) -> NDArray[np.float64]:
+        """(T,) scores of the last rows of the reference by the first; NaN for those."""
+        cut = int(FITTED_SHARE * len(reference))
+        ours = replace(self, model=None).learned(reference.rows(0, cut), 0)
+        scores = ours.by_step(ours.judged(reference.rows(cut, len(reference))), self.align)
+        return np.concatenate([np.full(cut, np.nan), scores])
+
+    def _scored(self, recording: Recording) -> list[EvidenceScores]:
+        """Push all rows through one state, some at a time."""
+        state = self.known.start()
+        parts = []
+        with progress.task("scoring rows", len(recording)) as advance:
+            for first in range(0, len(recording), ROWS_AT_A_TIME):
+                part = recording.rows(first, min(first + ROWS_AT_A_TIME, len(recording)))
+                parts.append(state.push_rows(part))
+                advance(len(part))
+        return parts
+
+    # ------------------------------------------------------------------ saving
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return arrays and a JSON-able header for the model file."""
+        arrays, header = self.known.to_arrays()
+        return arrays, {"evidence": header}
+
+    def restored(
+        self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
+    ) -> "EvidenceFitted":
+        """Return this (empty) state with what :meth:`to_arrays` gave."""
+        return replace(self, model=ReferenceEvidence.restored(arrays, header["evidence"]))
+
+
+def nats_of(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n,) surprises: minus the logarithms of p-values."""
+    surprises: NDArray[np.float64] = -np.log(p_values)
+    return surprises

@@ -1,0 +1,138 @@
+"""Stream of evidences: the same scores as for a whole recording, one time step at a time.
+
+In: a fitted state and one row after another. Out: the surprise of the row, in nats, under what was
+normal when it came. Memory is bounded, and a row's cost does not grow.
+"""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from smkc import model_file
+from smkc.errors import InputError, ModelFileError
+from smkc.evidence.reference import EvidenceState
+from smkc.fitted import EvidenceFitted
+from smkc.fitted.evidence import nats_of
+from smkc.recording import Recording, canonical
+from smkc.recording.times import as_times, moment, show_time
+from smkc.stream.windows import _numbers
+
+__all__ = ["EvidenceStream"]
+
+
+class EvidenceStream:
+    """Scores a live recording row by row; made by :meth:`smkc.Detector.stream`.
+
+    Examples
+    --------
+    >>> import smkc
+    >>> rng = np.random.default_rng(0)
+    >>> reference = {"time": np.arange(600), "cpu": rng.normal(size=600)}
+    >>> live = smkc.Detector(detector="evidence").fit(reference).stream()
+    >>> quiet = [live.push(600 + t, {"cpu": rng.normal()}) for t in range(20)]
+    >>> live.push(620, {"cpu": 40.0}) > max(quiet)
+    True
+    """
+
+    def __init__(self, fitted: EvidenceFitted) -> None:
+        self._fitted = fitted
+        self._state: EvidenceState = fitted.known.start()
+        self._last_time: Any = None
+        self._p_value: float | None = None
+
+    def push(self, time: Any, observations: Mapping[str, float | None]) -> float:
+        """Take the next row; return its score, minus the logarithm of its p-value.
+
+        A value of None, NaN or infinity counts as not observed.
+        """
+        stamp = self._next_time(time)
+        values = _numbers(observations)
+        names = [_name(name) for name in observations]
+        if len(set(names)) < len(names):
+            raise InputError(
+                "a row names one variable twice, with its labels in different order; name each "
+                f"variable once (row of {len(names)}, starting with {names[0]!r})"
+            )
+        with np.errstate(over="ignore", invalid="ignore"):
+            kept = values.astype(np.float32)
+        seen = np.flatnonzero(np.isfinite(kept))
+        row = Recording.from_observations(
+            np.array([stamp]), np.zeros(len(seen), np.int64), seen, kept[seen], tuple(names)
+        )
+        scored = self._state.push_rows(row)
+        self._last_time = stamp
+        self._p_value = float(scored.p_values[0])
+        return float(nats_of(scored.p_values)[0])
+
+    def accept(self, first: int, last: int) -> None:
+        """Say that rows first to last - 1, counted from the stream's first, were normal."""
+        self._state.accept(first, last)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows were pushed so far."""
+        return self._state.n_rows
+
+    @property
+    def p_value(self) -> float | None:
+        """P-value of the latest row; None before the first."""
+        return self._p_value
+
+    def _next_time(self, time: Any) -> Any:
+        if self._last_time is None:
+            stamp = as_times([time])[0]
+            moment(stamp, as_times([time]).dtype)
+            return stamp
+        stamp = moment(time, self._last_time.dtype)
+        if not stamp > self._last_time:
+            raise InputError(
+                f"time {show_time(stamp)} is not after {show_time(self._last_time)}, the row "
+                "before; push rows in order of time, each time once"
+            )
+        return stamp
+
+    # ------------------------------------------------------------------ saving
+
+    def save(self, path: str | Path) -> None:
+        """Write the stream's state; ``detector.stream(resume=path)`` goes on exactly there."""
+        arrays, header = self._state.to_arrays()
+        model_file.write(
+            path,
+            arrays,
+            {"kind": "evidence stream", "model": _fingerprint(self._fitted), "state": header},
+        )
+
+    def resume(self, path: str | Path) -> "EvidenceStream":
+        """Take over the state that :meth:`save` wrote for the same model."""
+        arrays, header = model_file.read(path)
+        try:
+            if header["kind"] != "evidence stream":
+                raise ModelFileError(f"it holds a {header['kind']!r}, not a stream of evidences")
+            if header["model"] != _fingerprint(self._fitted):
+                raise ModelFileError("it was saved by a stream of another model")
+            self._state = self._fitted.known.start().restored(arrays, header["state"])
+            self._last_time = self._state.last_time
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(
+                f"{path} cannot be resumed: {error}; start the stream afresh"
+            ) from None
+        return self
+
+
+def _name(name: Any) -> str:
+    if not isinstance(name, str):
+        raise InputError(f"a variable is called {name!r}; names are text")
+    return canonical(name)
+
+
+def _fingerprint(fitted: EvidenceFitted) -> str:
+    """Tell one model from another by what it learned."""
+    arrays, header = fitted.to_arrays()
+    digest = sha256(repr(header).encode())
+    for name in sorted(arrays):
+        digest.update(name.encode())
+        digest.update(np.ascontiguousarray(arrays[name]).data)
+    return digest.hexdigest()
