@@ -1,12 +1,12 @@
 """Against a reference: what reference data with named variables say of a recording's rows.
 
-In: a reference, then rows as they come. Out: for each row how unusual it is in each of eight
+In: a reference, then rows as they come. Out: for each row how unusual it is in each of seven
 respects, joined, with a p-value under what was normal when the row came, and the variables that
 made it. Each respect is an evidence behind one contract (``contract.py``):
 
 level
-    is the window near any normal one? (``levels.py``; also about its recent past, averaged over it,
-    and of how the whole system moves, which needs no identity)
+    is the window near any normal one? (``levels.py``; also averaged over the recent past, and of
+    how the whole system moves, which needs no identity)
 jump
     did a variable change more from one row to the next than it usually does?
 relation

@@ -1,4 +1,4 @@
-"""Jitted loops of the evidences: medians, lags, components, counts, surprises.
+"""Jitted loops of the evidences: means, lags, components, counts, surprises.
 
 In: arrays and scalars that the public modules checked. Out: arrays filled in place. A row's result
 never depends on how many rows are handed over at once, not even in its last bit.
@@ -13,7 +13,7 @@ __all__ = [
     "poisson_surprises",
     "pooled_lags",
     "surprises",
-    "trailing_medians",
+    "trailing_means",
 ]
 
 ZERO = np.float32(0.0)
@@ -21,55 +21,23 @@ SOME = np.float32(1e-3)  # added to squared distances before their logarithm
 
 
 @njit(cache=True, nogil=True)
-def trailing_medians(
-    rows: NDArray[np.float32],
-    ring: NDArray[np.float32],
-    ordered: NDArray[np.float32],
-    counts: NDArray[np.int64],
-    start: int,
-    least: int,
-    out: NDArray[np.float32],
+def trailing_means(
+    rows: NDArray[np.float32], length: int, least: float, out: NDArray[np.float32]
 ) -> None:
-    """out[i, j] = rows[i, j] minus the median of the rows before it, and take the rows in.
-
-    ``ring`` (H, C) holds the latest rows, NaN where not observed, the next going to line
-    ``start``; ``ordered`` (C, H) the observed ones ascending, ``counts`` (C,) how many these are.
-    Fewer than ``least`` tell no median: 0 then.
-    """
-    n_rows, n_variables = rows.shape
-    length = ring.shape[0]
+    """out[i, j] = mean of what was observed in rows[i : i + length, j]; NaN if too little was."""
+    n_rows, n_variables = out.shape
+    sums, counts = np.empty(n_variables), np.empty(n_variables)
     for i in range(n_rows):
-        line = (start + i) % length
+        sums[:] = 0.0
+        counts[:] = 0.0
+        for line in range(i, i + length):
+            for j in range(n_variables):
+                x = rows[line, j]
+                is_seen = x == x
+                sums[j] += x if is_seen else 0.0
+                counts[j] += is_seen
         for j in range(n_variables):
-            x, old = rows[i, j], ring[line, j]
-            column, n = ordered[j], counts[j]
-            middle = ZERO
-            if n >= least and n > 0:
-                middle = np.float32(0.5) * (column[(n - 1) // 2] + column[n // 2])
-            out[i, j] = x - middle
-            if old == old and x == x:  # the new one moves to its place from where the old one was
-                at = np.searchsorted(column[:n], old)
-                while at + 1 < n and column[at + 1] < x:
-                    column[at] = column[at + 1]
-                    at += 1
-                while at > 0 and column[at - 1] > x:
-                    column[at] = column[at - 1]
-                    at -= 1
-                column[at] = x
-            elif old == old:
-                at = np.searchsorted(column[:n], old)
-                for q in range(at, n - 1):
-                    column[q] = column[q + 1]
-                n -= 1
-            elif x == x:
-                at = n
-                while at > 0 and column[at - 1] > x:
-                    column[at] = column[at - 1]
-                    at -= 1
-                column[at] = x
-                n += 1
-            ring[line, j] = x
-            counts[j] = n
+            out[i, j] = sums[j] / counts[j] if counts[j] >= least else np.nan
 
 
 @njit(cache=True, nogil=True)

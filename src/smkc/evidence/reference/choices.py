@@ -18,11 +18,10 @@ __all__ = ["Choices", "choose"]
 ROWS_AN_ENTRY = 2
 LONGEST = 8
 
-# A block, in windows, is the delay after which normal rows join. A state that lasts as long as the
-# quarantine is no fault: so many of the longest windows that are chosen, whatever was chosen here,
-# for short windows come of many variables and say nothing of how long faults last. The memory is
-# some quarantines long.
+# The rest is measured in windows. A block is the delay after which normal rows join; a state that
+# lasts as long as the quarantine is no fault; the memory is some quarantines long.
 BLOCK, QUARANTINE, MEMORY = 4, 50, 128
+LEAST_MEMORY = 512
 
 # A season is looked for among lags up to a third of the reference; a peak of the autocorrelation
 # below this is none.
@@ -86,13 +85,13 @@ def choose(reference: Recording, rows: NDArray[np.float32], window: int | str = 
     season = _season(rows)
     unit = " s" if reference.times.dtype.kind == "M" else ""
     reasons.append(f"a step of {step:g}{unit}, the median between the reference's rows")
-    quarantine = QUARANTINE * max(w, LONGEST)
+    quarantine = QUARANTINE * w
     if season:
         reasons.append(f"a season of {season} rows, the highest peak of the autocorrelation")
     reasons.append(
-        f"quarantine of {quarantine} rows: at least {QUARANTINE} windows, longer than faults last"
+        f"quarantine of {quarantine} rows: {QUARANTINE} windows, longer than faults should last"
     )
-    memory = MEMORY * max(w, LONGEST)
+    memory = max(MEMORY * w, LEAST_MEMORY)
     reasons.append(f"a memory of {memory} rows beside the reference")
     return Choices(
         window=w,

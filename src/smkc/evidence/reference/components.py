@@ -90,7 +90,7 @@ class ComponentsPart:
         residuals = _residuals(block.rows, fitted.centre, fitted.loadings, fitted.prior)
         squared = np.minimum(residuals**2, MOST)
         n_seen = np.maximum((~np.isnan(squared)).sum(axis=1), 1)
-        units = np.nan_to_num(squared) / fitted.expected
+        units = np.where(np.isnan(squared), 0.0, squared) / fitted.expected
         grown = units / self.ledger.growth
         statistics = np.empty((len(units), 2))
         statistics[:, 0] = np.sqrt(units.sum(axis=1) / n_seen)

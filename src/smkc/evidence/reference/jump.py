@@ -65,7 +65,7 @@ class JumpPart:
         """Take rows in; return (n, 2) largest changes, in reference units and grown ones."""
         covered = np.concatenate([self.latest[None], block.rows])
         changes = np.abs(np.diff(covered, axis=0))
-        known = np.nan_to_num(changes).astype(np.float64) / self.fitted.scale
+        known = np.where(np.isnan(changes), 0.0, changes) / self.fitted.scale
         grown = known / self.ledger.growth
         statistics = np.empty((len(known), 2))
         statistics[:, 0] = known.max(axis=1, initial=0.0)

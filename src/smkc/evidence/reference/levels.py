@@ -1,6 +1,6 @@
-"""Levels: whether a window is near any normal one, asked in four ways.
+"""Levels: whether a window is near any normal one, asked in three ways.
 
-Of rows as they are, about their recent past, averaged over it, and of how the whole system moves.
+Of rows as they are, averaged over the recent past, and of how the whole system moves.
 In: blocks of rows. Out: distances to the nearest normal windows.
 """
 
@@ -14,16 +14,15 @@ from numpy.typing import NDArray
 from smkc.evidence.reference.contract import Block, Ledger
 from smkc.evidence.reference.memory import Memory
 from smkc.evidence.reference.neighbours import Neighbours
-from smkc.evidence.reference.views import Local, Pooled, Slow, View, spread_of
+from smkc.evidence.reference.views import Pooled, Slow, View, spread_of
 
-__all__ = ["Level", "LevelPart", "level", "local_level", "pooled_lags", "slow_level"]
+__all__ = ["Level", "LevelPart", "level", "pooled_lags", "slow_level"]
 
-# Rows of the local median and of the slow mean, and rows and lags of the pooled distances, in
-# windows; a median of fewer rows than this is none.
-LOCAL, LEAST_LOCAL, SLOW, POOLED, LAGS = 32, 64, 2, 2, 0.5
+# Rows of the slow mean, and rows and lags of the pooled distances, in windows.
+SLOW, POOLED, LAGS = 2, 2, 0.5
 
 # Means and pooled distances change little from row to row: fewer windows say as much.
-MOST_SLOW = 1_000
+MOST_SLOW = 2_000
 POOLED_NEIGHBOURS = 20
 
 
@@ -56,8 +55,6 @@ class Level:
     def view(self, n_inputs: int) -> View | None:
         """Return the view, before its first row; None for rows as they are."""
         w = self.window
-        if self.name == "local level":
-            return Local(n_inputs, max(LOCAL * w, LEAST_LOCAL), self.spread)
         if self.name == "slow level":
             return Slow(n_inputs, SLOW * w)
         if self.name == "pooled lags":
@@ -88,7 +85,8 @@ class LevelPart:
         if self.view is not None:
             rows = self.view.push(rows)
         statistics, residuals = self.distances.push(rows)
-        self.ledger.take(residuals)
+        if not self.is_pooled:
+            self.ledger.take(residuals)
         return statistics
 
     def made(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -124,20 +122,6 @@ class LevelPart:
 def level(reference: Block, w: int) -> Level:
     """Fit the level: windows of w rows as they are."""
     return Level(name="level", neighbours=Neighbours.fit(reference.rows, w), window=w)
-
-
-def local_level(reference: Block, w: int) -> Level:
-    """Fit the local level: windows of w / 2 rows about the medians of the rows before."""
-    n_variables = reference.rows.shape[1]
-    plain = Local(n_variables, max(LOCAL * w, LEAST_LOCAL), None).push(reference.rows)
-    spread = spread_of(plain)
-    rows = np.clip(plain / spread, -10, 10)
-    return Level(
-        name="local level",
-        neighbours=Neighbours.fit(rows, max(1, w // 2), follows=False),
-        window=w,
-        spread=spread,
-    )
 
 
 def slow_level(reference: Block, w: int) -> Level:

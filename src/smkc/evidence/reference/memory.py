@@ -56,10 +56,6 @@ class Memory:
         """(n,) where the next rows go."""
         return (self.n_rows + np.arange(n)) % self.size
 
-    def age(self) -> NDArray[np.int64]:
-        """(size,) how many rows ago each place was written; 0 for the latest row."""
-        return (self.n_rows - 1 - np.arange(self.size)) % self.size
-
     def _has_changed(self) -> bool:
         """Tell whether most of the latest rows were suspects, twice as many as quarantine has.
 
@@ -101,12 +97,12 @@ class Memory:
         for ahead in range(self.window):
             touched |= self.suspect[(judged + ahead) % self.size]
         self.status[judged] = np.where(touched, WAITING, ADMITTED)
-        age = self.age()
-        blocks = np.maximum(age // self.block - 1, 1)
-        has_lasted = (
-            (self.status == WAITING) & (age >= self.quarantine) & (self.visits > LASTED * blocks)
-        )
-        self.status[has_lasted] = ADMITTED
+        waiting = np.flatnonzero(self.status == WAITING)
+        if len(waiting):
+            age = (self.n_rows - 1 - waiting) % self.size
+            blocks = np.maximum(age // self.block - 1, 1)
+            has_lasted = (age >= self.quarantine) & (self.visits[waiting] > LASTED * blocks)
+            self.status[waiting[has_lasted]] = ADMITTED
         self._open()
 
     def accept(self, first: int, last: int) -> None:

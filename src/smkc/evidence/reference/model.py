@@ -15,10 +15,11 @@ from smkc.evidence.reference.choices import Choices, choose
 from smkc.evidence.reference.components import Components
 from smkc.evidence.reference.contract import Block, Evidence
 from smkc.evidence.reference.jump import Jump
-from smkc.evidence.reference.levels import Level, level, local_level, pooled_lags, slow_level
+from smkc.evidence.reference.levels import Level, level, pooled_lags, slow_level
 from smkc.evidence.reference.newcomers import Newcomers
 from smkc.evidence.reference.nulls import Nulls, joined, quantile_sample
 from smkc.evidence.reference.presence import Presence
+from smkc.evidence.reference.roles import Roles
 from smkc.evidence.reference.rows import Rows, joined_rows, sketched
 from smkc.evidence.reference.saving import flat, prefixed, rebuilt, under
 from smkc.evidence.reference.scorer import Normal, Scorer, held
@@ -38,8 +39,7 @@ ONE_IN = 3
 
 # Rows of the reference that are kept for learning more, and, in windows, those that states start
 # from: enough for the longest past that an evidence looks at.
-MOST_KEPT, BEFORE = 32_768, 40
-LEAST_BEFORE = 80
+MOST_KEPT, BEFORE = 32_768, 4
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,7 +51,9 @@ class ReferenceEvidence:
     scaling
         of all variables.
     names
-        (C,) the variables that the reference settled, sorted.
+        the variables that the reference settled, sorted.
+    roles
+        what stays when members are replaced; with the names, these are the C columns.
     choices
         window and the like, each with its reason.
     evidences
@@ -77,6 +79,7 @@ class ReferenceEvidence:
 
     scaling: Scaling
     names: tuple[str, ...]
+    roles: Roles
     choices: Choices
     evidences: tuple[Evidence, ...]
     normal: Normal
@@ -117,26 +120,30 @@ class ReferenceEvidence:
                 f"enough in its {len(reference)} rows; give a longer reference"
             )
         names = tuple(sorted(scaling.names))
-        rows = Rows(scaling, names).block(reference).rows
+        roles = Roles.fit(reference, names, identity)
+        rows = Rows(scaling, names, roles).block(reference).rows
         choices = choose(reference, rows, window)
-        return cls._fitted(scaling, names, choices, rows, reference.times[-1])
+        return cls._fitted(scaling, names, roles, choices, rows, reference.times[-1])
 
     @classmethod
     def _fitted(
         cls,
         scaling: Scaling,
         names: tuple[str, ...],
+        roles: Roles,
         choices: Choices,
         rows: NDArray[np.float32],
         last_time: Any,
     ) -> "ReferenceEvidence":
         block = _as_block(rows, names)
+        columns = names + roles.columns
         return cls(
             scaling=scaling,
             names=names,
+            roles=roles,
             choices=choices,
-            evidences=_evidences(block, names, choices),
-            normal=_forward(block, names, choices),
+            evidences=_evidences(block, columns, choices),
+            normal=_forward(block, columns, choices),
             rows=rows[-MOST_KEPT:],
             last_time=last_time,
         )
@@ -148,9 +155,10 @@ class ReferenceEvidence:
         """
         scaling = self.scaling.update(more)
         names = tuple(sorted(scaling.names))
-        rows = joined_rows(self.rows, self.names, Rows(scaling, names).block(more).rows, names)
-        rows = rows[-MOST_KEPT:]
-        return self._fitted(scaling, names, self.choices, rows, more.times[-1])
+        roles = Roles.of(names, self.roles.dropped)
+        later = Rows(scaling, names, roles).block(more).rows
+        rows = joined_rows(self.rows, self.columns, later, names + roles.columns)[-MOST_KEPT:]
+        return self._fitted(scaling, names, roles, self.choices, rows, more.times[-1])
 
     def start(self, *, follows: bool | None = None) -> EvidenceState:
         """Return a state that has seen no row yet.
@@ -161,6 +169,11 @@ class ReferenceEvidence:
         return EvidenceState(self, follows)
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """(C,) variables and roles' variables that evidences are asked of."""
+        return self.names + self.roles.columns
+
+    @property
     def evidence_names(self) -> tuple[str, ...]:
         """(E,) what the evidences are called."""
         return tuple(evidence.name for evidence in self.evidences)
@@ -168,8 +181,7 @@ class ReferenceEvidence:
     @property
     def before(self) -> Block:
         """Rows that a state starts from which follows on the reference."""
-        kept = max(BEFORE * self.choices.window, LEAST_BEFORE)
-        return _as_block(self.rows[-kept:], self.names)
+        return _as_block(self.rows[-BEFORE * self.choices.window :], self.names)
 
     def times_after(self, time: Any, n: int) -> NDArray[Any]:
         """(n,) times that go on after ``time`` by the reference's step."""
@@ -197,6 +209,7 @@ class ReferenceEvidence:
         return arrays, {
             "scaling": scaling,
             "names": list(self.names),
+            "dropped": list(self.roles.dropped),
             "choices": choices,
             "evidences": evidences,
             "normal": normal,
@@ -214,6 +227,7 @@ class ReferenceEvidence:
             return cls(
                 scaling=Scaling.from_arrays(under("scaling", arrays), header["scaling"]),
                 names=tuple(header["names"]),
+                roles=Roles.of(header["names"], tuple(header["dropped"])),
                 choices=Choices(**choices),
                 evidences=tuple(
                     rebuilt(_KINDS[about["kind"]], under(f"evidence{at}", arrays), about["values"])
@@ -243,7 +257,6 @@ def _evidences(reference: Block, names: Sequence[str], choices: Choices) -> tupl
     w = choices.window
     return (
         level(reference, w),
-        local_level(reference, w),
         slow_level(reference, w),
         pooled_lags(reference, w),
         Jump.fit(reference.rows),
@@ -295,7 +308,9 @@ def _normal(
 
 
 def _as_block(rows: NDArray[np.float32], names: Sequence[str]) -> Block:
-    return Block(rows, sketched(rows, names), np.empty((len(rows), 0), np.float32))
+    """Return rows as a block; the sketch is that of the named variables, which come first."""
+    states = sketched(rows[:, : len(names)], names)
+    return Block(rows, states, np.empty((len(rows), 0), np.float32))
 
 
 def _part(block: Block, rows: slice) -> Block:

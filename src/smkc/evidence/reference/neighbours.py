@@ -129,8 +129,8 @@ class NeighboursState:
     def push(self, rows: NDArray[np.float32]) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
         """Take (n, C) rows in; return (n, 2) distances, frozen and adaptive, and residuals.
 
-        Residuals (n, C) are mean squared differences from the neighbours; NaN where a variable was
-        not observed in the window. A window without any observation has distance 0.
+        Residuals (n, C) are mean squared differences from the nearest; NaN where a variable was not
+        observed in the window. A window without any observation has distance 0.
         """
         fitted, memory, n = self.fitted, self.memory, len(rows)
         w, k = fitted.window, min(fitted.neighbours, len(fitted.penalty))
@@ -153,7 +153,7 @@ class NeighboursState:
             places,
         )
         residuals = np.empty(rows.shape, np.float32)
-        window_residuals(covered, self.values, self.n_reference, places, residuals)
+        window_residuals(covered, self.values, self.n_reference, places[:, :1], residuals)
         self.history = history[n:].copy()
         self.rows = covered[n:]
         self._remember(rows)
@@ -256,7 +256,7 @@ def _runs(
 def _residuals(
     filled: NDArray[np.float32], window: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(C,) mean and upper quartile of squared differences from the nearest windows elsewhere.
+    """(C,) mean squared difference from near windows elsewhere, upper quartile from the nearest.
 
     Windows of the first and third quarter find theirs in the second and fourth, and the reverse.
     """
@@ -278,16 +278,21 @@ def _residuals(
             distances = (near**2).sum(axis=1) - 2 * far @ near.T
         k = min(NEIGHBOURS, len(stored))
         places = np.argpartition(distances, k - 1, axis=1)[:, :k]
-        squared = np.zeros((len(asked), n_variables))
-        for one in places.T:
-            squared += ((far - near[one]) ** 2).reshape(len(asked), n_variables, window).mean(2)
-        found.append(squared / k)
+        places = np.take_along_axis(
+            places, np.argsort(np.take_along_axis(distances, places, 1), 1, kind="stable"), 1
+        )
+        found.append(
+            [
+                ((far - near[one]) ** 2).reshape(len(asked), n_variables, window).mean(2)
+                for one in places.T
+            ]
+        )
     if not found:
         return np.ones(n_variables), np.ones(n_variables)
-    each = np.concatenate(found)
-    expected = each.mean(axis=0)
+    nearest = np.concatenate([some[0] for some in found])
+    expected = np.concatenate([np.mean(some, axis=0) for some in found]).mean(axis=0)
     moving = expected[expected > 1e-9]
     least = LEAST_SHARE * float(np.median(moving)) if len(moving) else LEAST_EXPECTED
     expected = np.maximum(expected, max(least, LEAST_EXPECTED))
-    usual = np.maximum(np.quantile(each, 0.75, axis=0), 0.5 * expected)
+    usual = np.maximum(np.quantile(nearest, 0.75, axis=0), 0.5 * expected)
     return expected, usual

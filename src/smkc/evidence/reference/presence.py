@@ -83,6 +83,8 @@ class PresencePart:
         fitted = self.fitted
         n, w = len(block.rows), fitted.window
         is_seen = np.concatenate([self.latest[None], ~np.isnan(block.rows)])
+        if is_seen.all() and not self.silent.any():
+            return self._routine(n)
         silent = np.concatenate([self.silent, is_seen[:-1] & ~is_seen[1:]])
         # Those that have come back by now are not missing.
         recent = np.zeros(block.rows.shape, bool)
@@ -99,6 +101,15 @@ class PresencePart:
         self.latest, self.silent = is_seen[-1], silent[n:]
         self.missing[self.memory.places(n)] = recent & fitted.groups[which]
         return np.stack([surprise, surprise], axis=1)
+
+    def _routine(self, n: int) -> NDArray[np.float64]:
+        """Take n rows in at which nothing is missing."""
+        rate, memory = float(self.rate[0]), float(PRIOR_WINDOWS * self.fitted.window)
+        for _ in range(n):
+            rate = max(rate - rate / memory, 1.0 / memory)
+        self.rate[0] = rate
+        self.missing[self.memory.places(n)] = False
+        return np.zeros((n, 2))
 
     def made(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """(n, C) 1 for those of the group that fell silent."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.evidence.reference.contract import Block
+from smkc.evidence.reference.roles import Members, Roles
 from smkc.recording import Recording, Scaling
 from smkc.sketch import Sketch
 
@@ -28,9 +29,11 @@ MOST_FRESH = 256
 class Rows:
     """Scales consecutive recordings and lays them out."""
 
-    def __init__(self, scaling: Scaling, names: tuple[str, ...]) -> None:
+    def __init__(self, scaling: Scaling, names: tuple[str, ...], roles: Roles) -> None:
         self.scaling = scaling.start()
         self.names = names
+        self.members = Members(roles)
+        self.farthest: tuple[NDArray[np.int64], tuple[str, ...]] | None = None
         self._known = {name: at for at, name in enumerate(names)}
         self.fresh: dict[str, int] = {}
 
@@ -38,8 +41,13 @@ class Rows:
         """Return a recording's rows."""
         scaled = self.scaling.scale(recording)
         self._meet(scaled)
+        rows = table(scaled, self._known)
+        if self.members.roles.names:
+            of_roles, who = self.members.values(scaled)
+            self.farthest = who, scaled.names
+            rows = np.hstack([rows, of_roles])
         return Block(
-            table(scaled, self._known),
+            rows,
             SKETCH.states(scaled),
             table(scaled, self.fresh),
         )

@@ -24,8 +24,8 @@ __all__ = ["Normal", "Scored", "Scorer", "held"]
 SUSPECT = 0.01
 BULK = 0.95
 
-# Running nulls are renewed every so many windows, from some rows of each, once there are so many.
-RENEW, LEAST_SAMPLE = 16, 32
+# Nulls are renewed every so many windows; those of evidences once there are so many rows.
+RENEW, LEAST_ROWS = 16, 128
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -155,10 +155,7 @@ class Scorer:
         memory = self.memory
         step = max(1, self.choices.window // 2)
         is_known = (memory.status > 0) & (np.arange(memory.size) % step == 0)
-        if int(is_known.sum()) < LEAST_SAMPLE:
-            is_known[:] = False
-        # What is normal by now takes as many rows to tell as a change of it.
-        is_told = memory.n_rows >= self.choices.quarantine
+        is_told = memory.n_rows >= LEAST_ROWS
         latest = memory.statistics[is_known & memory.is_counted & is_told]
         samples = [
             np.concatenate(both) for both in zip(self.normal.adaptive, latest.T, strict=True)

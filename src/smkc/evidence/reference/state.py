@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from smkc.errors import InputError, ModelFileError
 from smkc.evidence.reference.contract import Block
+from smkc.evidence.reference.farthest import Farthest
 from smkc.evidence.reference.rows import Rows, follows_on
 from smkc.evidence.reference.saving import prefixed, under
 from smkc.evidence.reference.scorer import Scorer
@@ -84,7 +85,8 @@ class EvidenceState:
     def __init__(self, model: "ReferenceEvidence", follows: bool | None = None) -> None:
         self._model = model
         self._follows = follows
-        self._rows = Rows(model.scaling, model.names)
+        self._rows = Rows(model.scaling, model.names, model.roles)
+        self._farthest = Farthest(model.roles, model.choices.memory)
         self._scorer: Scorer | None = None
         self._last_time: Any = None
 
@@ -117,7 +119,10 @@ class EvidenceState:
             self._last_time = recording.times[-1]
         if self._scorer is None:
             self._scorer = self._started(recording)
-        scored = self._scorer.push(self._rows.block(recording))
+        block = self._rows.block(recording)
+        if self._rows.farthest is not None:
+            self._farthest.take(self.n_rows, *self._rows.farthest)
+        scored = self._scorer.push(block)
         return EvidenceScores(
             scores=scored.scores,
             p_values=scored.p_values,
@@ -142,7 +147,7 @@ class EvidenceState:
         """
         last = first + 1 if last is None else last
         scorer = self._scorer_with(first, last)
-        names = self._model.names
+        names = self._model.columns
         fresh = tuple(self._rows.fresh)
         total: dict[str, float] = {}
         by_evidence: dict[str, dict[str, float]] = {}
@@ -151,6 +156,7 @@ class EvidenceState:
         for evidence, nats in zip(evidences, scorer.made_by(first, last), strict=True):
             whose = fresh if evidence == "newcomers" else names
             each = {name: float(x) for name, x in zip(whose, nats, strict=False) if x > 0}
+            each = self._farthest.shared_out(each, first, last)
             by_evidence[evidence] = _shares(each)
             for name, x in each.items():
                 total[name] = total.get(name, 0.0) + x
@@ -168,6 +174,7 @@ class EvidenceState:
             time = np.array([self._last_time])
             arrays["last_time"] = time.view(np.int64)
             header["time_type"] = time.dtype.str
+        arrays["farthest"], header["members"] = self._farthest.who, self._farthest.names
         if self._scorer is not None:
             arrays |= prefixed("scorer", self._scorer.to_arrays())
         return arrays, header
@@ -181,6 +188,7 @@ class EvidenceState:
         try:
             self._rows.restore(under("rows", arrays), header)
             self._follows = header["follows"]
+            self._farthest.restore(arrays["farthest"], header["members"])
             if "time_type" in header:
                 self._last_time = arrays["last_time"].view(header["time_type"])[0]
             if header["started"]:

@@ -1,8 +1,8 @@
 """Views: rows seen another way before their neighbours are sought.
 
-In: rows of scaled values, NaN where a variable was not observed. Out: the same rows about their
-recent medians (``Local``), averaged over the recent past (``Slow``), or by how much the whole
-system moves over several lags, whatever its variables are called (``Pooled``).
+In: rows of scaled values, NaN where a variable was not observed. Out: the same rows averaged over
+the recent past (``Slow``), or by how much the whole system moves over several lags, whatever its
+variables are called (``Pooled``).
 """
 
 from typing import Any, Protocol
@@ -10,13 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.evidence.reference._loops import pooled_lags, trailing_medians
+from smkc.evidence.reference._loops import pooled_lags, trailing_means
 
-__all__ = ["Local", "Pooled", "Slow", "View"]
+__all__ = ["Pooled", "Slow", "View", "spread_of"]
 
-CLIP = 10.0
-
-# A median of fewer rows is not trusted.
+# A spread of fewer rows is not trusted.
 LEAST_ROWS = 16
 
 # A trailing mean needs this share of its rows.
@@ -46,46 +44,6 @@ class View(Protocol):
         ...
 
 
-class Local:
-    """Rows minus each variable's median over the last rows, in units of its usual spread."""
-
-    def __init__(self, n_variables: int, length: int, spread: NDArray[np.float32] | None) -> None:
-        self.ring = np.full((length, n_variables), np.nan, np.float32)
-        self.ordered = np.zeros((n_variables, length), np.float32)
-        self.counts = np.zeros(n_variables, np.int64)
-        self.n_rows = 0
-        self.spread = spread
-
-    def push(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Take (n, C) rows in; return (n, C) about the medians of the rows before each."""
-        out = np.empty_like(rows)
-        at = self.n_rows % len(self.ring)
-        least = min(LEAST_ROWS, len(self.ring))
-        trailing_medians(
-            np.ascontiguousarray(rows), self.ring, self.ordered, self.counts, at, least, out
-        )
-        self.n_rows += len(rows)
-        if self.spread is None:
-            return out
-        clipped: NDArray[np.float32] = np.clip(out / self.spread, -CLIP, CLIP)
-        return clipped
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what :meth:`restore` needs to go on exactly."""
-        return {
-            "ring": self.ring,
-            "ordered": self.ordered,
-            "counts": self.counts,
-            "n_rows": np.array([self.n_rows]),
-        }
-
-    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Take over what :meth:`to_arrays` gave."""
-        for key in ("ring", "ordered", "counts"):
-            setattr(self, key, arrays[key].copy())
-        self.n_rows = int(arrays["n_rows"][0])
-
-
 class Slow:
     """Rows as each variable's mean over the last rows; NaN if too few were observed."""
 
@@ -96,16 +54,10 @@ class Slow:
     def push(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Take (n, C) rows in; return (n, C) means."""
         covered = np.concatenate([self.before, rows])
-        is_seen = ~np.isnan(covered)
-        values = np.where(is_seen, covered, np.float32(0.0)).astype(np.float64)
-        view = np.lib.stride_tricks.sliding_window_view
-        sums = np.zeros(rows.shape)
-        for lag in range(self.length):  # the same order of addition for every row
-            sums += values[lag : lag + len(rows)]
-        counts = view(is_seen, self.length, axis=0).sum(axis=2)
-        is_known = counts >= max(1.0, LEAST_SHARE * self.length)
+        out = np.empty_like(rows)
+        trailing_means(covered, self.length, max(1.0, LEAST_SHARE * self.length), out)
         self.before = covered[len(rows) :]
-        return np.where(is_known, sums / np.maximum(counts, 1), np.nan).astype(np.float32)
+        return out
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return what :meth:`restore` needs to go on exactly."""

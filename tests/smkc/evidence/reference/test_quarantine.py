@@ -40,7 +40,7 @@ def test_a_fault_of_twenty_windows_stays_anomalous_to_its_end(model):
 
 def test_a_permanent_shift_stops_alarming_after_the_stated_time(model):
     quarantine = model.choices.quarantine
-    assert quarantine == 400
+    assert quarantine == 50 * W
     values = noise(np.random.default_rng(3), 200 + 4 * quarantine)
     values[200:, 1] += 4.0
     found = model.start(follows=True).push_rows(values, NAMES)

@@ -1,0 +1,76 @@
+"""Farthest: which member stood out in each role lately, so that blame falls on it.
+
+In: who was farthest, row by row. Out: what roles' variables made, given to members.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.errors import ModelFileError
+from smkc.evidence.reference.roles import Roles
+
+__all__ = ["Farthest"]
+
+# Names that are kept; past that the oldest rows' members are forgotten.
+MOST_NAMES = 65_536
+
+
+class Farthest:
+    """A ring of the latest rows: for each role, who was farthest.
+
+    Parameters
+    ----------
+    roles
+        what was learned.
+    memory
+        rows of the ring.
+    """
+
+    def __init__(self, roles: Roles, memory: int) -> None:
+        self._role_of = dict(zip(roles.columns, roles.of_columns.tolist(), strict=True))
+        self.who = np.full((memory, len(roles.names)), -1, np.int64)
+        self.names: list[str] = []
+        self._number: dict[str, int] = {}
+
+    def take(self, n_rows: int, who: NDArray[np.int64], names: Sequence[str]) -> None:
+        """Write down (n, R) codes of names, for the rows after the first ``n_rows``."""
+        latest = who[-len(self.who) :]
+        first = n_rows + len(who) - len(latest)
+        if len(self.names) > MOST_NAMES:
+            self.names, self._number = [], {}
+            self.who[:] = -1
+        numbers = np.full(len(names) + 1, -1, np.int64)  # the last one is for nobody
+        for code in np.unique(latest[latest >= 0]).tolist():
+            numbers[code] = self._numbered(names[code])
+        self.who[(first + np.arange(len(latest))) % len(self.who)] = numbers[latest]
+
+    def shared_out(self, made: Mapping[str, float], first: int, last: int) -> dict[str, float]:
+        """Give what roles' variables made in rows first to last - 1 to the farthest members."""
+        out: dict[str, float] = {}
+        places = np.arange(first, last) % len(self.who)
+        for name, nats in made.items():
+            role = self._role_of.get(name)
+            members = self._members(places, role) if role is not None else [name]
+            for member in members or [name]:
+                out[member] = out.get(member, 0.0) + nats / max(len(members), 1)
+        return out
+
+    def restore(self, who: NDArray[np.int64], names: Sequence[str]) -> None:
+        """Take over what another had."""
+        if who.shape != self.who.shape or (who.size and int(who.max()) >= len(names)):
+            raise ModelFileError("the saved members do not fit this model; start afresh")
+        self.who = who.astype(np.int64)
+        self.names = [str(name) for name in names]
+        self._number = {name: at for at, name in enumerate(self.names)}
+
+    def _numbered(self, name: str) -> int:
+        if name not in self._number:
+            self._number[name] = len(self.names)
+            self.names.append(name)
+        return self._number[name]
+
+    def _members(self, places: NDArray[np.int64], role: int) -> list[str]:
+        """Name the farthest member of each row that had one, once a row."""
+        return [self.names[number] for number in self.who[places, role].tolist() if number >= 0]

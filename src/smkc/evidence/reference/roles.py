@@ -1,0 +1,168 @@
+"""Roles: what stays when the members of a system are replaced.
+
+In: names of variables with labels, and scaled observations. Out: for each role, such as one
+service's latency whichever pods it has, the middle and the farthest of its members' values. They
+are variables like others, and they outlive every rollout.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.recording import Identity, Recording, identifier, parse
+
+__all__ = ["Members", "Roles"]
+
+# Labels that name a member rather than what it does, whether or not the reference saw it replaced.
+OF_MEMBERS = frozenset(
+    ("pod", "pod_name", "pod_uid", "uid", "container_id", "instance_id", "task_id", "replica")
+)
+
+# A label names members too if this share of the variables that carry it came or went within the
+# reference: were not there in the first rows, or in the last, this share of all.
+CAME_OR_WENT, MARGIN = 0.2, 0.05
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Roles:
+    """The roles of a reference's variables.
+
+    Parameters
+    ----------
+    dropped
+        labels that name members.
+    names
+        (R,) the roles, sorted: identifiers without those labels.
+    is_shared
+        (R,) bool: whether the reference knew more than one member.
+
+    Examples
+    --------
+    >>> names = ['cpu{pod="a",service="web"}', 'cpu{pod="b",service="web"}', "load"]
+    >>> roles = Roles.of(names, ("pod",))
+    >>> roles.names, roles.columns
+    (('cpu{service="web"}',), ('cpu{service="web"} (middle)', 'cpu{service="web"} (farthest)'))
+    """
+
+    dropped: tuple[str, ...]
+    names: tuple[str, ...]
+    is_shared: NDArray[np.bool_]
+
+    @classmethod
+    def fit(cls, reference: Recording, names: Iterable[str], identity: Identity | None) -> "Roles":
+        """Learn which labels name members from the reference's own churn."""
+        dropped = OF_MEMBERS | set(() if identity is None else identity.drop)
+        return cls.of(names, tuple(sorted(dropped | _replaced_labels(reference))))
+
+    @classmethod
+    def of(cls, names: Iterable[str], dropped: tuple[str, ...]) -> "Roles":
+        """Return the roles of variables, given which labels name members."""
+        counts: dict[str, int] = {}
+        for name in names:
+            role = _role(name, dropped)
+            if role is not None:
+                counts[role] = counts.get(role, 0) + 1
+        roles = tuple(sorted(counts))
+        shared = np.array([counts[role] > 1 for role in roles], bool)
+        return cls(dropped=dropped, names=roles, is_shared=shared)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What its variables are called: the middle of each role, then the farthest if shared."""
+        middle = [f"{role} (middle)" for role in self.names]
+        shared = np.flatnonzero(self.is_shared).tolist()
+        return *middle, *(f"{self.names[at]} (farthest)" for at in shared)
+
+    @property
+    def of_columns(self) -> NDArray[np.int64]:
+        """The role of each of its variables."""
+        return np.concatenate([np.arange(len(self.names)), np.flatnonzero(self.is_shared)])
+
+
+class Members:
+    """Members that have been seen, and what they make of their roles.
+
+    Parameters
+    ----------
+    roles
+        what was learned.
+    """
+
+    def __init__(self, roles: Roles) -> None:
+        self.roles = roles
+        self._place = {role: at for at, role in enumerate(roles.names)}
+        self._role_of: dict[str, int] = {}
+
+    def values(self, scaled: Recording) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """(T, K) the roles' variables, NaN where no member was seen; and (T, R) who is farthest.
+
+        Who is farthest is a code of the recording's names, -1 where none was seen.
+        """
+        roles = self.roles
+        n_roles = len(roles.names)
+        n = len(scaled)
+        middle = np.full(n * n_roles, np.nan, np.float32)
+        farthest = np.full(n * n_roles, np.nan, np.float32)
+        who = np.full(n * n_roles, -1, np.int64)
+        role_of = np.array([self._role(name) for name in scaled.names], np.int64)
+        role = role_of[scaled.codes] if len(scaled.codes) else np.empty(0, np.int64)
+        kept = np.flatnonzero(role >= 0)
+        if len(kept):
+            cell = scaled.row_numbers[kept] * n_roles + role[kept]
+            values, codes = scaled.values[kept], scaled.codes[kept]
+            order = np.lexsort((values, cell))
+            cell, values, codes = cell[order], values[order], codes[order]
+            first = np.flatnonzero(np.diff(cell, prepend=-1))
+            last = np.append(first[1:], len(cell)) - 1
+            at = cell[first]
+            middle[at] = 0.5 * (values[(first + last) // 2] + values[(first + last + 1) // 2])
+            # Values ascend within a cell: the farthest from 0 is the first or the last.
+            end = np.where(np.abs(values[first]) > np.abs(values[last]), first, last)
+            farthest[at], who[at] = values[end], codes[end]
+        columns = np.hstack(
+            [middle.reshape(n, n_roles), farthest.reshape(n, n_roles)[:, roles.is_shared]]
+        )
+        return columns, who.reshape(n, n_roles)
+
+    def _role(self, name: str) -> int:
+        found = self._role_of.get(name)
+        if found is None:
+            role = _role(name, self.roles.dropped)
+            found = self._role_of[name] = -1 if role is None else self._place.get(role, -1)
+        return found
+
+
+def _role(name: str, dropped: Iterable[str]) -> str | None:
+    """Return an identifier without the labels that name members; None if it has none of them."""
+    parts = parse(name)
+    if parts is None or not set(parts[1]) & set(dropped):
+        return None
+    metric, labels = parts
+    return identifier(metric, {key: value for key, value in labels.items() if key not in dropped})
+
+
+def _replaced_labels(reference: Recording) -> set[str]:
+    """Return the labels whose variables came or went within the reference."""
+    n, n_names = len(reference), len(reference.names)
+    first, last = np.full(n_names, n, np.int64), np.full(n_names, -1, np.int64)
+    np.minimum.at(first, reference.codes, reference.row_numbers)
+    np.maximum.at(last, reference.codes, reference.row_numbers)
+    changed = (first > MARGIN * n) | (last < (1 - MARGIN) * n - 1)
+    carried: dict[str, list[bool]] = {}
+    values: dict[str, set[str]] = {}
+    for name, is_changed in zip(reference.names, changed.tolist(), strict=True):
+        parts = parse(name)
+        for key, value in (parts[1] if parts is not None else {}).items():
+            carried.setdefault(key, []).append(is_changed)
+            values.setdefault(key, set()).add(value)
+    most: Mapping[str, Any] = {key: len(found) for key, found in values.items()}
+    finest = max(most.values(), default=0)
+    # Of labels that come and go together, the one with most values tells members apart.
+    return {
+        key
+        for key, flags in carried.items()
+        if most[key] == finest and np.mean(flags) >= CAME_OR_WENT
+    }
