@@ -1,6 +1,6 @@
 """SMKC-Evidence: calibrated questions to each window, joined, without labels and without training.
 
-In: normal windows, then any. Out: the joined score of ten evidences. Which variables a window has
+In: normal windows, then any. Out: the joined score of all evidences. Which variables a window has
 plays no part: the window is asked about itself.
 """
 

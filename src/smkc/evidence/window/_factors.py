@@ -28,7 +28,7 @@ RIDGE = 1e-3
 # Values beyond this many spreads count as this many when the first loadings are sought.
 FIRST_CLIP = 4.0
 LEAST_STRENGTH = 0.3
-POWER_ROUNDS = 16
+POWER_ROUNDS = 24
 
 
 class FactorModel(NamedTuple):

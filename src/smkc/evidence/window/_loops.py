@@ -1,7 +1,7 @@
 """Jitted scans: windows -> the statistics of every evidence, one window after the other.
 
 In: padded windows (B, L, P) with NaN where nothing was seen, and what the reference windows said
-about speeds. Out: statistics (B, 10), NaN where an evidence abstains.
+about speeds. Out: statistics (B, E), NaN where an evidence abstains.
 """
 
 from enum import IntEnum
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from smkc.evidence.window._compiled import Floats, compiled
 from smkc.evidence.window._deviations import largest_deviation, largest_step, scaled_steps
 from smkc.evidence.window._factors import FactorModel, fit_factors, noise_ratios, start_loadings
+from smkc.evidence.window._gaps import largest_gap
 from smkc.evidence.window._relation import largest_change, largest_surprise
 from smkc.evidence.window._repetition import closest_repetition
 from smkc.evidence.window._roughness import rougher_part
@@ -34,8 +35,8 @@ __all__ = [
 ]
 
 # Places of the evidences in a row of statistics: the cheap ones first.
-ZMAX, DZMAX, COPY4, GLR_D, REGQ, REGR, BRKR, CPYR, HOLE, RELZ = range(10)
-N_EVIDENCES = 10
+ZMAX, DZMAX, COPY4, GLR_D, GAPS, REGQ, REGR, BRKR, CPYR, HOLE, RELZ = range(11)
+N_EVIDENCES = 11
 
 LEAST_LENGTH = 16
 
@@ -178,7 +179,7 @@ def _walk_statistics(
 
 @compiled
 def scan_statistics(windows: Floats, prior: Prior, part: int, out: Floats) -> None:
-    """Fill ``out`` (B, 10) with the statistics of some evidences, NaN elsewhere; see Part."""
+    """Fill ``out`` (B, E) with the statistics of some evidences, NaN elsewhere; see Part."""
     n_windows, length, n_places = windows.shape
     blame = np.empty(n_places)
     own, common = np.empty((5, length)), np.empty((5, length))
@@ -195,6 +196,7 @@ def scan_statistics(windows: Floats, prior: Prior, part: int, out: Floats) -> No
             row[DZMAX] = largest_step(steps, blame)
             row[COPY4] = closest_repetition(values, seen, blame)
             row[GLR_D] = rougher_part(steps, blame)
+            row[GAPS] = largest_gap(seen, blame)
         if part != Part.CHEAP:
             scaled = _scaled(window)
             model = _fitted(window, scaled)
@@ -236,7 +238,7 @@ def scan_speeds(windows: Floats, unit: float, speeds: Floats, out: Floats) -> No
 
 @compiled
 def blame_window(values: Floats, prior: Prior, out: Floats) -> None:
-    """Fill ``out`` (10, P): how much of each evidence each variable of one window (L, P) made.
+    """Fill ``out`` (E, P): how much of each evidence each variable of one window (L, P) made.
 
     Level, jump, repetition, roughness and relation: the variable's own part. What the factors
     say: by how much the statistic falls when the variable is left out.
@@ -254,6 +256,7 @@ def blame_window(values: Floats, prior: Prior, out: Floats) -> None:
     largest_step(steps, parts[DZMAX])
     closest_repetition(x, seen, parts[COPY4])
     rougher_part(steps, parts[GLR_D])
+    largest_gap(seen, parts[GAPS])
     scaled = _scaled(window)
     model = _fitted(window, scaled)
     loadings = _common_loadings(window, model, prior.unit)

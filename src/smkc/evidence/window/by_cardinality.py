@@ -17,8 +17,9 @@ HIGH = 0.9
 # A cardinality with fewer normal windows joins its neighbour.
 FEWEST_WINDOWS = 20
 
-# The usual excess at one cardinality is at least this share of the typical one.
-LEAST_EXCESS = 0.1
+# The usual excess at one cardinality is at least this share of the typical one, and this much:
+# statistics are in nats, of which hundredths say nothing.
+LEAST_SHARE, LEAST_EXCESS = 0.1, 0.02
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class ByCardinality:
             at.append(np.log(cardinality[group]).mean())
             usual.append(low)
             excess.append(high - low)
-        least = LEAST_EXCESS * np.median(excess) + 1e-6 if excess else 1.0
+        least = max(LEAST_SHARE * float(np.median(excess)), LEAST_EXCESS) if excess else 1.0
         return cls(
             np.array(at),
             np.array(usual),

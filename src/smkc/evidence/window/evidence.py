@@ -1,10 +1,10 @@
 """WindowEvidence: what a window says by itself, without names and without labels.
 
 In: windows (B, L, P), NaN where nothing was seen; any variables, in any order, in any number. Out:
-ten statistics a window with their p-values, joined in one score that has a p-value too.
+E statistics a window with their p-values, joined in one score that has a p-value too.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -31,6 +31,8 @@ __all__ = ["Answers", "WindowEvidence"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+NAMES = tuple(evidence.name for evidence in EVIDENCES)
+
 BLOCK_WINDOWS = 64
 
 # Speeds are learned from so many reference windows at most; with fewer windows than these there
@@ -46,11 +48,11 @@ class Answers:
     Parameters
     ----------
     statistics
-        (B, 10) in the order of EVIDENCES; NaN where an evidence abstains or was not asked.
+        (B, E) in the order of EVIDENCES; NaN where an evidence abstains or was not asked.
     cardinality
         (B,) how many variables take part.
     log_p
-        (B, 10) log p-values; NaN likewise.
+        (B, E) log p-values; NaN likewise.
     score
         (B,) all evidences joined, higher = more unusual; NaN where all abstain.
     p_value
@@ -65,7 +67,7 @@ class Answers:
 
 
 class WindowEvidence:
-    """Ten questions to a window, with p-values under reference windows.
+    """Questions to a window, with p-values under reference windows.
 
     A variable takes part in a window if it was seen at a quarter of its steps at least; places
     that are NaN throughout are as good as absent, so that windows of several cardinalities are
@@ -77,6 +79,8 @@ class WindowEvidence:
     doubt
         (low, high): the dear evidences are asked only of windows whose cheap ones leave a joined
         p-value between these; None asks all of all.
+    without
+        names of evidences that are never asked.
     most_windows
         of reference windows at most so many are learned from, evenly spread.
 
@@ -96,15 +100,26 @@ class WindowEvidence:
     nulls_: Nulls
 
     def __init__(
-        self, *, doubt: tuple[float, float] | None = None, most_windows: int = 8192
+        self,
+        *,
+        doubt: tuple[float, float] | None = None,
+        without: Sequence[str] = (),
+        most_windows: int = 8192,
     ) -> None:
         self.doubt = doubt
+        self.without = without
         self.most_windows = most_windows
 
     def fit(self, windows: Floats) -> Self:
         """Learn speeds and nulls from normal windows (B, L, P)."""
         if self.doubt is not None and not 0 <= self.doubt[0] <= self.doubt[1] <= 1:
             raise SettingError(f"doubt={self.doubt}: give two p-values, ascending, or None")
+        unknown = sorted(set(self.without) - set(NAMES))
+        if unknown or set(self.without) == set(NAMES):
+            raise SettingError(
+                f"without={tuple(self.without)}: give names of some evidences, which are "
+                f"{', '.join(NAMES)}"
+            )
         windows = _checked(windows)
         if windows.shape[1] < LEAST_LENGTH:
             raise WindowError(
@@ -147,11 +162,11 @@ class WindowEvidence:
         return Answers(statistics, cardinality, log_p, score, p_value)
 
     def statistics(self, windows: Floats) -> Floats:
-        """(B, 10) statistics of windows, all asked; NaN where an evidence abstains."""
+        """(B, E) statistics of windows, all asked; NaN where an evidence abstains."""
         return self._asked(self._fitting(windows), Part.ALL)
 
     def p_values(self, windows: Floats) -> Floats:
-        """(B, 10) p-values of the evidences; NaN where one abstains or was not asked."""
+        """(B, E) p-values of the evidences; NaN where one abstains or was not asked."""
         return np.exp(self.ask(windows).log_p)
 
     def score(self, windows: Floats) -> Floats:
@@ -166,13 +181,14 @@ class WindowEvidence:
         return counts
 
     def blame(self, window: Floats) -> Floats:
-        """(10, P) which share each variable of one window (L, P) has in each evidence.
+        """(E, P) which share each variable of one window (L, P) has in each evidence.
 
         Shares of an evidence sum to 1; all are 0 where it abstains or no variable made it.
         """
         values = np.ascontiguousarray(self._fitting(np.asarray(window)[None])[0], np.float64)
         parts = np.empty((len(EVIDENCES), values.shape[1]))
         blame_window(values, self.speeds_.prior(), parts)
+        parts[np.isin(NAMES, list(self.without))] = 0.0
         parts = np.nan_to_num(parts, nan=0.0, posinf=0.0)
         total = parts.sum(axis=1, keepdims=True)
         shares: Floats = parts / np.where(total > 0, total, 1.0)
@@ -188,7 +204,8 @@ class WindowEvidence:
             "weights": self.speeds_.weights,
         }
         header = {
-            "evidences": [evidence.name for evidence in EVIDENCES],
+            "evidences": list(NAMES),
+            "without": list(self.without),
             "length": self.length_,
             "unit": self.speeds_.unit,
             "doubt": None if self.doubt is None else list(self.doubt),
@@ -199,20 +216,20 @@ class WindowEvidence:
         self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
     ) -> "WindowEvidence":
         """Return evidence with these settings and with what :meth:`to_arrays` gave."""
-        names = [evidence.name for evidence in EVIDENCES]
         try:
             statistics, cardinality = arrays["statistics"], arrays["cardinality"]
             variances, weights = arrays["speeds"], arrays["weights"]
             length, unit, asked = header["length"], header["unit"], header["evidences"]
-            doubt = header["doubt"]
+            doubt, without = header["doubt"], header["without"]
         except KeyError as error:
             raise ModelFileError(
                 f"the stored evidence has no {error}; fit again and save the model anew"
             ) from error
         fits = (
-            asked == names
+            asked == list(NAMES)
+            and without == list(self.without)
             and statistics.dtype == np.float64
-            and statistics.shape == (len(cardinality), len(names))
+            and statistics.shape == (len(cardinality), len(NAMES))
             and cardinality.dtype == np.int64
             and cardinality.ndim == 1
             and len(cardinality) >= FEWEST_WINDOWS
@@ -232,16 +249,22 @@ class WindowEvidence:
                 f"the stored evidence, {asked} of {len(cardinality)} windows, does not fit this "
                 "version or its settings; fit again and save the model anew"
             )
-        copy = WindowEvidence(doubt=self.doubt, most_windows=self.most_windows)
+        copy = WindowEvidence(
+            doubt=self.doubt, without=self.without, most_windows=self.most_windows
+        )
         copy.length_ = length
         copy.speeds_ = Speeds(unit, variances, weights)
         copy.nulls_ = Nulls(statistics, cardinality, self.doubt)
         return copy
 
-    def _asked(self, windows: Floats, part: int) -> Floats:
+    def _asked(self, windows: Floats, part: Part) -> Floats:
         prior = self.speeds_.prior()
         out = np.empty((len(windows), len(EVIDENCES)))
+        is_left_out = np.isin(NAMES, list(self.without))
+        if part == Part.ALL and is_left_out[N_CHEAP:].all():
+            part = Part.CHEAP
         _in_blocks(lambda x, rows: scan_statistics(x, prior, part, rows), windows, out)
+        out[:, is_left_out] = np.nan
         return out
 
     def _fitting(self, windows: Floats) -> Floats:

@@ -1,6 +1,6 @@
 """The null: statistics of normal windows -> p-values of each evidence, and of all joined.
 
-In: statistics (n, 10) and cardinalities (n,) of reference windows. Out: for any windows, log
+In: statistics (n, E) and cardinalities (n,) of reference windows. Out: for any windows, log
 p-values, one joined score, and the score's own p-value.
 """
 
@@ -68,7 +68,7 @@ class Nulls:
     Parameters
     ----------
     statistics
-        (n, 10) of reference windows; NaN where an evidence abstained.
+        (n, E) of reference windows; NaN where an evidence abstained.
     cardinality
         (n,) of the same windows.
     doubt
@@ -80,14 +80,14 @@ class Nulls:
     doubt: tuple[float, float] | None
 
     def log_p(self, statistics: Floats, cardinality: Integers) -> Floats:
-        """(B, 10) log p-values of statistics (B, 10); NaN where an evidence abstains."""
+        """(B, E) log p-values of statistics (B, E); NaN where an evidence abstains."""
         log_p = np.empty(statistics.shape)
         for i, null in enumerate(self._each):
             log_p[:, i] = null.log_p(statistics[:, i], cardinality)
         return log_p
 
     def is_doubtful(self, log_p: Floats, cardinality: Integers) -> NDArray[np.bool_]:
-        """(B,) whether the dear evidences are to be asked, given the cheap ones' (B, 4)."""
+        """(B,) whether the dear evidences are to be asked, given the cheap ones' (B, cheap)."""
         if self.doubt is None:
             return np.ones(len(log_p), np.bool_)
         low, high = self.doubt
@@ -119,7 +119,7 @@ class Nulls:
 
     @cached_property
     def _left_out(self) -> Floats:
-        """(n, 10) log p-values of the reference windows, each by the other parts' nulls.
+        """(n, E) log p-values of the reference windows, each by the other parts' nulls.
 
         A part is a run of windows of each cardinality, so that neighbours, which may share rows,
         are left out together.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 __all__ = ["EVIDENCES", "KINDS", "Evidence"]
 
-KINDS = ("level", "jump", "relation", "repetition", "regime")
+KINDS = ("level", "jump", "relation", "repetition", "regime", "presence")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +48,11 @@ EVIDENCES = (
         name="glr_d",
         kind="regime",
         question="are steps larger in one part of the window than in the other?",
+    ),
+    Evidence(
+        name="gaps",
+        kind="presence",
+        question="do variables fall silent together for a while?",
     ),
     Evidence(
         name="regq",

@@ -28,6 +28,8 @@ def spreads(values):
 
     short, long = squares(1), squares(2)
     noise = np.clip(np.clip(short - long / 2, 0.075 * short, 0.5 * short), 0.01, 1.0)
+    pairs = [(~np.isnan(y[lag:] - y[:-lag])).sum(axis=0) for lag in (1, 2)]
+    noise[np.minimum(*pairs) < 4] = 0.25
     return unit, centre, level, step, scale, noise
 
 
@@ -200,6 +202,22 @@ def glr_d(values):
     )
 
 
+def gaps(values):
+    seen = ~np.isnan(values)
+    length, n_variables = seen.shape
+    best = 0.0
+    for n in lengths(length)[1:]:
+        for s in range(1, length - n):
+            total = 0.0
+            for c in range(n_variables):
+                is_gap = not seen[s : s + n, c].any()
+                if is_gap and seen[:s, c].any() and seen[s + n :, c].any():
+                    rest = np.concatenate([seen[:s, c], seen[s + n :, c]])
+                    total -= n * np.log((1 + (~rest).sum()) / (2 + len(rest)))
+            best = max(best, total)
+    return max(best - np.log(length * n_variables), 0.0)
+
+
 def changed_speed(h, j, speeds, log_weights, log_pairs):
     """Log likelihood ratio of a change between (A, 2) speeds against none."""
     length = len(h)
@@ -222,20 +240,29 @@ def changed_speed(h, j, speeds, log_weights, log_pairs):
 
 
 def rotated(loadings, scale):
-    """Loadings in raw units, varimax by search over angles, unit size where it matters."""
+    """Loadings in raw units, varimax by search for the angle, unit size where it matters."""
     raw = loadings * scale
     n = raw.shape[1]
+
+    def turned(angle):
+        cosine, sine = np.cos(angle), np.sin(angle)
+        return np.stack([cosine * raw[0] + sine * raw[1], cosine * raw[1] - sine * raw[0]])
+
+    def criterion(angle):
+        square = turned(angle) ** 2
+        return (square**2).sum() - (square.sum(axis=1) ** 2).sum() / n
+
     if n == 1:
-        angles = np.array([np.arctan2(raw[1, 0], raw[0, 0])])
+        best = np.arctan2(raw[1, 0], raw[0, 0])
     else:
-        angles = np.linspace(-np.pi / 4, np.pi / 4, 200_001)
-    a = np.cos(angles)[:, None] * raw[0] + np.sin(angles)[:, None] * raw[1]
-    b = np.cos(angles)[:, None] * raw[1] - np.sin(angles)[:, None] * raw[0]
-    criterion = (a**4).sum(1) + (b**4).sum(1) - ((a**2).sum(1) ** 2 + (b**2).sum(1) ** 2) / n
-    best = np.argmax(criterion)
-    turned = np.stack([a[best], b[best]])
-    size = np.sqrt(((turned**4).sum(1) + 1e-12) / ((turned**2).sum(1) + 1e-9))
-    return turned / np.maximum(size, 1e-6)[:, None]
+        best, width = 0.0, np.pi / 4
+        while width > 1e-9:
+            angles = best + np.linspace(-width, width, 41)
+            best = angles[np.argmax([criterion(angle) for angle in angles])]
+            width /= 10
+    found = turned(best)
+    size = np.sqrt(((found**4).sum(1) + 1e-12) / ((found**2).sum(1) + 1e-9))
+    return found / np.maximum(size, 1e-6)[:, None]
 
 
 def broken_and_copied(h, j, speed):
@@ -313,7 +340,7 @@ def hole(values, old_scale, model):
 
 
 def statistics(values, unit, speeds, log_weights, log_pairs):
-    """All ten of one window (L, C); speeds (A, 2) are in squares of ``unit``."""
+    """All statistics of one window (L, C); speeds (A, 2) are in squares of ``unit``."""
     seen = ~np.isnan(values)
     _, centre, _, _, scale, first_noise = spreads(values)
     x = np.where(seen, (values - centre) / scale, 0.0)
@@ -335,7 +362,7 @@ def statistics(values, unit, speeds, log_weights, log_pairs):
     found = ratios(x, seen, loadings, noise, mean, joint)
     return np.array(
         [
-            *(zmax(values), dzmax(values), copy4(values), glr_d(values)),
+            *(zmax(values), dzmax(values), copy4(values), glr_d(values), gaps(values)),
             *(regq, regr, brkr, cpyr),
             hole(values, scale, (loadings, noise, memory, weights)),
             relz(found, seen),

@@ -40,16 +40,16 @@ def test_set():
     return several(20, (1, 3, 6), seed=2, rate=0.5)
 
 
-def test_evidences_are_ten_of_five_kinds():
-    assert len(set(NAMES)) == 10
+def test_evidences_are_of_all_kinds_and_the_cheap_ones_come_first():
+    assert len(set(NAMES)) == 11
     assert {evidence.kind for evidence in EVIDENCES} == set(KINDS)
-    assert [evidence.is_dear for evidence in EVIDENCES] == [False] * 4 + [True] * 6
+    assert [evidence.is_dear for evidence in EVIDENCES] == [False] * 5 + [True] * 6
     assert {evidence.name for evidence in EVIDENCES if evidence.grows} == {"hole", "relz"}
 
 
 def test_answers_have_shapes_and_agree(fitted, test_set):
     answers = fitted.ask(test_set)
-    assert answers.statistics.shape == answers.log_p.shape == (60, 10)
+    assert answers.statistics.shape == answers.log_p.shape == (60, 11)
     assert np.isfinite(answers.statistics).all()
     assert (answers.cardinality == np.repeat([1, 3, 6], 20)).all()
     np.testing.assert_array_equal(fitted.statistics(test_set), answers.statistics)
@@ -177,12 +177,42 @@ def test_doubt_asks_less_and_keeps_its_false_alarms():
     full = WindowEvidence().fit(reference).ask(test)
     some = WindowEvidence(doubt=(0.01, 0.5)).fit(reference)
     answers = some.ask(test)
-    asked = ~np.isnan(answers.statistics[:, 4:]).all(axis=1)
+    asked = ~np.isnan(answers.statistics[:, 5:]).all(axis=1)
     assert 0 < asked.sum() < len(test)
     np.testing.assert_array_equal(answers.statistics[asked], full.statistics[asked])
-    np.testing.assert_array_equal(answers.statistics[:, :4], full.statistics[:, :4])
+    np.testing.assert_array_equal(answers.statistics[:, :5], full.statistics[:, :5])
     p_value = some.ask(windows(600, 4, seed=5)).p_value
     assert (p_value <= 0.01).mean() <= 0.03
+
+
+def test_evidences_may_be_left_out(fitted, test_set):
+    reference = several(60, (1, 2, 4, 8), seed=1)
+    some = WindowEvidence(without=("gaps", "hole")).fit(reference)
+    answers, full = some.ask(test_set), fitted.ask(test_set)
+    left_out = np.isin(NAMES, ["gaps", "hole"])
+    assert np.isnan(answers.statistics[:, left_out]).all()
+    np.testing.assert_allclose(answers.statistics[:, :4], full.statistics[:, :4])
+    assert (some.blame(test_set[-1])[left_out] == 0).all()
+    cheap = WindowEvidence(without=NAMES[5:]).fit(reference)
+    assert np.isnan(cheap.ask(test_set).statistics[:, 5:]).all()
+    assert np.isfinite(cheap.score(test_set)).all()
+    arrays, header = some.to_arrays()
+    with pytest.raises(ModelFileError, match="fit again"):
+        WindowEvidence().restored(arrays, header)
+    for wrong in (("depth",), NAMES):
+        with pytest.raises(SettingError, match="zmax, dzmax"):
+            WindowEvidence(without=wrong).fit(reference)
+
+
+def test_silence_of_some_variables_for_a_while_stands_out(fitted):
+    silent = windows(40, 6, seed=10)
+    silent[:, 12:18, 1:4] = np.nan
+    gaps = NAMES.index("gaps")
+    assert (fitted.p_values(silent)[:, gaps] < 0.01).all()
+    assert (fitted.blame(silent[0])[gaps, 1:4] > 0.2).all()
+    gone = windows(40, 6, seed=10)
+    gone[:, 12:, 1:4] = np.nan  # vanished, perhaps for good: that is churn
+    assert (fitted.p_values(gone)[:, gaps] > 0.5).mean() > 0.9
 
 
 def test_blame_points_at_the_planted_variable(fitted):
@@ -199,10 +229,10 @@ def test_blame_points_at_the_planted_variable(fitted):
     for name in NAMES:
         share = fitted.blame(repeated)[NAMES.index(name)]
         assert share.sum() == pytest.approx(1.0) or (share == 0).all()
-    flipped = clean.copy()
-    steep = int(np.argmax(np.nanstd(clean, axis=0)))
-    flipped[12:20, steep] = 4 * (clean[12:20, steep] - clean[:, steep].mean()) + 6.0
-    assert fitted.blame(flipped)[NAMES.index("hole")].argmax() == steep
+    foreign = clean.copy()
+    foreign[12:18, 4] = [9.0, -8.0, 7.0, 8.0, -9.0, 7.0]
+    for name in ("hole", "relz"):
+        assert fitted.blame(foreign)[NAMES.index(name)].argmax() == 4, name
 
 
 def test_saved_and_restored_to_the_bit(fitted, test_set, tmp_path):
@@ -220,7 +250,7 @@ def test_saved_and_restored_to_the_bit(fitted, test_set, tmp_path):
 def test_damaged_models_are_refused(fitted):
     arrays, header = fitted.to_arrays()
     for damage in (
-        {"statistics": arrays["statistics"][:, :9]},
+        {"statistics": arrays["statistics"][:, :10]},
         {"cardinality": arrays["cardinality"].astype(np.int32)},
         {"speeds": -arrays["speeds"]},
         {"weights": arrays["weights"][:3]},

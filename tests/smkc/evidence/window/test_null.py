@@ -66,10 +66,10 @@ def test_p_values_of_fresh_numbers_are_uniform(rng):
 
 
 def test_the_joined_score_is_calibrated_on_windows_left_out(rng):
-    """Two windows a part and ten noise statistics: in sample, p-values would be far too even."""
-    statistics = rng.normal(size=(40, 10))
+    """Two windows a part and noise for statistics: in sample, p-values would be far too even."""
+    statistics = rng.normal(size=(40, 11))
     nulls = Nulls(statistics, np.full(40, 3), None)
-    fresh = rng.normal(size=(4000, 10))
+    fresh = rng.normal(size=(4000, 11))
     many = np.full(4000, 3)
     score = joined(nulls.log_p(fresh, many))
     p_value = np.exp(nulls.score_log_p(score, many))
