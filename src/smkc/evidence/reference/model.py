@@ -34,6 +34,9 @@ FITTED_SHARE, MOST_FITTED, MOST_NULL = 0.6, 8_000, 3_000
 
 LEAST_ROWS = 24
 
+# A variable is known to evidences fitted on the first part if it was observed in so many rows.
+SETTLED_ROWS = 32
+
 # One variable in so many plays the newcomer in what follows.
 ONE_IN = 3
 
@@ -272,6 +275,9 @@ def _forward(block: Block, names: Sequence[str], choices: Choices) -> Normal:
     cut = int(FITTED_SHARE * n)
     known = _part(block, slice(max(0, cut - MOST_FITTED), cut))
     after = _part(block, slice(cut, min(n, cut + MOST_NULL)))
+    # What came later is no column to those who know the first part alone.
+    is_late = (~np.isnan(known.rows)).sum(axis=0) < min(SETTLED_ROWS, len(known.rows) // 2)
+    after = after._replace(rows=np.where(is_late, np.float32(np.nan), after.rows))
     after = after._replace(fresh=after.rows[:, ONE_IN // 2 :: ONE_IN])
     evidences = _evidences(known, names, choices)
     before = _part(known, slice(max(0, len(known.rows) - BEFORE * choices.window), None))

@@ -1,0 +1,125 @@
+"""Roles: what a service does, whichever pods it has."""
+
+import numpy as np
+import pytest
+
+from smkc.errors import ModelFileError
+from smkc.evidence.reference import ReferenceEvidence
+from smkc.evidence.reference.farthest import Farthest
+from smkc.evidence.reference.roles import Members, Roles
+from smkc.recording import Identity, Recording
+
+METRICS = ("cpu", "latency")
+
+
+def fleet(rng, n, generations, start=0, shift=None):
+    """Telemetry of two services of two pods; pods have new names in every generation."""
+    rows = []
+    for t in range(n):
+        generation = start + t * generations // n
+        row = {}
+        for service in ("web", "cart"):
+            common = rng.normal()
+            for pod in range(2):
+                for metric in METRICS:
+                    name = f'{metric}{{pod="{service}-{generation}-{pod}",service="{service}"}}'
+                    row[name] = common + 0.3 * rng.normal()
+        rows.append(row)
+    if shift is not None:
+        first, last, which = shift
+        for row in rows[first:last]:
+            for name in row:
+                if which in name:
+                    row[name] += 6.0
+    return rows
+
+
+def test_roles_are_identifiers_without_the_labels_that_name_members():
+    names = ['cpu{pod="a",zone="x"}', 'cpu{pod="b",zone="x"}', 'mem{pod="a"}', "load", "cpu{bad"]
+    roles = Roles.of(names, ("pod",))
+    assert roles.names == ('cpu{zone="x"}', "mem")
+    assert roles.is_shared.tolist() == [True, False]
+    assert roles.columns == (
+        'cpu{zone="x"} (middle)',
+        "mem (middle)",
+        'cpu{zone="x"} (farthest)',
+    )
+
+
+def test_labels_that_come_and_go_name_members(rng):
+    rows = [{f'cpu{{box="b{t // 20}",zone="z"}}': rng.normal(), "load": 1.0} for t in range(100)]
+    reference = Recording.from_rows(range(100), rows)
+    assert Roles.fit(reference, reference.names, None).names == ('cpu{zone="z"}',)
+    steady = [{f'cpu{{box="b{k}",zone="z"}}': 1.0 for k in range(3)} for _ in range(100)]
+    reference = Recording.from_rows(range(100), steady)
+    assert Roles.fit(reference, reference.names, None).names == ()
+    told = Roles.fit(reference, reference.names, Identity(drop=("box",)))
+    assert told.names == ('cpu{zone="z"}',)
+
+
+def test_values_are_the_middle_and_the_farthest_of_members(rng):
+    names = tuple(f'cpu{{pod="{pod}"}}' for pod in "abcd")
+    values = rng.normal(size=(30, 4)).astype(np.float32)
+    values[rng.random(values.shape) < 0.4] = np.nan
+    values[5] = np.nan
+    row, code = np.nonzero(~np.isnan(values))
+    scaled = Recording.from_observations(np.arange(30), row, code, values[row, code], names)
+    columns, who = Members(Roles.of(names, ("pod",))).values(scaled)
+    for t in range(30):
+        seen = values[t][~np.isnan(values[t])]
+        if not len(seen):
+            assert np.isnan(columns[t]).all()
+            assert who[t, 0] == -1
+            continue
+        assert columns[t, 0] == pytest.approx(np.median(seen))
+        assert columns[t, 1] == seen[np.argmax(np.abs(seen))]
+        assert values[t, names.index(scaled.names[who[t, 0]])] == columns[t, 1]
+
+
+def test_a_fault_is_seen_and_blamed_after_every_pod_was_replaced():
+    rng = np.random.default_rng(7)
+    reference = Recording.from_rows(range(1200), fleet(rng, 1200, 6))
+    model = ReferenceEvidence.fit(reference)
+    culprit = 'latency{pod="cart-7-1"'
+    live = Recording.from_rows(
+        range(1200, 1600), fleet(rng, 400, 2, start=6, shift=(300, 330, culprit))
+    )
+    state = model.start()
+    scores = state.push_rows(live)
+    assert not set(live.names) & set(model.names), "every pod is a new one"
+    inside = scores.p_values[300:330]
+    assert np.median(inside) < 0.01
+    assert (np.delete(scores.p_values, np.s_[290:360]) < 0.01).mean() < 0.05
+    assert next(iter(state.blame(305, 325).variables)).startswith(culprit)
+
+
+def test_the_null_knows_no_variable_that_came_later():
+    """Else every score of the reference's second part would be that of a stranger."""
+    rng = np.random.default_rng(3)
+    early = rng.normal(size=(600, 6))
+    rows = [{f"v{j}": x for j, x in enumerate(row)} for row in early]
+    for t in range(420, 600):
+        rows[t] |= {f"late{j}": rng.normal() for j in range(6)}
+    model = ReferenceEvidence.fit(Recording.from_rows(range(600), rows))
+    only = ReferenceEvidence.fit(
+        Recording.from_rows(range(600), [{k: row[k] for k in row if k[0] == "v"} for row in rows])
+    )
+    at = model.evidence_names.index("jump")
+    middle = [np.nanmedian(each.normal.frozen[at]) for each in (model, only)]
+    assert middle[0] == pytest.approx(middle[1], rel=0.2)
+
+
+def test_blame_falls_on_the_member_that_was_farthest():
+    roles = Roles.of(['cpu{pod="a"}', 'cpu{pod="b"}'], ("pod",))
+    farthest = Farthest(roles, 4)
+    farthest.take(0, np.array([[0], [1], [1], [-1]]), ["a", "b"])
+    assert farthest.shared_out({"cpu (farthest)": 6.0, "load": 1.0}, 0, 3) == {
+        "a": 2.0,
+        "b": 4.0,
+        "load": 1.0,
+    }
+    assert farthest.shared_out({"cpu (middle)": 6.0}, 3, 4) == {"cpu (middle)": 6.0}
+    farthest.take(4, np.array([[0]]), ["c"])
+    assert farthest.shared_out({"cpu (middle)": 1.0}, 4, 5) == {"c": 1.0}
+    with pytest.raises(ModelFileError, match="do not fit"):
+        farthest.restore(np.zeros((3, 1), np.int64), ["a"])
