@@ -110,11 +110,7 @@ def nearest_windows(
             for j in range(n_variables):
                 x = rows[line - lag, j]
                 n_observed += x == x
-        total[:] = history[line]
-        for lag in range(1, w):
-            later, older = total[lag:], history[line - lag, : n_stored - lag]
-            for s in range(later.size):
-                later[s] += older[s]
+        _window_sums(history, line, w, total)
         for p in range(min(w - 1, n_ring)):  # windows that lie across the ring's end
             summed = history[line, n_reference + p]
             for lag in range(1, w):
@@ -131,6 +127,33 @@ def nearest_windows(
         distances[i, 0] = _mean_distance(best, n_observed)
         _keep_nearest(total, n_reference, n_stored, penalty, best, place)
         distances[i, 1] = _mean_distance(best, n_observed)
+
+
+@njit(cache=True, nogil=True)
+def _window_sums(
+    history: NDArray[np.float32], line: int, w: int, total: NDArray[np.float32]
+) -> None:
+    """total[s] = sum over lags below w of history[line - lag, s - lag]; infinite for s < w - 1."""
+    n = total.size
+    total[: w - 1] = INFINITE
+    out = total[w - 1 :]
+    first = history[line, w - 1 :]
+    for s in range(out.size):
+        out[s] = first[s]
+    lag = 1
+    while lag + 3 < w:
+        a, b = history[line - lag], history[line - lag - 1]
+        c, d = history[line - lag - 2], history[line - lag - 3]
+        a, b = a[w - 1 - lag : n - lag], b[w - 2 - lag : n - lag - 1]
+        c, d = c[w - 3 - lag : n - lag - 2], d[w - 4 - lag : n - lag - 3]
+        for s in range(out.size):
+            out[s] += (a[s] + b[s]) + (c[s] + d[s])
+        lag += 4
+    while lag < w:
+        a = history[line - lag, w - 1 - lag : n - lag]
+        for s in range(out.size):
+            out[s] += a[s]
+        lag += 1
 
 
 @njit(cache=True, nogil=True)
@@ -161,10 +184,10 @@ def _keep_nearest(
     s = first
     while s + GROUP <= last:
         group = total[s : s + GROUP]
-        n_small = 0
+        n_small = np.int32(0)
         for q in range(GROUP):
-            n_small += group[q] < worst
-        if n_small:
+            n_small += np.int32(group[q] < worst)
+        if n_small > 0:
             for q in range(GROUP):
                 if group[q] < worst:
                     _insert(group[q] + penalty[s + q], s + q, best, place)

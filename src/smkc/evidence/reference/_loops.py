@@ -40,7 +40,7 @@ def trailing_means(
             out[i, j] = sums[j] / counts[j] if counts[j] >= least else np.nan
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
 def pooled_lags(
     states: NDArray[np.float32],
     length: int,

@@ -301,7 +301,7 @@ def _normal(
         for row, column in zip(filled, columns, strict=True):
             row[: len(column)] = column
         samples.append(filled)
-    nats = [Nulls.of(list(samples[way]), in_nats).nats(statistics[:, :, way]) for way in (0, 1)]
+    nats = [Nulls.of(samples[way], in_nats).nats(statistics[:, :, way]) for way in (0, 1)]
     together = 0.5 * (joined(nats[0]) + joined(nats[1]))
     w = choices.window
     scores, _ = held(together, np.full(2 * w - 2, together[0]), w)

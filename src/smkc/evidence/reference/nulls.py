@@ -46,7 +46,7 @@ class Nulls:
 
     Examples
     --------
-    >>> nulls = Nulls.of([np.arange(100.0)])
+    >>> nulls = Nulls.of(np.arange(100.0)[None])
     >>> nulls.nats(np.array([[0.0], [90.0], [900.0], [np.nan]])).ravel().round(1)
     array([ 0. ,  2.2, 12.6,  nan])
     """
@@ -58,41 +58,30 @@ class Nulls:
     start: NDArray[np.float64]
 
     @classmethod
-    def of(
-        cls, samples: Sequence[NDArray[np.float64]], in_nats: Sequence[bool] | None = None
-    ) -> "Nulls":
-        """Learn from each evidence's normal statistics; an evidence may have none.
+    def of(cls, samples: NDArray[np.float64], in_nats: Sequence[bool] | None = None) -> "Nulls":
+        """Learn from each evidence's normal statistics (E, n), NaN where there is none.
 
         Statistics that are ``in_nats`` already, by a model of their own, are taken to be at least
         as large as that model has it.
         """
-        kept = [np.sort(sample[~np.isnan(sample)]) for sample in samples]
+        ordered = np.sort(samples, axis=1)  # NaN come last
+        counts = ordered.shape[1] - np.isnan(ordered).sum(axis=1)
+        ordered[counts == 0, 0] = 0.0
+        counts = np.maximum(counts, 1)
         for e in np.flatnonzero(in_nats) if in_nats is not None else ():
-            n = max(len(kept[e]), 1)
+            n = counts[e]
             by_model = -np.log1p(-(np.arange(n) + 0.5) / n)
-            kept[e] = np.maximum(kept[e], by_model) if len(kept[e]) else by_model
-        kept = [sample if len(sample) else np.zeros(1) for sample in kept]
-        most = max(len(sample) for sample in kept)
-        logs = np.full((len(kept), most), np.inf)
-        centres, spreads, starts = [], [], []
-        for row, sample in enumerate(kept):
-            low, middle, high, top = (_at(sample, share) for share in (0.25, 0.5, 0.75, TAIL))
-            spread = max(
-                (high - low) / IQR_OF_UNIT_NORMAL,
-                (top - middle) / TOP_SPREADS,
-                1e-6 * max(1.0, abs(middle)),
-            )
-            logs[row, : len(sample)] = np.log1p(np.maximum((sample - middle) / spread, 0.0))
-            centres.append(middle)
-            spreads.append(spread)
-            starts.append(_at(logs[row, : len(sample)], TAIL))
-        return cls(
-            logs,
-            np.array([len(sample) for sample in kept]),
-            np.array(centres),
-            np.array(spreads),
-            np.array(starts),
+            ordered[e, :n] = np.maximum(ordered[e, :n], by_model)
+        low, middle, high, top = (_quantiles(ordered, counts, s) for s in (0.25, 0.5, 0.75, TAIL))
+        spread = np.maximum(
+            np.maximum((high - low) / IQR_OF_UNIT_NORMAL, (top - middle) / TOP_SPREADS),
+            1e-6 * np.maximum(1.0, np.abs(middle)),
         )
+        excess = (ordered - middle[:, None]) / spread[:, None]
+        logs = np.log1p(np.maximum(excess, 0.0))
+        start = _quantiles(logs, counts, TAIL)
+        logs[np.isnan(logs)] = np.inf
+        return cls(logs, counts, middle, spread, start)
 
     def nats(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n, E) minus log p-values of (n, E) statistics; NaN where there is none."""
@@ -184,6 +173,19 @@ def joined(nats: NDArray[np.float64]) -> NDArray[np.float64]:
         total += column
     mean: NDArray[np.float64] = total / np.maximum(is_said.sum(axis=1), 1)
     return np.sqrt(mean)
+
+
+def _quantiles(
+    ordered: NDArray[np.float64], counts: NDArray[np.int64], share: float
+) -> NDArray[np.float64]:
+    """(E,) a quantile of the first ``counts`` (E,) values of each ascending row (E, n)."""
+    position = share * (counts - 1)
+    low = position.astype(np.int64)
+    high = np.minimum(low + 1, counts - 1)
+    rows = np.arange(len(ordered))
+    below, above = ordered[rows, low], ordered[rows, high]
+    between: NDArray[np.float64] = below + (position - low) * (above - below)
+    return between
 
 
 def _at(ordered: NDArray[np.float64], share: float) -> float:

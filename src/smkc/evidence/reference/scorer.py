@@ -25,7 +25,7 @@ SUSPECT = 0.01
 BULK = 0.95
 
 # Nulls are renewed every so many windows; those of evidences once there are so many rows.
-RENEW, LEAST_ROWS = 16, 128
+RENEW, LEAST_ROWS = 8, 128
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -95,7 +95,7 @@ class Scorer:
         self.said = np.zeros((self.memory.size, len(evidences)))  # nats of the rows in memory
         self.most = np.inf
         if normal is not None:
-            self.frozen = Nulls.of(list(normal.frozen), self.in_nats)
+            self.frozen = Nulls.of(normal.frozen, self.in_nats)
             self._renew()
 
     @property
@@ -157,9 +157,7 @@ class Scorer:
         is_known = (memory.status > 0) & (np.arange(memory.size) % step == 0)
         is_told = memory.n_rows >= LEAST_ROWS
         latest = memory.statistics[is_known & memory.is_counted & is_told]
-        samples = [
-            np.concatenate(both) for both in zip(self.normal.adaptive, latest.T, strict=True)
-        ]
+        samples = np.concatenate([self.normal.adaptive, latest.T], axis=1)
         self.running = Nulls.of(samples, self.in_nats)
         _, memory.reach = upper_quantiles(samples[0], BULK, 1.0 - SUSPECT)
         scores = np.sort(np.concatenate([self.normal.scores, memory.counted[is_known]]))
