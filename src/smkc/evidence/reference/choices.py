@@ -20,7 +20,7 @@ LONGEST = 8
 
 # The rest is measured in windows. A block is the delay after which normal rows join; a state that
 # lasts as long as the quarantine is no fault; the memory is some quarantines long.
-BLOCK, QUARANTINE, MEMORY = 4, 50, 128
+BLOCK, QUARANTINE, MEMORY = 8, 50, 128
 LEAST_MEMORY = 512
 
 # A season is looked for among lags up to a third of the reference; a peak of the autocorrelation

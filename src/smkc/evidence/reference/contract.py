@@ -16,7 +16,7 @@ __all__ = ["Block", "Evidence", "Ledger", "Part"]
 
 # Growth is told from the latest rows, twice as many as quarantine has, after every so many blocks;
 # so many of them are looked at. A change of less than this, in logarithms, is left alone.
-GROWTH_BLOCKS, LOOKED_AT, LEAST_CHANGE = 8, 200, 0.25
+GROWTH_BLOCKS, LOOKED_AT, LEAST_CHANGE = 4, 200, 0.25
 
 
 class Block(NamedTuple):
