@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from smkc.errors import InputError, ModelFileError, SettingError
 from smkc.evidence.reference import ReferenceEvidence
@@ -101,3 +102,14 @@ def test_too_little_is_named(rng):
     sparse[:3] = 1.0
     with pytest.raises(InputError, match="often"):
         ReferenceEvidence.fit(recording(sparse))
+
+
+def test_threads_change_no_bit(rng):
+    values = recording(rng.normal(size=(400, 12)) @ rng.normal(size=(12, 12)))
+    fitted = []
+    for n_threads in (1, 4):
+        with threadpool_limits(n_threads):
+            fitted.append(ReferenceEvidence.fit(values).to_arrays()[0])
+    assert fitted[0].keys() == fitted[1].keys()
+    for key, array in fitted[0].items():
+        np.testing.assert_array_equal(array, fitted[1][key], err_msg=key)
