@@ -159,20 +159,18 @@ def upper_quantiles(sample: NDArray[np.float64], *shares: float) -> list[float]:
 
 
 def joined(nats: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n,) root of the mean square of (n, E) surprises, over those that are not NaN.
+    """(n,) root of the mean square of (n, E) surprises; an evidence without any counts as 0.
 
     Examples
     --------
     >>> joined(np.array([[3.0, 4.0], [2.0, np.nan]])).round(3)
-    array([3.536, 2.   ])
+    array([3.536, 1.414])
     """
-    is_said = ~np.isnan(nats)
-    squares = np.where(is_said, nats, 0.0) ** 2
+    squares = np.where(np.isnan(nats), 0.0, nats) ** 2
     total = np.zeros(len(nats))
     for column in squares.T:  # the same order of addition for every row
         total += column
-    mean: NDArray[np.float64] = total / np.maximum(is_said.sum(axis=1), 1)
-    return np.sqrt(mean)
+    return np.sqrt(total / nats.shape[1])
 
 
 def _quantiles(
