@@ -48,9 +48,11 @@ def test_the_front_door():
         "Alert",
         "Cause",
         "Detector",
+        "Diagnosis",
         "Identity",
         "Recording",
         "WindowScores",
+        "diagnose",
         "load",
         "read",
     ]

@@ -19,6 +19,7 @@ from smkc.version import VERSION
 if TYPE_CHECKING:
     from smkc.decide import Alert, Cause, WindowScores
     from smkc.detector import Detector, load
+    from smkc.doctor import Diagnosis, diagnose
     from smkc.recording import Identity, Recording, read
 
 __version__ = VERSION
@@ -27,9 +28,11 @@ __all__ = [
     "Alert",
     "Cause",
     "Detector",
+    "Diagnosis",
     "Identity",
     "Recording",
     "WindowScores",
+    "diagnose",
     "load",
     "read",
 ]
@@ -39,9 +42,11 @@ _HOME = {
     "Alert": "smkc.decide",
     "Cause": "smkc.decide",
     "Detector": "smkc.detector",
+    "Diagnosis": "smkc.doctor",
     "Identity": "smkc.recording",
     "Recording": "smkc.recording",
     "WindowScores": "smkc.decide",
+    "diagnose": "smkc.doctor",
     "load": "smkc.detector",
     "read": "smkc.recording",
 }

@@ -12,6 +12,7 @@ import typer
 from smkc.cli.bench import bench
 from smkc.cli.demo import demo
 from smkc.cli.detect import detect
+from smkc.cli.doctor import doctor
 from smkc.cli.explain import explain
 from smkc.cli.failure import INTERRUPTED
 from smkc.cli.fit import fit
@@ -31,6 +32,7 @@ app.command()(demo)
 app.command()(detect)
 app.command()(fit)
 app.command()(explain)
+app.command()(doctor)
 app.add_typer(bench, name="bench")
 
 

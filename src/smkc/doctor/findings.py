@@ -1,0 +1,314 @@
+"""Findings: what the counts mean, in words, with what to do about it.
+
+In: what the trials counted. Out: findings, gravest first.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.decide import Alert
+from smkc.doctor.diagnosis import Finding
+from smkc.doctor.look import Look
+from smkc.doctor.planting import KINDS
+from smkc.doctor.trial import FalseAlarms, Judge, Outcome
+from smkc.recording.times import show_time
+
+__all__ = ["Counted", "find", "too_little"]
+
+# So many times the rate asked for is too many false alarms; and so many times, hopeless.
+TOO_MANY, HOPELESS = 3.0, 15.0
+
+# Share of the large anomalies of a kind that must be caught, and of the simple kinds together.
+LEAST_CAUGHT = 0.5
+SIMPLE_KINDS = ("spike", "level shift", "ramp", "noise")
+
+# Share of the large simple anomalies that lower the score, from which scores are reversed.
+REVERSED = 0.6
+
+# Share of reference rows that stand far from the rest, from which they are no exceptions.
+MANY_FAR = 0.1
+
+# Share of the rows that must have a score.
+LEAST_SCORED = 0.5
+
+WEIGHTS = ("no", "partly", "note")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Counted:
+    """All that the trials counted.
+
+    Parameters
+    ----------
+    scores
+        (T,) of the untouched held-out rows.
+    forward
+        false alarms when the first part of the reference judges its last; None if too short.
+    """
+
+    judge: Judge
+    outcomes: Sequence[Outcome]
+    untouched: FalseAlarms
+    churn: Sequence[FalseAlarms]
+    scores: NDArray[np.float64]
+    alerts: Sequence[Alert]
+    forward: FalseAlarms | None
+    look: Look
+    length: int
+    detector: str
+
+
+def find(counted: Counted) -> tuple[Finding, ...]:
+    """Return what stands in the way and what is worth knowing, gravest first."""
+    broken = [*_scores(counted)]
+    findings = broken or [*_alarms(counted), *_caught(counted)]
+    findings += [*_reference(counted), *_notes(counted)]
+    return tuple(sorted(findings, key=lambda one: WEIGHTS.index(one.weight)))
+
+
+def too_little(n_rows: int, needed: int, reason: str) -> Finding:
+    """Say that there are too few rows to tell."""
+    return Finding(
+        problem="too little data",
+        evidence=f"{n_rows:,} rows; {reason}",
+        remedy=f"give at least {needed:,} rows, better some thousand: a longer recording, or a "
+        "finer --step if the file holds more than one observation a step",
+        weight="no",
+    )
+
+
+def _large(counted: Counted, kinds: Sequence[str]) -> list[Outcome]:
+    return [one for one in counted.outcomes if one.size == 2 and one.kind in kinds]
+
+
+def _scores(counted: Counted) -> list[Finding]:
+    """Return reasons why the scores say nothing at all."""
+    scores = counted.scores[np.isfinite(counted.scores)]
+    if len(scores) < LEAST_SCORED * len(counted.scores):
+        return [
+            Finding(
+                problem="hardly any scores",
+                evidence=f"only {len(scores):,} of {len(counted.scores):,} held-out rows have a "
+                "score; most windows are nearly empty",
+                remedy="read with a coarser --step so that rows are filled, or lower least_filled",
+                weight="no",
+            )
+        ]
+    simple = _large(counted, SIMPLE_KINDS)
+    planted = sum(one.planted for one in simple)
+    raised, lowered = (sum(getattr(one, way) for one in simple) for way in ("raised", "lowered"))
+    if np.ptp(scores) <= 1e-9 * max(1.0, float(np.abs(scores).max())) or raised + lowered == 0:
+        return [
+            Finding(
+                problem="constant scores",
+                evidence=f"untouched rows score from {scores.min():.4g} to {scores.max():.4g}, and "
+                f"{raised + lowered} of {planted} large planted anomalies change the score",
+                remedy="check that values vary (a file of constants has no anomalies) and that "
+                "numbers were read as variables; try another detector",
+                weight="no",
+            )
+        ]
+    if lowered > REVERSED * planted:
+        return [
+            Finding(
+                problem="reversed scores",
+                evidence=f"{lowered} of {planted} large planted anomalies score lower than the "
+                "same rows untouched",
+                remedy="the reference is probably stranger than the held-out rows: learn from a "
+                "calm time; if this is a detector of your own, higher must mean stranger",
+                weight="no",
+            )
+        ]
+    return []
+
+
+def _alarms(counted: Counted) -> list[Finding]:
+    """Return false alarms that are too many, untouched and under churn."""
+    rate, findings = counted.judge.rate, []
+    one = counted.untouched
+    if _is_too_much(one, rate, counted.length):
+        strongest = sorted(counted.alerts, key=lambda alert: -alert.score)[:3]
+        when = ", ".join(show_time(alert.start) for alert in strongest)
+        findings.append(
+            Finding(
+                problem="false alarms on untouched rows",
+                evidence=f"{one.rate:.1%} of the held-out rows alarm in {one.episodes} stretches, "
+                f"where {rate:.1%} was asked for; strongest at {when}",
+                remedy="look at those times: if they were trouble, all is well; if not, learn "
+                "from a longer time that has such rows in it (--share 0.8, or a longer file), "
+                "or ask for a lower false_alarm_rate",
+                weight="no" if one.rate > min(0.5, HOPELESS * rate) else "partly",
+            )
+        )
+    for other in counted.churn:
+        more = FalseAlarms(
+            kind=other.kind,
+            rows=other.rows,
+            alarmed=max(other.alarmed - one.alarmed, 0),
+            episodes=other.episodes,
+        )
+        if _is_too_much(more, rate, counted.length):
+            findings.append(
+                Finding(
+                    problem=f"false alarms under churn ({other.kind})",
+                    evidence=f"{other.rate:.1%} of the rows alarm, {one.rate:.1%} without churn",
+                    remedy=_how_to_bear(counted, other.kind),
+                )
+            )
+    return findings
+
+
+def _how_to_bear(counted: Counted, kind: str) -> str:
+    """Say what helps against false alarms under churn."""
+    better = "" if counted.detector == "evidence" else "try detector='evidence', or "
+    if kind == "missing":
+        return (
+            f"{better}read with a coarser --step, so that a lost sample leaves no hole; or learn "
+            "from a time with losses"
+        )
+    return (
+        f"{better}learn from a time that has churn of this kind in it; where names tell pods or "
+        "hosts, give them as labels, so that a successor is known by its family"
+    )
+
+
+def _is_too_much(one: FalseAlarms, rate: float, length: int) -> bool:
+    """Whether alarms are more than chance makes of the rate: one stretch is no proof."""
+    return one.alarmed > TOO_MANY * rate * one.rows + 0.5 * length
+
+
+def _caught(counted: Counted) -> list[Finding]:
+    """Return kinds of anomaly that are missed, and other shortcomings of what is caught."""
+    findings = []
+    simple = _large(counted, SIMPLE_KINDS)
+    caught, planted = sum(one.caught for one in simple), sum(one.planted for one in simple)
+    if planted and caught < LEAST_CAUGHT * planted:
+        findings.append(
+            Finding(
+                problem="planted anomalies are missed",
+                evidence=f"{caught} of {planted} large spikes, shifts, ramps and bursts of noise "
+                "are caught",
+                remedy=_how_to_catch(counted, simple),
+                weight="no",
+            )
+        )
+    else:
+        for one in _large(counted, tuple(KINDS)):
+            if one.share < LEAST_CAUGHT:
+                findings.append(
+                    Finding(
+                        problem=f"{KINDS[one.kind].many} are missed",
+                        evidence=f"{one.caught} of {one.planted} large ones are caught, in which "
+                        f"{KINDS[one.kind].story} ({one.words})",
+                        remedy=_how_to_catch(counted, [one]),
+                    )
+                )
+    explained = sum(one.explained for one in counted.outcomes)
+    named = sum(one.named for one in counted.outcomes)
+    if explained and named < LEAST_CAUGHT * explained:
+        findings.append(
+            Finding(
+                problem="the wrong variable is named",
+                evidence=f"a planted variable is the first cause in {named} of {explained} alerts",
+                remedy="read the first three causes, not the first alone; leave out variables "
+                "that are sums or copies of others",
+                weight="note",
+            )
+        )
+    return findings
+
+
+def _how_to_catch(counted: Counted, ones: Sequence[Outcome]) -> str:
+    """Say at which rate enough would be caught, or else what to try."""
+    planted = sum(one.planted for one in ones)
+    for at, rate in enumerate(counted.judge.rates):
+        caught = sum(one.caught_at[at] for one in ones)
+        if rate > counted.judge.rate and caught >= LEAST_CAUGHT * planted:
+            return (
+                f"false_alarm_rate={rate:g} would catch {caught} of {planted}; or keep the rate "
+                "and learn from a longer time"
+            )
+    other = "knn" if counted.detector == "evidence" else "evidence"
+    return (
+        f"no false_alarm_rate up to {counted.judge.rates[-1]:g} helps: try detector={other!r}, a "
+        "longer reference, or a coarser --step, which makes slow changes stand out; if such "
+        "faults do not occur with you, let it be"
+    )
+
+
+def _reference(counted: Counted) -> list[Finding]:
+    """Return doubts about what was learned from."""
+    rate, forward, findings = counted.judge.rate, counted.forward, []
+    look = counted.look
+    alarms_at_itself = (
+        forward is not None
+        and _is_too_much(forward, rate, counted.length)
+        and forward.rate > TOO_MANY * counted.untouched.rate
+    )
+    if look.far > MANY_FAR or alarms_at_itself:
+        said = [f"{look.far:.0%} of its rows stand far from the others"] * (look.far > MANY_FAR)
+        if alarms_at_itself and forward is not None:
+            said.append(
+                f"its last rows alarm in {forward.rate:.1%} when judged by its first, the "
+                f"held-out rows only in {counted.untouched.rate:.1%}"
+            )
+        findings.append(
+            Finding(
+                problem="the reference seems full of anomalies",
+                evidence="; ".join(said),
+                remedy="what is learned as normal is not reported later: learn from a time "
+                "without trouble (--share, or smkc fit on another file); if these rows are a "
+                "second normal state, all is well",
+            )
+        )
+    return findings
+
+
+def _notes(counted: Counted) -> list[Finding]:
+    """Return what is worth knowing without standing in the way."""
+    findings = [
+        Finding(
+            problem="the reference is short for this false-alarm rate",
+            evidence=doubt,
+            remedy="give more reference data, or a higher false_alarm_rate",
+        )
+        for doubt in counted.judge.doubts[:1]
+    ]
+    look = counted.look
+    if look.constant:
+        names = ", ".join(look.constant[:3]) + ", ..." * (len(look.constant) > 3)
+        findings.append(
+            Finding(
+                problem="constant variables",
+                evidence=f"{len(look.constant):,} never change in the reference: {names}",
+                remedy="nothing was planted in them; leave them out unless any change in them "
+                "is a fault",
+                weight="note",
+            )
+        )
+    if look.empty > LEAST_SCORED:
+        findings.append(
+            Finding(
+                problem="most rows are empty",
+                evidence=f"{look.empty:.0%} of the reference rows hold no observation",
+                remedy="read with a coarser --step",
+            )
+        )
+    there = {one.kind for one in counted.outcomes}
+    for kind in KINDS:
+        if kind not in there:
+            findings.append(
+                Finding(
+                    problem=f"{KINDS[kind].many} were not tried",
+                    evidence={
+                        "relation": "no two variables move together here",
+                        "frozen": "no variable changes from row to row most of the time",
+                    }.get(kind, "no variable here varies enough"),
+                    remedy="nothing to do: an anomaly of this kind could not be seen here",
+                    weight="note",
+                )
+            )
+    return findings
