@@ -73,12 +73,20 @@ def pooled_lags(
             logs[0, lag - 1, line] = np.log(plain + SOME)
             logs[1, lag - 1, line] = np.log(change + SOME)
             logs[2, lag - 1, line] = np.log(size + SOME)
+    part = np.empty(length, np.float32)
     for i in range(n_rows):
         at = 0
         for sequence in range(3):
             for lag in range(1, lags + 1):
                 n = max(length - lag, 1)
-                part = np.sort(logs[sequence, lag - 1, first + i - n + 1 : first + i + 1])
+                begin = first + i - n + 1
+                for q in range(n):  # put in order: few values
+                    x = logs[sequence, lag - 1, begin + q]
+                    p = q
+                    while p > 0 and part[p - 1] > x:
+                        part[p] = part[p - 1]
+                        p -= 1
+                    part[p] = x
                 for q in range(shares.size):
                     out[i, at] = part[int(shares[q] * (n - 1))]
                     at += 1

@@ -76,7 +76,7 @@ class LevelPart:
                 if len(past)
                 else np.empty((0, len(fitted.neighbours.expected)), np.float32)
             )
-        self.distances = fitted.neighbours.start(past, memory)
+        self.distances = fitted.neighbours.start(past, memory, not self.is_pooled)
         self.ledger = Ledger(memory, fitted.neighbours.usual)
 
     def push(self, block: Block) -> NDArray[np.float64]:

@@ -96,19 +96,31 @@ class Neighbours:
             follows=follows,
         )
 
-    def start(self, before: NDArray[np.float32], memory: Memory) -> "NeighboursState":
-        """Return a state that continues after the rows (at least w - 1, C) ``before``."""
-        return NeighboursState(self, before, memory)
+    def start(
+        self, before: NDArray[np.float32], memory: Memory, is_explained: bool = True
+    ) -> "NeighboursState":
+        """Return a state that continues after the rows (at least w - 1, C) ``before``.
+
+        Without ``is_explained`` it does not say what each variable made of a distance.
+        """
+        return NeighboursState(self, before, memory, is_explained)
 
 
 class NeighboursState:
     """Distances at one moment of a recording."""
 
-    def __init__(self, fitted: Neighbours, before: NDArray[np.float32], memory: Memory) -> None:
+    def __init__(
+        self,
+        fitted: Neighbours,
+        before: NDArray[np.float32],
+        memory: Memory,
+        is_explained: bool = True,
+    ) -> None:
         self.fitted = fitted
         self.memory = memory
         n_variables, n_reference = fitted.stored.shape
         self.n_reference = n_reference
+        self.is_explained = is_explained
         self.growth = np.ones(n_variables)
         self.values = np.concatenate(
             [fitted.stored, np.zeros((n_variables, len(self._ring_penalty())), np.float32)], axis=1
@@ -152,8 +164,10 @@ class NeighboursState:
             distances,
             places,
         )
-        residuals = np.empty(rows.shape, np.float32)
-        window_residuals(covered, self.values, self.n_reference, places[:, :1], residuals)
+        residuals = np.empty(rows.shape if self.is_explained else (n, 0), np.float32)
+        if self.is_explained:
+            nearest = places[:, :1]
+            window_residuals(covered, self.values, self.n_reference, nearest, residuals)
         self.history = history[n:].copy()
         self.rows = covered[n:]
         self._remember(rows)

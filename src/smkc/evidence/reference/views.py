@@ -94,6 +94,7 @@ class Pooled:
         self.length, self.lags = length, lags
         self.centre, self.spread = centre, spread
         self.before = np.zeros((0, width), np.float32)
+        self.n_seen = 0
 
     @property
     def n_before(self) -> int:
@@ -101,8 +102,13 @@ class Pooled:
         return self.length + self.lags
 
     def push(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Take (n, width) states in; return (n, F) features."""
+        """Take (n, width) states in; return (n, F) features.
+
+        Standardised ones are NaN until enough states have been seen: there is nothing to pool.
+        """
         n = len(rows)
+        n_lacking = max(0, self.n_before - self.n_seen)
+        self.n_seen += n
         before = self.before
         if len(before) < self.n_before:  # before the first state there was the same
             first = before[:1] if len(before) else rows[:1]
@@ -116,15 +122,17 @@ class Pooled:
             return out
         standard = (out - self.centre) / self.spread
         clipped: NDArray[np.float32] = np.clip(standard, -POOLED_CLIP, POOLED_CLIP)
+        clipped[:n_lacking] = np.nan
         return clipped
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return what :meth:`restore` needs to go on exactly."""
-        return {"before": self.before}
+        return {"before": self.before, "n_seen": np.array([self.n_seen])}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Take over what :meth:`to_arrays` gave."""
         self.before = arrays["before"].copy()
+        self.n_seen = int(arrays["n_seen"][0])
 
 
 def spread_of(rows: NDArray[np.float32], least: float = LEAST_SPREAD) -> NDArray[np.float32]:
