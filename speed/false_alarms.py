@@ -95,7 +95,7 @@ def stationary(n_rows: int, n_variables: int, memory: float, seed: list[int]) ->
 
 def marked(reference: Recording, live: Recording) -> NDArray[np.float64]:
     """Return (counted, rates) shares of normal windows and steps that are past the threshold."""
-    detector = Detector().fit(reference)
+    detector = Detector(detector="knn").fit(reference)
     learned = detector.fitted_
     scores = {
         "windows": (learned.of_windows, detector.score_windows(live).score),

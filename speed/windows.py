@@ -110,6 +110,7 @@ def anchor_score(seed: int = 3) -> Callable[[anchor.Anchor, Window], float]:
 def fitted(n_variables: int) -> "smkc.Detector":
     """Our detector with a full reference set and nothing that the anchor does not do."""
     detector = smkc.Detector(
+        detector="knn",
         window=WINDOW,
         neighbours=NEIGHBOURS,
         components=COMPONENTS,

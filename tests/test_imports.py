@@ -29,7 +29,7 @@ def test_fitting_and_scoring_loads_no_more():
     work = """
 import numpy as np, smkc
 data = {"time": np.arange(300), "cpu": np.random.default_rng(0).normal(size=300)}
-det = smkc.Detector(window=16, neighbours=5, false_alarm_rate=0.1).fit(data)
+det = smkc.Detector(false_alarm_rate=0.1).fit(data)
 det.alerts(data)
 det.score_windows(data).to_arrow()
 """

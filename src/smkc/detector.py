@@ -48,7 +48,8 @@ class Detector:
         ``deep``), minutes instead of seconds, and more reference data, of which they hold out a
         fifth.
     window, stride
-        rows a window, and rows from one window to the next.
+        rows a window, and rows from one window to the next. ``auto`` lets ``evidence`` find its
+        window from the reference data, and is 64 for the others.
     representation
         how a window becomes features; see :class:`smkc.kernel.Representation`. Trained detectors
         read the whole image, by default with all its channels.
@@ -88,13 +89,13 @@ class Detector:
     >>> rng = np.random.default_rng(0)
     >>> reference = {"time": np.arange(600), "cpu": rng.normal(size=600)}
     >>> live = {"time": np.arange(200), "cpu": rng.normal(size=200), "new": rng.normal(size=200)}
-    >>> det = Detector(window=16, false_alarm_rate=0.01).fit(reference)
+    >>> det = Detector(false_alarm_rate=0.01).fit(reference)
     >>> det.decision_function(live).shape
     (200,)
     """
 
-    detector: str = "knn"
-    window: int = 64
+    detector: str = "evidence"
+    window: int | str = "auto"
     stride: int = 1
     representation: str = "log3 band(8)"
     buckets: int = 128

@@ -14,7 +14,7 @@ from smkc.fitted import EvidenceFitted, Fitted
 from smkc.kernel import Representation
 from smkc.sketch import Sketch
 
-__all__ = ["LEARNED", "ONLY_LEARNED", "empty_fitted", "scoring_device"]
+__all__ = ["LEARNED", "ONLY_LEARNED", "USUAL_WINDOW", "empty_fitted", "scoring_device"]
 
 # Detectors that are trained, by torch.
 LEARNED = ("recon", "prediction", "ensemble")
@@ -37,7 +37,6 @@ NOT_OF_EVIDENCE: dict[str, Any] = {
     "neighbours": 20,
     "reference_size": 4096,
     "scaling": "robust",
-    **ONLY_LEARNED,
 }
 
 # Rows a window of the detectors that do not find it out by themselves.
@@ -55,6 +54,8 @@ def empty_fitted(settings: Mapping[str, Any]) -> Fitted | EvidenceFitted:
     _check_choices(settings)
     if settings["detector"] == "evidence":
         return _evidence(settings)
+    if settings["window"] == "auto":
+        settings = {**settings, "window": USUAL_WINDOW}
     _check_numbers(settings)
     sketch = Sketch(
         **{name: settings[name] for name in ("buckets", "presence", "saturate", "normalise")}
@@ -78,7 +79,17 @@ def scoring_device(settings: Mapping[str, Any], wanted: str | None) -> str:
     return usable_device(trained_on, wanted)
 
 
+def _check_untrained(settings: Mapping[str, Any]) -> None:
+    for name, value in ONLY_LEARNED.items():
+        if settings[name] != value:
+            raise SettingError(
+                f"{name}={settings[name]!r} is for detectors that are trained; leave it out, or "
+                f"choose detector={' or '.join(map(repr, LEARNED))}"
+            )
+
+
 def _evidence(settings: Mapping[str, Any]) -> EvidenceFitted:
+    _check_untrained(settings)
     for name, value in NOT_OF_EVIDENCE.items():
         if settings[name] != value:
             raise SettingError(
@@ -97,12 +108,7 @@ def _evidence(settings: Mapping[str, Any]) -> EvidenceFitted:
 
 
 def _knn_density(settings: Mapping[str, Any], sketch: Sketch) -> Density:
-    for name, value in ONLY_LEARNED.items():
-        if settings[name] != value:
-            raise SettingError(
-                f"{name}={settings[name]!r} is for detectors that are trained; leave it out, or "
-                f"choose detector={' or '.join(map(repr, LEARNED))}"
-            )
+    _check_untrained(settings)
     window, components = settings["window"], settings["components"]
     representation = Representation.parse(settings["representation"])
     representation.check(window)

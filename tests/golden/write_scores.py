@@ -32,7 +32,7 @@ def made() -> list[dict[str, float]]:
 def scored(rows: list[dict[str, float]]) -> dict:
     """Return what the detector makes of the rows."""
     recording = Recording.from_rows(range(len(rows)), rows)
-    det = Detector(**SETTINGS).fit(recording.rows(0, N_REFERENCE))
+    det = Detector(detector="knn", **SETTINGS).fit(recording.rows(0, N_REFERENCE))
     live = recording.rows(N_REFERENCE)
     windows = det.score_windows(live)
     return {

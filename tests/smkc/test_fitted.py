@@ -18,7 +18,7 @@ def reference():
 
 @pytest.fixture(scope="module")
 def learned(reference):
-    return smkc.Detector(**SMALL).fit(reference).fitted_
+    return smkc.Detector(detector="knn", **SMALL).fit(reference).fitted_
 
 
 def test_every_reference_window_calibrates_with_its_block_left_out(learned, reference):
@@ -46,7 +46,7 @@ def test_neighbouring_scores_count_as_one(learned):
 def test_long_reference_data_are_calibrated_on_runs(reference, monkeypatch):
     monkeypatch.setattr(module, "MOST_CALIBRATED", 320)
     monkeypatch.setattr(module, "RUNS", 4)
-    learned = smkc.Detector(**SMALL).fit(reference).fitted_
+    learned = smkc.Detector(detector="knn", **SMALL).fit(reference).fitted_
     assert 280 <= len(learned.of_windows.null) <= 320
     assert len(learned.density.references) == 585 - int(
         np.isnan(learned.density.scores(learned.prepare(reference), np.arange(585))).sum()
@@ -72,6 +72,6 @@ def test_null_scores_are_bounded(learned, reference, monkeypatch):
 @pytest.mark.parametrize("number", [0.0, -1.0, 1e300, "many", 3])
 def test_a_number_of_independent_scores_that_makes_no_sense(learned, number):
     arrays, header = learned.to_arrays()
-    empty = smkc.Detector(**SMALL)._empty(None)
+    empty = smkc.Detector(detector="knn", **SMALL)._empty()
     with pytest.raises(ModelFileError, match=r"calibration of windows.*fit again"):
         empty.restored(arrays, header | {"independent_windows": number})

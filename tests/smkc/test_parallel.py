@@ -70,7 +70,9 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch, rng):
     scores = []
     for n in ("1", "2", "5"):
         monkeypatch.setenv("SMKC_THREADS", n)
-        detector = smkc.Detector(window=16, neighbours=5).fit(recording.rows(0, 400))
+        detector = smkc.Detector(detector="knn", window=16, neighbours=5).fit(
+            recording.rows(0, 400)
+        )
         scores.append(detector.score_windows(recording).score)
     np.testing.assert_array_equal(scores[0], scores[1])
     np.testing.assert_array_equal(scores[0], scores[2])
@@ -83,7 +85,7 @@ def _sum_of_scores(queue, detector, recording):
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_scores_too(rng):
     recording = worlds.recording_of(worlds.coupled(rng, 400, 4))
-    detector = smkc.Detector(window=16, neighbours=5).fit(recording)
+    detector = smkc.Detector(detector="knn", window=16, neighbours=5).fit(recording)
     expected = float(detector.decision_function(recording).sum())
     context = multiprocessing.get_context("fork")
     queue = context.Queue()

@@ -24,7 +24,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::smkc.errors.UnscoredWarning")
 def fitted(scaling):
     table = worlds.coupled(np.random.default_rng(5), 300, 4)
     names = ["cpu", "mem", "v0", "v1"]
-    return smkc.Detector(**SMALL, scaling=scaling).fit(worlds.recording_of(table, names))
+    return smkc.Detector(detector="knn", **SMALL, scaling=scaling).fit(
+        worlds.recording_of(table, names)
+    )
 
 
 DETECTORS = {scaling: fitted(scaling) for scaling in ("robust", None)}

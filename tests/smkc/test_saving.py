@@ -30,7 +30,7 @@ def live(table):
 
 @pytest.fixture(scope="module")
 def det(table):
-    return smkc.Detector(**SMALL).fit(worlds.recording_of(table[:250]))
+    return smkc.Detector(detector="knn", **SMALL).fit(worlds.recording_of(table[:250]))
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def written(tmp_path):
     ],
 )
 def test_scores_are_the_same_to_the_bit(table, live, tmp_path, more):
-    det = smkc.Detector(**SMALL, **more).fit(worlds.recording_of(table[:250]))
+    det = smkc.Detector(detector="knn", **SMALL, **more).fit(worlds.recording_of(table[:250]))
     det.save(tmp_path / "host.smkc")
     loaded = smkc.load(tmp_path / "host.smkc")
     assert loaded.get_params() == det.get_params()
@@ -84,7 +84,9 @@ def test_scores_are_the_same_to_the_bit(table, live, tmp_path, more):
 
 def test_a_loaded_detector_goes_on_learning_as_the_original(table, live, tmp_path):
     more = worlds.recording_of(table[100:250], first_time=100)
-    det = smkc.Detector(**SMALL, reference_size=60).fit(worlds.recording_of(table[:150]))
+    det = smkc.Detector(detector="knn", **SMALL, reference_size=60).fit(
+        worlds.recording_of(table[:150])
+    )
     det.save(tmp_path / "m")
     loaded = smkc.load(str(tmp_path / "m")).partial_fit(more)
     det.partial_fit(more)

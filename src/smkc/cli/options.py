@@ -32,8 +32,9 @@ OUTPUT = "Output"
 
 
 class Kind(StrEnum):
-    """The detectors there are: one that needs no training, and three that are trained."""
+    """The detectors there are: two that need no training, and three that are trained."""
 
+    evidence = "evidence"
     knn = "knn"
     recon = "recon"
     prediction = "prediction"
@@ -71,7 +72,9 @@ Read = Annotated[
 ]
 Window = Annotated[
     int | None,
-    typer.Option(help="Rows a window. [default: 64]", rich_help_panel=DETECTOR),
+    typer.Option(
+        help="Rows a window. [default: found from the reference data]", rich_help_panel=DETECTOR
+    ),
 ]
 Stride = Annotated[
     int | None,
@@ -89,8 +92,9 @@ KindOfDetector = Annotated[
     Kind | None,
     typer.Option(
         "--detector",
-        help="knn needs no training; the others are trained, which takes minutes, more data and "
-        'pip install "smkc\\[deep]". [default: knn]',
+        help="evidence asks several questions and follows what is normal; knn is the paper's, "
+        "which needs no training either; the others are trained, which takes minutes, more data "
+        'and pip install "smkc\\[deep]". [default: evidence]',
         rich_help_panel=DETECTOR,
     ),
 ]

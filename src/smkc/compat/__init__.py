@@ -75,7 +75,7 @@ def host_class(module: str, name: str, package: str) -> Any:
 def detector_of(adapter: Any) -> Detector:
     """Make the detector that an adapter's parameters describe."""
     own = {name: getattr(adapter, name) for name in OWN_SETTINGS if hasattr(adapter, name)}
-    return Detector().set_params(**{**own, **(adapter.settings or {})})
+    return Detector(detector="knn").set_params(**{**own, **(adapter.settings or {})})
 
 
 def as_recording(table: Any, names: Iterable[Any] | None = None) -> Recording:

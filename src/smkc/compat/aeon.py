@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from smkc.compat import as_recording, detector_of, host_class, reference_scores, scores
 from smkc.detector import Detector
+from smkc.settings import USUAL_WINDOW
 
 __all__ = ["SmkcSeriesDetector"]
 
@@ -56,7 +57,7 @@ class SmkcSeriesDetector(BaseSeriesAnomalyDetector):  # type: ignore[misc]
 
     def __init__(
         self,
-        window: int = Detector.window,
+        window: int = USUAL_WINDOW,
         neighbours: int = Detector.neighbours,
         seed: int = Detector.seed,
         settings: Mapping[str, Any] | None = None,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from smkc.compat import as_recording, detector_of, host_class, reference_scores, scores
 from smkc.detector import Detector
+from smkc.settings import USUAL_WINDOW
 
 __all__ = ["SmkcDetector"]
 
@@ -57,7 +58,7 @@ class SmkcDetector(BaseDetector):  # type: ignore[misc]
     def __init__(
         self,
         contamination: Any = 0.1,
-        window: int = Detector.window,
+        window: int = USUAL_WINDOW,
         neighbours: int = Detector.neighbours,
         seed: int = Detector.seed,
         settings: Mapping[str, Any] | None = None,

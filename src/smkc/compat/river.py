@@ -13,6 +13,7 @@ from smkc.compat import detector_of, host_class
 from smkc.detector import Detector
 from smkc.errors import WindowError
 from smkc.recording import Recording
+from smkc.settings import USUAL_WINDOW
 from smkc.stream import EvidenceStream, Stream
 
 __all__ = ["SmkcAnomalyDetector"]
@@ -61,7 +62,7 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
         self,
         block: int = 1000,
         is_frozen: bool = False,
-        window: int = Detector.window,
+        window: int = USUAL_WINDOW,
         neighbours: int = Detector.neighbours,
         seed: int = Detector.seed,
         settings: Mapping[str, Any] | None = None,

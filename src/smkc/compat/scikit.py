@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from smkc.compat import as_recording, detector_of, host_class, scores
 from smkc.detector import Detector
 from smkc.recording import Recording
+from smkc.settings import USUAL_WINDOW
 
 __all__ = ["EXPECTED_FAILED_CHECKS", "SmkcOutlierDetector"]
 
@@ -70,7 +71,7 @@ class SmkcOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        window: int = Detector.window,
+        window: int = USUAL_WINDOW,
         neighbours: int = Detector.neighbours,
         false_alarm_rate: float = Detector.false_alarm_rate,
         seed: int = Detector.seed,

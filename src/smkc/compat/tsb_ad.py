@@ -40,7 +40,9 @@ def run_SMKC(data_train: Any, data_test: Any, **settings: Any) -> NDArray[np.flo
     >>> bool(650 - 16 <= run_SMKC(data[:500], data, window=16).argmax() < 655 + 16)
     True
     """
-    return scores(Detector().set_params(**settings).fit(as_recording(data_train)), data_test)
+    return scores(
+        Detector(detector="knn").set_params(**settings).fit(as_recording(data_train)), data_test
+    )
 
 
 def run_SMKC_U(data: Any, **settings: Any) -> NDArray[np.float64]:
@@ -53,7 +55,7 @@ def run_SMKC_U(data: Any, **settings: Any) -> NDArray[np.float64]:
     >>> bool(650 - 16 <= run_SMKC_U(data, window=16).argmax() < 655 + 16)
     True
     """
-    return reference_scores(Detector().set_params(**settings).fit(as_recording(data)))
+    return reference_scores(Detector(detector="knn").set_params(**settings).fit(as_recording(data)))
 
 
 def register(**settings: Any) -> None:

@@ -4,6 +4,8 @@ In: each evidence's shares, the rows they speak of, and how variables are scaled
 guilty first.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from smkc.decide import Cause
@@ -25,29 +27,68 @@ KINDS = {
     "newcomers": "newcomer",
 }
 
+# The evidence that speaks of the system as a whole and of no variable.
+OF_SYSTEM = "pooled lags"
+
 # So many causes are named, of at least this share.
 MOST_NAMED, LEAST_SHARE = 64, 0.01
+
+# Steps of up to so many spreads are usual; a spread is at least this share of the largest step.
+USUAL_STEP, SMALLEST_STEP = 3.0, 0.05
+TINY = float(np.finfo(np.float64).tiny)
 
 
 def causes_of(blame: Blame, rows: Recording, scaling: Scaling) -> list[Cause]:
     """Return the causes of a window: rows of the recording, its variables scaled thus."""
-    named = [name for name, share in blame.variables.items() if share >= LEAST_SHARE]
-    causes = []
-    for name in named[:MOST_NAMED]:
-        nats = {
-            evidence: blame.evidences[evidence] * shares.get(name, 0.0)
-            for evidence, shares in blame.by_evidence.items()
-        }
-        loudest = max(nats, key=lambda evidence: nats[evidence])
-        causes.append(
-            Cause(
-                variable=name,
-                share=blame.variables[name],
-                kind=KINDS.get(loudest, loudest),
-                detail=_detail(name, rows, scaling),
-            )
+    spoke = dict(blame.by_evidence)
+    if blame.evidences.get(OF_SYSTEM, 0.0) > 0:
+        spoke[OF_SYSTEM] = _movers(rows, scaling)
+    nats: dict[str, dict[str, float]] = {}
+    for evidence, shares in spoke.items():
+        for name, share in shares.items():
+            nats.setdefault(name, {})[evidence] = blame.evidences[evidence] * share
+    totals = {name: sum(by_evidence.values()) for name, by_evidence in nats.items()}
+    whole = sum(totals.values())
+    if not whole > 0:
+        return []
+    ranked = sorted(totals, key=lambda name: (-totals[name], name))
+    return [
+        Cause(
+            variable=name,
+            share=totals[name] / whole,
+            kind=_kind(nats[name]),
+            detail=_detail(name, rows, scaling),
         )
-    return causes
+        for name in ranked[:MOST_NAMED]
+        if totals[name] >= LEAST_SHARE * whole
+    ]
+
+
+def _kind(nats: Mapping[str, float]) -> str:
+    """Return what the loudest evidence is evidence of."""
+    loudest = max(nats, key=lambda evidence: nats[evidence])
+    return KINDS.get(loudest, loudest)
+
+
+def _movers(rows: Recording, scaling: Scaling) -> dict[str, float]:
+    """Share out what the system did as a whole: to those that took the largest steps.
+
+    A step counts in the variable's usual spread; by its own other steps where it has none.
+    """
+    known = {name: at for at, name in enumerate(scaling.names)}
+    steps: dict[str, float] = {}
+    for name in rows.canonical().names:
+        sizes = np.abs(np.diff(rows.trace(name).astype(np.float64)))
+        sizes = sizes[np.isfinite(sizes)]
+        if not len(sizes):
+            continue
+        at = known.get(name)
+        is_scaled = at is not None and not scaling.counter[at]
+        usual = scaling.spread[at] if is_scaled else 1.5 * np.median(sizes)
+        largest = sizes.max() / max(float(usual), SMALLEST_STEP * sizes.max(), TINY)
+        steps[name] = max(float(largest) - USUAL_STEP, 0.0)
+    whole = sum(steps.values())
+    return {name: step / whole for name, step in steps.items() if step > 0} if whole > 0 else {}
 
 
 def _detail(name: str, rows: Recording, scaling: Scaling) -> str:
@@ -57,7 +98,12 @@ def _detail(name: str, rows: Recording, scaling: Scaling) -> str:
     if not len(seen):
         return f"was not seen from {show_time(rows.times[0])} to {show_time(rows.times[-1])}"
     if name not in scaling.names:
-        return f"is new to the reference data; {values[seen[-1]]:.4g} at the end"
+        middle = float(np.median(values[seen].astype(np.float64)))
+        top = seen[int(np.argmax(np.abs(values[seen] - middle)))]
+        return (
+            f"is new to the reference data; was {values[top]:.4g} at "
+            f"{show_time(rows.times[top])}, {middle:.4g} in the middle"
+        )
     at = scaling.names.index(name)
     centre, spread = float(scaling.centre[at]), float(scaling.spread[at])
     if scaling.counter[at]:

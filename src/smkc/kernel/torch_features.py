@@ -217,7 +217,7 @@ def _cosines(products: Tensor) -> Tensor:
 def _pair_kernel() -> Callable[[Tensor], Tensor] | None:
     """Return the kernel that compares all pairs at once, if Triton is installed."""
     try:
-        from smkc.kernel.triton_pairs import compare_pairs
+        from smkc.kernel._triton_pairs import compare_pairs
     except ModuleNotFoundError:
         return None
     return compare_pairs

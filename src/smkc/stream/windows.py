@@ -39,7 +39,8 @@ class Stream:
     --------
     >>> import smkc
     >>> rng = np.random.default_rng(0)
-    >>> det = smkc.Detector(window=16).fit({"time": np.arange(600), "cpu": rng.normal(size=600)})
+    >>> reference = {"time": np.arange(600), "cpu": rng.normal(size=600)}
+    >>> det = smkc.Detector(detector="knn", window=16).fit(reference)
     >>> live = det.stream()
     >>> scores = [live.push(t, {"cpu": rng.normal()}) for t in range(20)]
     >>> scores[14] is None, scores[15] is None

@@ -39,7 +39,7 @@ def test_the_page_and_the_pictures_are_there(answer: dict, folder: Path) -> None
     assert "Found against planted" in page
     assert f"{answer['found']} of 4 incidents found" in page
     names = {Path(path).name for path in answer["pictures"]}
-    assert {"score.png", "presence.png", "alert-1-traces.png", "alert-1-kernel.png"} <= names
+    assert {"score.png", "presence.png", "alert-1-traces.png", "alert-1-evidences.png"} <= names
     assert all(Path(path).stat().st_size > 5000 for path in answer["pictures"])
 
 

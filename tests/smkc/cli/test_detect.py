@@ -118,7 +118,8 @@ def test_entities_are_judged_apart(tmp_path: Path) -> None:
 def test_settings_from_file_set_and_option_in_that_order(files, tmp_path: Path) -> None:
     config = tmp_path / "c.toml"
     config.write_text(
-        '[detector]\nwindow = 32\nfalse_alarm_rate = 0.2\nneighbours = 5\n[read]\ntime = "time"\n'
+        '[detector]\nwindow = 32\nfalse_alarm_rate = 0.2\ncounters = "none"\n'
+        '[read]\ntime = "time"\n'
     )
     arguments = ["--reference", str(files.reference), "--config", str(config)]
     (plain,) = detect_json(str(files.live), *arguments)["results"]
@@ -152,8 +153,9 @@ def test_files_that_cannot_be_used(tmp_path: Path, content: str | None, hint: st
 
 def test_a_window_longer_than_the_recording(files, tmp_path: Path) -> None:
     path = write_wide(tmp_path / "short.csv", 40, seed=4)
-    wrong(run("detect", str(path), "--window", "64"), "window")
-    wrong(run("detect", str(path), "--reference", str(files.reference)), "64")
+    knn = ["--set", "detector=knn"]
+    wrong(run("detect", str(path), "--window", "64", *knn), "window")
+    wrong(run("detect", str(path), "--reference", str(files.reference), *knn), "64")
 
 
 def test_a_damaged_and_a_missing_model(files, tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ def test_input_that_cannot_be_used(files, tmp_path: Path) -> None:
     wrong(run("explain", str(tmp_path / "no.csv"), "--model", model, *at), "no.csv")
     wrong(run("explain", str(empty), "--model", model, *at), "empty")
     wrong(run("explain", str(text), "--model", model, *at), "high")
-    wrong(run("explain", str(short), "--model", model, "--at", str(START)), "16")
+    late = ["--at", "2031-01-01"]
+    wrong(run("explain", str(short), "--model", model, *late), "outside the recording")
     wrong(run("explain", str(files.live), "--model", str(bad), *at), "bad.smkc")
     wrong(run("explain", str(files.live), "--model", model, *at, "--read", "x=1"), "'x'")

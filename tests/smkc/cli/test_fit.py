@@ -5,11 +5,13 @@ from tests.smkc.cli.conftest import QUICK, run, write_wide, wrong
 
 from smkc.detector import load
 
+KNN = [*QUICK, "--detector", "knn"]
+
 
 def test_fit_writes_a_model_that_loads(files, tmp_path: Path, process) -> None:
     out = tmp_path / "m.smkc"
     done = process(
-        "fit", str(files.reference), "--out", str(out), *QUICK, "--set", "neighbours=7", "--json"
+        "fit", str(files.reference), "--out", str(out), *KNN, "--set", "neighbours=7", "--json"
     )
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
@@ -29,7 +31,7 @@ def test_none_switches_a_setting_off_and_families_come_from_the_file(files, tmp_
         str(files.reference),
         "--out",
         str(out),
-        *QUICK,
+        *KNN,
         "--config",
         str(config),
         "--set",
@@ -52,7 +54,7 @@ def test_input_that_cannot_be_used(files, tmp_path: Path) -> None:
     wrong(run("fit", str(tmp_path / "no.csv"), "--out", out), "no.csv")
     wrong(run("fit", str(empty), "--out", out), "empty")
     wrong(run("fit", str(text), "--out", out), "high")
-    wrong(run("fit", str(short), "--out", out), "64")
+    wrong(run("fit", str(short), "--out", out, "--detector", "knn"), "64")
     wrong(run("fit", str(files.reference), "--out", out, "--set", "nope=1"), "'nope'")
     wrong(run("fit", str(files.reference)), "--out")
     assert not Path(out).exists()

@@ -53,7 +53,7 @@ def test_detect_can_train_too(files) -> None:
 def test_fit_tells_the_detector_as_json(files, tmp_path: Path) -> None:
     out = ["--out", str(tmp_path / "m.smkc"), "--json"]
     done = run("fit", str(files.reference), *out, *QUICK)
-    assert json.loads(done.stdout)["detector"] == "knn"
+    assert json.loads(done.stdout)["detector"] == "evidence"
 
 
 def test_progress_shows_the_training(files, tmp_path: Path, monkeypatch) -> None:

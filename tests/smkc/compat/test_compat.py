@@ -89,7 +89,9 @@ def test_what_is_no_table_is_refused(table, message):
 
 
 def test_steps_without_a_score_have_the_usual_one(rng):
-    det = smkc.Detector(window=16, neighbours=5).fit(as_recording(rng.normal(size=(300, 2))))
+    det = smkc.Detector(detector="knn", window=16, neighbours=5).fit(
+        as_recording(rng.normal(size=(300, 2)))
+    )
     table = rng.normal(size=(100, 2))
     table[40:80] = np.nan
     with pytest.warns(UnscoredWarning):

@@ -72,7 +72,7 @@ def test_scores_are_those_of_the_whole_recording(rows):
         actual.append(model.score_one(row))
         model.learn_one(row)
     recording = Recording.from_rows(np.arange(500), rows)
-    det = smkc.Detector(window=16, neighbours=5).fit(recording.rows(0, 200))
+    det = smkc.Detector(detector="knn", window=16, neighbours=5).fit(recording.rows(0, 200))
     expected = det.decision_function(recording, align="prompt")
     assert actual[:200] == [0] * 200
     np.testing.assert_allclose(actual[200:], expected[200:], rtol=STREAM_RTOL)

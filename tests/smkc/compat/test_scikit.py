@@ -44,7 +44,7 @@ def test_scikit_learns_checks_pass_but_for_those_listed():
 
 
 def test_scores_are_the_detectors_with_the_other_sign(table, model):
-    det = smkc.Detector(window=16, neighbours=5).fit(as_recording(table[:500]))
+    det = smkc.Detector(detector="knn", window=16, neighbours=5).fit(as_recording(table[:500]))
     live = as_recording(table[500:])
     np.testing.assert_array_equal(model.score_samples(table[500:]), -det.decision_function(live))
     np.testing.assert_array_equal(model.predict(table[500:]), 1 - 2 * det.predict(live))

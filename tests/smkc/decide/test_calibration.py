@@ -106,7 +106,7 @@ def delivered():
     for seed in range(8):
         rng = np.random.default_rng(seed)
         table = worlds.coupled(rng, 8000, 6, memory=0.8)
-        det = smkc.Detector(window=32).fit(worlds.recording_of(table[:3000]))
+        det = smkc.Detector(detector="knn", window=32).fit(worlds.recording_of(table[:3000]))
         live = worlds.recording_of(table[3000:], first_time=3000)
         p_values = det.score_windows(live).p_value
         steps = det.decision_function(live)

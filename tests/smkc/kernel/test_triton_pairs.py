@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a G
     ("n_windows", "length", "width"), [(3, 32, 256), (2, 128, 64), (2, 70, 9), (1, 8, 5)]
 )
 def test_products_and_distances_are_those_of_each_pair(n_windows, length, width):
-    from smkc.kernel.triton_pairs import compare_pairs
+    from smkc.kernel._triton_pairs import compare_pairs
 
     states = torch.randn(n_windows, length, width, generator=torch.Generator().manual_seed(0))
     found = compare_pairs(states.cuda()).cpu().double()

@@ -36,7 +36,9 @@ def make_recording(rng: np.random.Generator, rows: int, names: list[str]) -> Rec
 def watched() -> Watched:
     rng = np.random.default_rng(5)
     names = ["cpu", "mem", "disk", HOSTILE]
-    detector = Detector(window=16, false_alarm_rate=0.01).fit(make_recording(rng, 1500, names))
+    detector = Detector(detector="knn", window=16, false_alarm_rate=0.01).fit(
+        make_recording(rng, 1500, names)
+    )
     live = make_recording(rng, 400, names)
     trace = live.values.copy()
     hostile = live.names.index(HOSTILE)

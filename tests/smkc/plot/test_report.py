@@ -136,7 +136,7 @@ def test_planted_incidents_found_and_missed_are_both_told(watched, tmp_path: Pat
 
 def test_plain_numbers_as_times(tmp_path: Path, rng: np.random.Generator) -> None:
     normal = Recording.from_rows(np.arange(800), [{"a": x} for x in rng.normal(size=800)])
-    detector = Detector(window=16, false_alarm_rate=0.01).fit(normal)
+    detector = Detector(detector="knn", window=16, false_alarm_rate=0.01).fit(normal)
     page = plot.report(tmp_path / "r.html", normal.rows(0, 300), detector).read_text("utf-8")
     words = " ".join(Outline(page).words)
     assert "0 to 299" in words

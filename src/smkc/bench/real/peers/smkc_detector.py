@@ -20,7 +20,7 @@ __all__ = ["PAPER", "DetectorPeer", "randproj_knn"]
 
 # The paper's training-free detector on real data: windows of 32 rows, and a row gets the largest
 # score of the windows that cover it, as the project's first measurements had it.
-PAPER: dict[str, Any] = {"window": 32, "align": "sharp"}
+PAPER: dict[str, Any] = {"detector": "knn", "window": 32, "align": "sharp"}
 
 # Windows' worth of rows before a row that a detector is shown when asked for causes.
 WINDOWS_BEFORE = 8
@@ -49,7 +49,7 @@ class DetectorPeer:
     def look_ahead(self) -> int:
         """Rows of a window that may come after a row, unless windows count where they end."""
         detector = Detector(**self.settings)
-        return 0 if detector.align == "prompt" else detector.window - 1
+        return 0 if detector.align == "prompt" else int(detector.window) - 1
 
     @property
     def all_settings(self) -> dict[str, Any]:
@@ -80,10 +80,10 @@ class DetectorPeer:
         n_before = 0
         whole = test
         if follows_on(self.reference_.times, test.times):
-            n_before = min(self.detector_.window - 1, len(self.reference_))
+            n_before = min(self.detector_.fitted_.window - 1, len(self.reference_))
             before = self.reference_.rows(len(self.reference_) - n_before)
             whole = Recording.concat([before, test])
-        if len(whole) < self.detector_.window:
+        if len(whole) < self.detector_.fitted_.window:
             return np.full(len(test), np.nan)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnscoredWarning)  # NaN says it
@@ -96,7 +96,7 @@ class DetectorPeer:
         tell a jump, and much cheaper.
         """
         require_fitted(self, "detector_")
-        length = self.detector_.window
+        length = self.detector_.fitted_.window
         first = max(0, row - WINDOWS_BEFORE * length)
         part = test.rows(first, row + length)
         if len(part) < length:

@@ -143,7 +143,7 @@ def test_pyod_scores_are_its_own():
 def test_a_detector_peer_is_the_detector_with_the_rows_before():
     whole = recording(np.concatenate([usual(n_rows=150), usual(n_rows=60, seed=2, first=150)]))
     peer = DetectorPeer(window=16, align="prompt").fit(whole.rows(0, 150))
-    expected = Detector(window=16, align="prompt").fit(whole.rows(0, 150))
+    expected = Detector(detector="knn", window=16, align="prompt").fit(whole.rows(0, 150))
     actual = peer.score(whole.rows(150))
     assert np.isfinite(actual).all()
     np.testing.assert_array_equal(actual, expected.decision_function(whole.rows(135))[15:])

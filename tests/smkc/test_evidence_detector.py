@@ -1,0 +1,179 @@
+"""The default detector as users meet it: scores in nats, alerts with reasons, stream, file."""
+
+import numpy as np
+import pytest
+
+import smkc
+from smkc.errors import InputError, ModelFileError, SettingError
+from smkc.recording import Recording
+
+N_REFERENCE, N_LIVE, N_VARIABLES = 1200, 400, 5
+FAULT = slice(250, 280)
+
+
+def made(rng, first, n):
+    """Return a table of variables that follow two common causes."""
+    causes = np.sin((first + np.arange(n))[:, None] / np.array([9.0, 23.0]))
+    mixing = np.array([[1.0, 0.2], [0.8, -0.5], [0.1, 1.0], [-0.6, 0.6], [0.5, 0.5]])
+    return causes @ mixing.T + 0.2 * rng.normal(size=(n, N_VARIABLES))
+
+
+def recording_of(table, first=0):
+    names = [f"v{j}" for j in range(table.shape[1])]
+    rows = [
+        {name: x for name, x in zip(names, row, strict=True) if np.isfinite(x)} for row in table
+    ]
+    return Recording.from_rows(range(first, first + len(table)), rows)
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return recording_of(made(np.random.default_rng(1), 0, N_REFERENCE))
+
+
+@pytest.fixture(scope="module")
+def live():
+    table = made(np.random.default_rng(2), N_REFERENCE, N_LIVE)
+    table[FAULT, 2] += 4.0
+    return recording_of(table, N_REFERENCE)
+
+
+@pytest.fixture(scope="module")
+def detector(reference):
+    return smkc.Detector().fit(reference)
+
+
+def rows_of(recording, first=0):
+    return [(recording.times[t], recording.row(t)) for t in range(first, len(recording))]
+
+
+def test_it_is_the_default_and_says_what_it_chose(detector):
+    assert detector.detector == "evidence"
+    choices = detector.fitted_.known.choices
+    assert choices.window == detector.fitted_.window
+    assert any("windows of" in reason for reason in choices.reasons)
+
+
+def test_scores_are_surprises_in_nats(detector, live):
+    windows = detector.score_windows(live)
+    np.testing.assert_allclose(windows.score, -np.log(windows.p_value))
+    assert detector.threshold_ == pytest.approx(-np.log(0.01))
+    assert len(windows) == N_LIVE
+
+
+def test_a_fault_is_found_and_nothing_else(detector, live):
+    marked = detector.predict(live)
+    assert marked[FAULT].mean() > 0.8
+    outside = np.delete(marked, np.s_[FAULT.start - 20 : FAULT.stop + 20])
+    assert outside.mean() < 0.05
+
+
+def test_alerts_name_the_evidence_and_the_variable(detector, live):
+    (alert,) = [a for a in detector.alerts(live) if a.first_row < FAULT.stop and a.score > 6]
+    cause = alert.causes[0]
+    assert cause.variable == "v2"
+    assert cause.kind in ("level", "relation", "jump")
+    assert "usual is" in cause.detail
+    asked = detector.explain(live, N_REFERENCE + FAULT.start + 5, N_REFERENCE + FAULT.stop)
+    assert asked[0].variable == "v2"
+    assert sum(one.share for one in asked) <= 1 + 1e-9
+
+
+def test_evidences_are_given_by_name(detector, live):
+    nats = detector.evidences(live)
+    assert {"level", "jump", "relation", "presence"} <= set(nats)
+    assert all(one.shape == (N_LIVE,) for one in nats.values())
+    assert np.nanmax(nats["level"][FAULT]) > 4
+    with pytest.raises(SettingError, match="has no evidences"):
+        smkc.Detector(detector="knn", window=16).fit(live).evidences(live)
+
+
+def test_sharp_scores_are_prompt_ones_a_window_earlier(detector, live):
+    prompt, sharp = (detector.decision_function(live, align=way) for way in ("prompt", "sharp"))
+    ahead = detector.fitted_.window - 1
+    np.testing.assert_array_equal(sharp[: N_LIVE - ahead], prompt[ahead:])
+    assert (sharp[N_LIVE - ahead :] == prompt[-1]).all()
+
+
+def test_a_stream_gives_the_same_scores(detector, live):
+    stream = detector.stream()
+    scores = [stream.push(time, row) for time, row in rows_of(live)]
+    np.testing.assert_array_equal(scores, detector.decision_function(live, align="prompt"))
+    assert stream.n_rows == N_LIVE
+    assert stream.p_value == pytest.approx(np.exp(-scores[-1]))
+
+
+def test_a_stream_goes_on_where_it_was_saved(detector, live, tmp_path):
+    stream = detector.stream()
+    for time, row in rows_of(live)[:150]:
+        stream.push(time, row)
+    stream.save(tmp_path / "state")
+    again = detector.stream(resume=tmp_path / "state")
+    for time, row in rows_of(live, 150):
+        assert stream.push(time, row) == again.push(time, row)
+    other = smkc.Detector().fit(live)
+    with pytest.raises(ModelFileError, match="another model"):
+        other.stream(resume=tmp_path / "state")
+    with pytest.raises(InputError, match="is not after"):
+        again.push(0, {})
+
+
+def test_saved_and_loaded_to_the_bit(detector, live, tmp_path):
+    detector.save(tmp_path / "model")
+    loaded = smkc.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.decision_function(live), detector.decision_function(live))
+    assert loaded.get_params() == detector.get_params()
+    assert [str(one) for one in loaded.alerts(live)] == [str(one) for one in detector.alerts(live)]
+
+
+def test_scores_of_the_reference_come_from_earlier_rows(detector, reference):
+    scores = detector.decision_scores_
+    assert scores.shape == (N_REFERENCE,)
+    n_fitted = int(0.6 * N_REFERENCE)
+    assert np.isnan(scores[:n_fitted]).all()
+    assert np.isfinite(scores[n_fitted:]).all()
+    assert detector.labels_.mean() < 0.05
+
+
+def test_more_reference_data_are_learned(reference, live):
+    first = smkc.Detector().fit(reference.rows(0, 700))
+    first.partial_fit(reference.rows(700, N_REFERENCE))
+    assert first.predict(live)[FAULT].mean() > 0.8
+
+
+def test_what_a_person_calls_normal_joins_at_once(detector, live):
+    stream = detector.stream()
+    shifted = [(time, {**row, "v0": row["v0"] + 4.0}) for time, row in rows_of(live)]
+    before = [stream.push(time, row) for time, row in shifted[:200]]
+    stream.accept(100, 200)
+    after = [stream.push(time, row) for time, row in shifted[200:240]]
+    assert np.median(after) < 0.6 * np.median(before[150:])
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("neighbours", 5), ("stride", 2), ("representation", "log3 image"), ("scaling", None)],
+)
+def test_settings_of_other_detectors_are_refused(setting, value, reference):
+    with pytest.raises(SettingError, match=rf"{setting}=.*is not for detector='evidence'"):
+        smkc.Detector(**{setting: value}).fit(reference)
+
+
+def test_input_that_makes_no_sense_is_named(reference):
+    with pytest.raises(SettingError, match="window='long'"):
+        smkc.Detector(window="long").fit(reference)
+    with pytest.raises(InputError, match=r"10 rows.*at least"):
+        smkc.Detector().fit(reference.rows(0, 10))
+    stream = smkc.Detector().fit(reference).stream()
+    with pytest.raises(InputError, match="twice"):
+        stream.push(5000, {'a{x="1",y="2"}': 1.0, 'a{y="2",x="1"}': 2.0})
+    with pytest.raises(InputError, match="is called 3"):
+        stream.push(5000, {3: 1.0})
+
+
+def test_an_empty_row_and_an_empty_recording_are_no_accident(detector, live):
+    stream = detector.stream()
+    stream.push(N_REFERENCE, live.row(0))
+    assert np.isfinite(stream.push(N_REFERENCE + 1, {}))
+    assert np.isfinite(stream.push(N_REFERENCE + 2, {"v0": None, "v1": float("inf")}))
+    assert len(detector.decision_function(live.rows(0, 0))) == 0
