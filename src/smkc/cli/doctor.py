@@ -106,8 +106,8 @@ def doctor(
             style = COLOURS[diagnosis.verdict]
             screen.print(diagnosis.summary, style=style, markup=False, soft_wrap=True)
             if not quiet:
-                rest = diagnosis.table().removeprefix(diagnosis.summary)
-                screen.print(rest.rstrip(), markup=False, soft_wrap=True)
+                details = diagnosis.table().removeprefix(f"{diagnosis.summary}\n")
+                screen.print(details, markup=False, soft_wrap=True)
             if out is not None and not quiet:
                 screen.print(f"\nPage: {out}", markup=False)
     if diagnosis.verdict == "no":

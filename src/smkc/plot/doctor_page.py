@@ -128,7 +128,8 @@ def _caught(diagnosis: Diagnosis) -> str:
         named = f"{large.named} of {large.explained}" if large and large.explained else "-"
         rows.append(
             f'<tr><td><b>{text(kind)}</b><br><span class="detail">{text(about.story)}</span></td>'
-            f'{cells}<td class="when">{text(late)}</td><td class="when">{text(named)}</td></tr>'
+            f'{cells}<td class="when" style="padding-left:14px">{text(late)}</td>'
+            f'<td class="when">{text(named)}</td></tr>'
         )
     return (
         "<section><h2>What would be caught</h2>"
@@ -137,7 +138,8 @@ def _caught(diagnosis: Diagnosis) -> str:
         "One is caught if, while it lasts or as long again after it, a row is past the threshold "
         "that was not so before. Delay and first cause are those of the large ones.</p>"
         '<div class="card"><table><tr><th>kind</th><th>small</th><th>medium</th><th>large</th>'
-        f"<th>delay</th><th>right variable first</th></tr>{''.join(rows)}</table></div></section>"
+        "<th style='padding-left:14px'>delay</th><th>right variable first</th></tr>"
+        f"{''.join(rows)}</table></div></section>"
     )
 
 
