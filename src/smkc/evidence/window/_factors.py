@@ -23,7 +23,10 @@ PRIOR_OBSERVATIONS = 4.0
 
 LEAST_NOISE = 0.004
 FIRST_MEMORY, MOST_MEMORY = 0.9, 0.98
-RIDGE = 1e-3
+
+# Added to a factor's sum of squares when loadings are found: they stay small unless the window
+# says otherwise. Without it factors chase the noise of windows that hold little else.
+RIDGE = 4.0
 
 # Values beyond this many spreads count as this many when the first loadings are sought.
 FIRST_CLIP = 4.0

@@ -1,4 +1,4 @@
-"""Jitted scans: windows -> the statistics of every evidence, one window after the other.
+"""The jitted scan: windows -> the statistics of every evidence, one window after the other.
 
 In: padded windows (B, L, P) with NaN where nothing was seen, and what the reference windows said
 about speeds. Out: statistics (B, E), NaN where an evidence abstains.
@@ -21,18 +21,9 @@ from smkc.evidence.window._segments import broken_and_copied
 from smkc.evidence.window._smoother import gather
 from smkc.evidence.window._speeds import changed_speed, own_speeds, rotated
 from smkc.evidence.window._standard import Standard, standardised
-from smkc.evidence.window._walks import passes
+from smkc.evidence.window._walks import Passes, passes
 
-__all__ = [
-    "LEAST_LENGTH",
-    "Part",
-    "Prior",
-    "blame_window",
-    "count_variables",
-    "scan_speeds",
-    "scan_statistics",
-    "scan_units",
-]
+__all__ = ["LEAST_LENGTH", "Prior", "Task", "scan"]
 
 # Places of the evidences in a row of statistics: the cheap ones first.
 ZMAX, DZMAX, COPY4, GLR_D, GAPS, REGQ, REGR, BRKR, CPYR, HOLE, RELZ = range(11)
@@ -47,12 +38,19 @@ LEAST_SEEN, LEAST_STEPS = 4, 2
 ROUNDS = 10
 
 
-class Part(IntEnum):
-    """Which evidences are asked."""
+class Task(IntEnum):
+    """What a scan fills the row of a window with.
+
+    CHEAP, DEAR and ALL: (E,) statistics of these evidences, NaN elsewhere. MEASURE: cardinality and
+    unit. SPEEDS: (A,) log likelihoods of the prior's speeds. BLAME: (E * P,) the variables' parts.
+    """
 
     CHEAP = 0
     DEAR = 1
     ALL = 2
+    MEASURE = 3
+    SPEEDS = 4
+    BLAME = 5
 
 
 class Prior(NamedTuple):
@@ -93,7 +91,13 @@ def _taking_part(window: Floats) -> NDArray[np.int64]:
         if LEAST_SEEN * n_seen >= length:
             places[n], keys[n] = p, key
             n += 1
-    return places[:n][np.argsort(keys[:n])]
+    for i in range(1, n):
+        for k in range(i, 0, -1):
+            if keys[k - 1] <= keys[k]:
+                break
+            keys[k - 1], keys[k] = keys[k], keys[k - 1]
+            places[k - 1], places[k] = places[k], places[k - 1]
+    return places[:n]
 
 
 @compiled
@@ -123,13 +127,6 @@ def _read(window: Floats) -> Window:
 
 
 @compiled
-def count_variables(windows: Floats, out: NDArray[np.int64]) -> None:
-    """Fill (B,) how many variables of each window take part."""
-    for b in range(windows.shape[0]):
-        out[b] = _taking_part(windows[b]).size
-
-
-@compiled
 def _scaled(window: Window) -> Floats:
     """(C, L) values in units of their variable's spread."""
     scaled = np.empty_like(window.values)
@@ -141,13 +138,6 @@ def _scaled(window: Window) -> Floats:
 
 
 @compiled
-def _fitted(window: Window, scaled: Floats) -> FactorModel:
-    noise = window.standard.noise
-    loadings = start_loadings(scaled, window.seen, noise)
-    return fit_factors(scaled, window.seen, noise, loadings, ROUNDS)
-
-
-@compiled
 def _common_loadings(window: Window, model: FactorModel, unit: float) -> Floats:
     """(2, C) loadings by which factors in common units move the scaled variables."""
     scale = window.standard.scale * (window.standard.unit / unit)
@@ -156,127 +146,111 @@ def _common_loadings(window: Window, model: FactorModel, unit: float) -> Floats:
 
 @compiled
 def _walk_statistics(
-    own: Floats, common: Floats, memory: Floats, prior: Prior, row: Floats
+    own: Floats, common: Floats, found: Passes, memory: Floats, prior: Prior, row: Floats
 ) -> None:
-    """Fill regq, regr, brkr and cpyr from what steps say in own and in common units."""
+    """Fill regq, regr, brkr and cpyr from what steps say in own and in common units.
+
+    ``found`` are the passes of the prior's speeds in common units.
+    """
     speeds = own_speeds(memory)
     n = speeds.shape[1]
     log_pairs = np.full((n, n), -np.log(float(n * (n - 1))))
     for i in range(n):
         log_pairs[i, i] = -np.inf
     row[REGQ] = changed_speed(passes(own, speeds), np.zeros(n), log_pairs)
-
-    found = passes(common, prior.speeds)
     row[REGR] = changed_speed(found, prior.log_weights, prior.log_pairs)
-    likely = found.past[0, common.shape[1]] + prior.log_weights
-    likely = np.exp(likely - likely.max())
-    likely /= likely.sum()
-    speed = np.empty((2, 1))
+
+    # The speed that the window most likely has, a weighted mean of octaves.
+    n = prior.log_weights.size
+    highest, total = -np.inf, 0.0
+    octaves = np.zeros((2, 1))
+    for i in range(n):
+        highest = max(highest, found.past[0, common.shape[1], i] + prior.log_weights[i])
+    for i in range(n):
+        likely = np.exp(found.past[0, common.shape[1], i] + prior.log_weights[i] - highest)
+        total += likely
+        for k in range(2):
+            octaves[k, 0] += likely * np.log2(prior.speeds[k, i])
     for k in range(2):
-        speed[k, 0] = np.exp((likely * np.log(prior.speeds[k])).sum())
-    row[BRKR], row[CPYR] = broken_and_copied(common, speed)
+        octaves[k, 0] = 2.0 ** (octaves[k, 0] / total)
+    row[BRKR], row[CPYR] = broken_and_copied(common, octaves)
 
 
 @compiled
-def scan_statistics(windows: Floats, prior: Prior, part: int, out: Floats) -> None:
-    """Fill ``out`` (B, E) with the statistics of some evidences, NaN elsewhere; see Part."""
-    n_windows, length, n_places = windows.shape
-    blame = np.empty(n_places)
+def _ask(window: Window, prior: Prior, task: int, row: Floats, parts: Floats) -> None:
+    """Fill a row of statistics of a usable window, or of speeds' likelihoods, by the task.
+
+    ``parts`` (E, C) is how much of each evidence each variable made. Level, jump, repetition,
+    roughness, presence and relation: the variable's own part. What the factors say, for the task
+    BLAME alone: by how much the statistic falls when the variable is left out.
+    """
+    length = window.values.shape[1]
+    values, seen, standard = window.values, window.seen, window.standard
+    if task != Task.DEAR and task != Task.SPEEDS:
+        row[ZMAX] = largest_deviation(values, seen, standard, parts[ZMAX])
+        steps = scaled_steps(values, seen, standard)
+        row[DZMAX] = largest_step(steps, parts[DZMAX])
+        row[COPY4] = closest_repetition(values, seen, parts[COPY4])
+        row[GLR_D] = rougher_part(steps, parts[GLR_D])
+        row[GAPS] = largest_gap(seen, parts[GAPS])
+    if task == Task.CHEAP:
+        return
+    scaled = _scaled(window)
+    loadings = start_loadings(scaled, seen, standard.noise)
+    model = fit_factors(scaled, seen, standard.noise, loadings, ROUNDS)
+    in_common = _common_loadings(window, model, prior.unit)
     own, common = np.empty((5, length)), np.empty((5, length))
+    without = np.empty(N_EVIDENCES)
+    kept = seen.copy()
+    n_left_out = seen.shape[0] if task == Task.BLAME else 0
+    for c in range(-1, n_left_out):  # first with every variable
+        if c >= 0:
+            kept[c] = 0.0
+        gather(scaled, kept, model.loadings, model.noise, own)
+        gather(scaled, kept, in_common, model.noise, common)
+        if c >= 0:
+            kept[c] = seen[c]
+        found = passes(common, prior.speeds)
+        if task == Task.SPEEDS:
+            row[:] = found.past[0, length]
+            return
+        _walk_statistics(own, common, found, model.memory, prior, without)
+        for i in (REGQ, REGR, BRKR, CPYR):
+            if c < 0:
+                row[i] = without[i]
+            else:
+                parts[i, c] = max(row[i] - without[i], 0.0)
+    row[HOLE] = largest_surprise(values, seen, standard.scale, model, parts[HOLE])
+    ratios = noise_ratios(scaled, seen, model.loadings, model.noise, model.smoothed)
+    row[RELZ] = largest_change(ratios, seen, parts[RELZ])
+
+
+@compiled
+def scan(windows: Floats, prior: Prior, task: int, out: Floats) -> None:
+    """Fill ``out`` (B, n), a row a window, by the task: see Task. NaN for unusable windows.
+
+    All tasks are one loop, because compiling them one by one would take several times as long.
+    """
+    n_windows, _, n_places = windows.shape
+    statistics = np.empty(N_EVIDENCES)
     for b in range(n_windows):
         row = out[b]
         row[:] = np.nan
         window = _read(windows[b])
+        if task == Task.MEASURE:
+            row[0] = float(window.places.size)
         if not window.is_usable:
             continue
-        values, seen = window.values, window.seen
-        if part != Part.DEAR:
-            row[ZMAX] = largest_deviation(values, seen, window.standard, blame)
-            steps = scaled_steps(values, seen, window.standard)
-            row[DZMAX] = largest_step(steps, blame)
-            row[COPY4] = closest_repetition(values, seen, blame)
-            row[GLR_D] = rougher_part(steps, blame)
-            row[GAPS] = largest_gap(seen, blame)
-        if part != Part.CHEAP:
-            scaled = _scaled(window)
-            model = _fitted(window, scaled)
-            gather(scaled, seen, model.loadings, model.noise, own)
-            gather(scaled, seen, _common_loadings(window, model, prior.unit), model.noise, common)
-            _walk_statistics(own, common, model.memory, prior, row)
-            row[HOLE] = largest_surprise(values, seen, window.standard.scale, model, blame)
-            ratios = noise_ratios(scaled, seen, model.loadings, model.noise, model.smoothed)
-            row[RELZ] = largest_change(ratios, seen, blame)
-        for i in range(N_EVIDENCES):
+        if task == Task.MEASURE:
+            row[1] = window.standard.unit
+            continue
+        parts = np.zeros((N_EVIDENCES, window.places.size))
+        _ask(window, prior, task, statistics if task == Task.BLAME else row, parts)
+        if task == Task.BLAME:
+            row[:] = 0.0
+            for i in range(N_EVIDENCES):
+                for c in range(window.places.size):
+                    row[i * n_places + window.places[c]] = parts[i, c]
+        for i in range(row.size):
             if not np.isfinite(row[i]):
                 row[i] = np.nan
-
-
-@compiled
-def scan_units(windows: Floats, out: Floats) -> None:
-    """Fill (B,) root mean squares of the windows; NaN where there is nothing to measure."""
-    for b in range(windows.shape[0]):
-        window = _read(windows[b])
-        out[b] = window.standard.unit if window.is_usable else np.nan
-
-
-@compiled
-def scan_speeds(windows: Floats, unit: float, speeds: Floats, out: Floats) -> None:
-    """Fill (B, A) log likelihoods of (2, A) speeds in common units; NaN for unusable windows."""
-    length = windows.shape[1]
-    common = np.empty((5, length))
-    for b in range(windows.shape[0]):
-        out[b] = np.nan
-        window = _read(windows[b])
-        if not window.is_usable:
-            continue
-        scaled = _scaled(window)
-        model = _fitted(window, scaled)
-        loadings = _common_loadings(window, model, unit)
-        gather(scaled, window.seen, loadings, model.noise, common)
-        out[b] = passes(common, speeds).past[0, length]
-
-
-@compiled
-def blame_window(values: Floats, prior: Prior, out: Floats) -> None:
-    """Fill ``out`` (E, P): how much of each evidence each variable of one window (L, P) made.
-
-    Level, jump, repetition, roughness and relation: the variable's own part. What the factors
-    say: by how much the statistic falls when the variable is left out.
-    """
-    length = values.shape[0]
-    out[:] = 0.0
-    window = _read(values)
-    if not window.is_usable:
-        out[:] = np.nan
-        return
-    x, seen, places = window.values, window.seen, window.places
-    parts = np.zeros((N_EVIDENCES, places.size))
-    largest_deviation(x, seen, window.standard, parts[ZMAX])
-    steps = scaled_steps(x, seen, window.standard)
-    largest_step(steps, parts[DZMAX])
-    closest_repetition(x, seen, parts[COPY4])
-    rougher_part(steps, parts[GLR_D])
-    largest_gap(seen, parts[GAPS])
-    scaled = _scaled(window)
-    model = _fitted(window, scaled)
-    loadings = _common_loadings(window, model, prior.unit)
-    own, common = np.empty((5, length)), np.empty((5, length))
-    all_of_them, without = np.empty(N_EVIDENCES), np.empty(N_EVIDENCES)
-    gather(scaled, seen, model.loadings, model.noise, own)
-    gather(scaled, seen, loadings, model.noise, common)
-    _walk_statistics(own, common, model.memory, prior, all_of_them)
-    kept = seen.copy()
-    for c in range(places.size):
-        kept[c] = 0.0
-        gather(scaled, kept, model.loadings, model.noise, own)
-        gather(scaled, kept, loadings, model.noise, common)
-        kept[c] = seen[c]
-        _walk_statistics(own, common, model.memory, prior, without)
-        for i in (REGQ, REGR, BRKR, CPYR):
-            parts[i, c] = max(all_of_them[i] - without[i], 0.0)
-    largest_surprise(x, seen, window.standard.scale, model, parts[HOLE])
-    ratios = noise_ratios(scaled, seen, model.loadings, model.noise, model.smoothed)
-    largest_change(ratios, seen, parts[RELZ])
-    for c in range(places.size):
-        for i in range(N_EVIDENCES):
-            out[i, places[c]] = parts[i, c]

@@ -4,7 +4,7 @@ In: windows (B, L, P), NaN where nothing was seen; any variables, in any order, 
 E statistics a window with their p-values, joined in one score that has a p-value too.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -12,15 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.errors import InputError, ModelFileError, NotFittedError, SettingError, WindowError
-from smkc.evidence.window._loops import (
-    LEAST_LENGTH,
-    Part,
-    blame_window,
-    count_variables,
-    scan_speeds,
-    scan_statistics,
-    scan_units,
-)
+from smkc.evidence.window._loops import LEAST_LENGTH, Prior, Task, scan
 from smkc.evidence.window.null import N_CHEAP, Nulls, joined
 from smkc.evidence.window.questions import EVIDENCES
 from smkc.evidence.window.speeds import SPEED_GRID, Speeds
@@ -34,6 +26,9 @@ Integers = NDArray[np.int64]
 NAMES = tuple(evidence.name for evidence in EVIDENCES)
 
 BLOCK_WINDOWS = 64
+
+# What is known of speeds before any window was seen: all those that may be.
+UNKNOWN = Prior(1.0, SPEED_GRID, np.empty(0), np.empty((0, 0)))
 
 # Speeds are learned from so many reference windows at most; with fewer windows than these there
 # is no null to speak of.
@@ -127,8 +122,7 @@ class WindowEvidence:
                 f"{LEAST_LENGTH} steps at least"
             )
         windows = _spread(windows, self.most_windows)
-        units = np.empty(len(windows))
-        _in_blocks(scan_units, windows, units)
+        units = _scanned(windows, UNKNOWN, Task.MEASURE, 2)[:, 1]
         is_usable = ~np.isnan(units)
         if is_usable.sum() < FEWEST_WINDOWS:
             raise InputError(
@@ -136,12 +130,11 @@ class WindowEvidence:
                 f"moves; give {FEWEST_WINDOWS} such windows at least"
             )
         windows, unit = windows[is_usable], float(np.median(units[is_usable]))
-        some = _spread(windows, SPEED_WINDOWS)
-        likelihoods = np.empty((len(some), SPEED_GRID.shape[1]))
-        _in_blocks(lambda x, out: scan_speeds(x, unit, SPEED_GRID, out), some, likelihoods)
+        some, grid = _spread(windows, SPEED_WINDOWS), UNKNOWN._replace(unit=unit)
+        likelihoods = _scanned(some, grid, Task.SPEEDS, SPEED_GRID.shape[1])
         self.length_ = windows.shape[1]
         self.speeds_ = Speeds.of(unit, likelihoods)
-        statistics = self._asked(windows, Part.ALL)
+        statistics = self._asked(windows, Task.ALL)
         self.nulls_ = Nulls(statistics, self.cardinality(windows), self.doubt)
         return self
 
@@ -150,12 +143,12 @@ class WindowEvidence:
         windows = self._fitting(windows)
         cardinality = self.cardinality(windows)
         if self.doubt is None:
-            statistics = self._asked(windows, Part.ALL)
+            statistics = self._asked(windows, Task.ALL)
         else:
-            statistics = self._asked(windows, Part.CHEAP)
+            statistics = self._asked(windows, Task.CHEAP)
             log_p = self.nulls_.log_p(statistics, cardinality)
             which = self.nulls_.is_doubtful(log_p[:, :N_CHEAP], cardinality)
-            statistics[which, N_CHEAP:] = self._asked(windows[which], Part.DEAR)[:, N_CHEAP:]
+            statistics[which, N_CHEAP:] = self._asked(windows[which], Task.DEAR)[:, N_CHEAP:]
         log_p = self.nulls_.log_p(statistics, cardinality)
         score = joined(log_p)
         p_value = np.exp(self.nulls_.score_log_p(score, cardinality))
@@ -163,7 +156,7 @@ class WindowEvidence:
 
     def statistics(self, windows: Floats) -> Floats:
         """(B, E) statistics of windows, all asked; NaN where an evidence abstains."""
-        return self._asked(self._fitting(windows), Part.ALL)
+        return self._asked(self._fitting(windows), Task.ALL)
 
     def p_values(self, windows: Floats) -> Floats:
         """(B, E) p-values of the evidences; NaN where one abstains or was not asked."""
@@ -175,19 +168,18 @@ class WindowEvidence:
 
     def cardinality(self, windows: Floats) -> Integers:
         """(B,) how many variables of each window take part."""
-        windows = _checked(windows)
-        counts = np.empty(len(windows), np.int64)
-        _in_blocks(count_variables, windows, counts)
-        return counts
+        counts = _scanned(_checked(windows), UNKNOWN, Task.MEASURE, 2)[:, 0]
+        return counts.astype(np.int64)
 
     def blame(self, window: Floats) -> Floats:
         """(E, P) which share each variable of one window (L, P) has in each evidence.
 
         Shares of an evidence sum to 1; all are 0 where it abstains or no variable made it.
         """
-        values = np.ascontiguousarray(self._fitting(np.asarray(window)[None])[0], np.float64)
-        parts = np.empty((len(EVIDENCES), values.shape[1]))
-        blame_window(values, self.speeds_.prior(), parts)
+        windows = self._fitting(np.asarray(window)[None])
+        n_places = windows.shape[2]
+        flat = _scanned(windows, self.speeds_.prior(), Task.BLAME, len(NAMES) * n_places)
+        parts = flat.reshape(len(NAMES), n_places)
         parts[np.isin(NAMES, list(self.without))] = 0.0
         parts = np.nan_to_num(parts, nan=0.0, posinf=0.0)
         total = parts.sum(axis=1, keepdims=True)
@@ -257,15 +249,13 @@ class WindowEvidence:
         copy.nulls_ = Nulls(statistics, cardinality, self.doubt)
         return copy
 
-    def _asked(self, windows: Floats, part: Part) -> Floats:
-        prior = self.speeds_.prior()
-        out = np.empty((len(windows), len(EVIDENCES)))
+    def _asked(self, windows: Floats, task: Task) -> Floats:
         is_left_out = np.isin(NAMES, list(self.without))
-        if part == Part.ALL and is_left_out[N_CHEAP:].all():
-            part = Part.CHEAP
-        _in_blocks(lambda x, rows: scan_statistics(x, prior, part, rows), windows, out)
-        out[:, is_left_out] = np.nan
-        return out
+        if task == Task.ALL and is_left_out[N_CHEAP:].all():
+            task = Task.CHEAP
+        statistics = _scanned(windows, self.speeds_.prior(), task, len(NAMES))
+        statistics[:, is_left_out] = np.nan
+        return statistics
 
     def _fitting(self, windows: Floats) -> Floats:
         self._check_fitted()
@@ -299,12 +289,14 @@ def _spread(windows: Floats, most: int) -> Floats:
     return windows[np.arange(most) * len(windows) // most]
 
 
-def _in_blocks(scan: Callable[[Floats, Any], None], windows: Floats, out: NDArray[Any]) -> None:
-    """Fill ``out`` (B, ...) by a loop over windows, several blocks at a time."""
+def _scanned(windows: Floats, prior: Prior, task: Task, n_columns: int) -> Floats:
+    """(B, n_columns) what a scan says of windows, several blocks at a time."""
+    out = np.empty((len(windows), n_columns))
 
     def work(first: int) -> None:
         part = slice(first, first + BLOCK_WINDOWS)
-        scan(np.ascontiguousarray(windows[part], np.float64), out[part])
+        scan(np.ascontiguousarray(windows[part], np.float64), prior, int(task), out[part])
 
     for _ in in_threads(work, range(0, len(windows), BLOCK_WINDOWS)):
         pass
+    return out

@@ -6,7 +6,7 @@ them is (h, J), and every likelihood is an integral over that vector.
 
 import numpy as np
 
-NU, PRIOR, ROUNDS, HOLE_ROUNDS = 5.0, 4.0, 10, 3
+NU, PRIOR, RIDGE, ROUNDS, HOLE_ROUNDS = 5.0, 4.0, 4.0, 10, 3
 
 
 def spreads(values):
@@ -132,7 +132,7 @@ def fit(x, seen, first_noise, rounds, begun=None):
             a = np.einsum("t,tkl->kl", w, here)[:n_factors, :n_factors]
             b = np.einsum("t,tk->k", w * x[:, c], mean)[:n_factors]
             loadings[:, c] = 0.0
-            loadings[:n_factors, c] = np.linalg.solve(a + 1e-3 * np.eye(n_factors), b)
+            loadings[:n_factors, c] = np.linalg.solve(a + RIDGE * np.eye(n_factors), b)
             u = loadings[:, c]
             square = x[:, c] ** 2 - 2 * x[:, c] * (mean @ u) + np.einsum("k,tkl,l->t", u, here, u)
             n = seen[:, c].sum()

@@ -6,8 +6,8 @@ from tests.smkc.evidence.window import naive
 
 from smkc.evidence.window import EVIDENCES
 from smkc.evidence.window._compiled import exp_all, log_all
-from smkc.evidence.window._factors import fit_factors, start_loadings
-from smkc.evidence.window._loops import Part, Prior, scan_statistics
+from smkc.evidence.window._factors import start_loadings
+from smkc.evidence.window._loops import Prior, Task, scan
 from smkc.evidence.window._smoother import gather, smooth
 from smkc.evidence.window._standard import order_columns, standardised
 from smkc.evidence.window._walks import passes
@@ -33,9 +33,9 @@ def window(rng, n_variables, missing=0.1, length=LENGTH):
     return values
 
 
-def scanned(values, part=Part.ALL):
+def scanned(values, task=Task.ALL):
     out = np.empty((1, len(EVIDENCES)))
-    scan_statistics(np.ascontiguousarray(values[None]), PRIOR, part, out)
+    scan(np.ascontiguousarray(values[None]), PRIOR, int(task), out)
     return out[0]
 
 
@@ -57,8 +57,8 @@ def test_cheap_and_dear_ones_are_parts_of_all(rng):
     values = window(rng, 3)
     everything, cheap, dear = (
         scanned(values),
-        scanned(values, Part.CHEAP),
-        scanned(values, Part.DEAR),
+        scanned(values, Task.CHEAP),
+        scanned(values, Task.DEAR),
     )
     is_dear = np.array([evidence.is_dear for evidence in EVIDENCES])
     np.testing.assert_array_equal(np.where(is_dear, dear, cheap), everything)
@@ -172,14 +172,3 @@ def test_first_loadings_are_leading_components(rng):
     for k in range(2):
         sign = np.sign(expected[k] @ actual[k])
         np.testing.assert_allclose(sign * actual[k], expected[k], rtol=1e-4, atol=1e-5)
-
-
-def test_more_rounds_fit_better(rng):
-    values = window(rng, 3, missing=0.0)
-    x = np.ascontiguousarray((values - values.mean(axis=0)).T / values.std())
-    seen, noise = np.ones_like(x), np.full(3, 0.5)
-    rest = []
-    for rounds in (0, 2, 10):
-        model = fit_factors(x, seen, noise, start_loadings(x, seen, noise), rounds)
-        rest.append(((x - model.loadings.T @ model.smoothed[:2]) ** 2).sum())
-    assert rest[0] > rest[1] > rest[2]
