@@ -170,7 +170,8 @@ def joined(nats: NDArray[np.float64]) -> NDArray[np.float64]:
     total = np.zeros(len(nats))
     for column in squares.T:  # the same order of addition for every row
         total += column
-    return np.sqrt(total / nats.shape[1])
+    mean: NDArray[np.float64] = total / nats.shape[1]
+    return np.sqrt(mean)
 
 
 def _quantiles(
