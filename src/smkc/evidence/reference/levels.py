@@ -21,8 +21,8 @@ __all__ = ["Level", "LevelPart", "level", "pooled_lags", "slow_level"]
 # Rows of the slow mean, and rows and lags of the pooled distances, in windows.
 SLOW, POOLED, LAGS = 2, 2, 0.5
 
-# Pooled distances change little from row to row: fewer of them say as much.
-MOST_POOLED, POOLED_NEIGHBOURS = 1_000, 20
+# Means and pooled distances change little from row to row: fewer of them say as much.
+MOST_SMOOTH, POOLED_NEIGHBOURS = 1_000, 20
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -126,7 +126,7 @@ def level(reference: Block, w: int) -> Level:
 def slow_level(reference: Block, w: int) -> Level:
     """Fit the slow level: means over the last 2 w rows."""
     rows = Slow(reference.rows.shape[1], SLOW * w).push(reference.rows)
-    return Level(name="slow level", neighbours=Neighbours.fit(rows, 1), window=w)
+    return Level(name="slow level", neighbours=Neighbours.fit(rows, 1, most=MOST_SMOOTH), window=w)
 
 
 def pooled_lags(reference: Block, w: int) -> Level:
@@ -137,7 +137,7 @@ def pooled_lags(reference: Block, w: int) -> Level:
     spread = spread_of(plain, 1e-3)
     rows = np.clip((plain - centre) / spread, -8, 8)
     neighbours = Neighbours.fit(
-        rows, 1, neighbours=POOLED_NEIGHBOURS, weighted=False, most=MOST_POOLED, follows=False
+        rows, 1, neighbours=POOLED_NEIGHBOURS, weighted=False, most=MOST_SMOOTH, follows=False
     )
     return Level(name="pooled lags", neighbours=neighbours, window=w, centre=centre, spread=spread)
 

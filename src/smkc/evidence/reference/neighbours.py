@@ -197,8 +197,11 @@ class NeighboursState:
         """Write rows into the ring, gaps filled with the latest value."""
         if not self.fitted.follows:
             return
-        filled = carried_forward(np.concatenate([self.latest[None], rows]))[1:]
-        self.latest = filled[-1]
+        filled = rows
+        if np.isnan(rows).any():
+            filled = carried_forward(np.concatenate([self.latest[None], rows]))[1:]
+        if len(filled):
+            self.latest = filled[-1].copy()
         places = self.n_reference + self.memory.places(len(rows))
         self.values[:, places] = filled.T
         self._scaled[:, places] = filled.T * self._unit[:, None]

@@ -24,8 +24,9 @@ __all__ = ["Normal", "Scored", "Scorer", "held"]
 SUSPECT = 0.01
 BULK = 0.95
 
-# Nulls are renewed every so many windows; those of evidences once there are so many rows.
-RENEW, LEAST_ROWS = 8, 128
+# The null of scores is renewed every so many windows, those of evidences less often, as they are
+# dearer, and once there are so many rows.
+RENEW, RENEW_EVIDENCES, LEAST_ROWS = 8, 16, 128
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -136,8 +137,9 @@ class Scorer:
             memory.end_block()
             for part in self.parts:
                 part.refresh()
-            if self.normal is not None and memory.n_rows % (RENEW * self.choices.window) == 0:
-                self._renew()
+            n_windows = memory.n_rows // self.choices.window
+            if self.normal is not None and n_windows % RENEW == 0:
+                self._renew(with_evidences=n_windows % RENEW_EVIDENCES == 0)
         return Scored(
             statistics=statistics, nats=nats, scores=scores, p_values=p_values, suspects=suspects
         )
@@ -149,17 +151,18 @@ class Scorer:
             part.refresh()
         self._renew()
 
-    def _renew(self) -> None:
-        """Let the latest rows' statistics join the reference's."""
+    def _renew(self, *, with_evidences: bool = True) -> None:
+        """Let the latest rows' scores, and statistics too, join the reference's."""
         assert self.normal is not None
         memory = self.memory
         step = max(1, self.choices.window // 2)
         is_known = (memory.status > 0) & (np.arange(memory.size) % step == 0)
-        is_told = memory.n_rows >= LEAST_ROWS
-        latest = memory.statistics[is_known & memory.is_counted & is_told]
-        samples = np.concatenate([self.normal.adaptive, latest.T], axis=1)
-        self.running = Nulls.of(samples, self.in_nats)
-        _, memory.reach = upper_quantiles(samples[0], BULK, 1.0 - SUSPECT)
+        if with_evidences:
+            is_told = memory.n_rows >= LEAST_ROWS
+            latest = memory.statistics[is_known & memory.is_counted & is_told]
+            samples = np.concatenate([self.normal.adaptive, latest.T], axis=1)
+            self.running = Nulls.of(samples, self.in_nats)
+            _, memory.reach = upper_quantiles(samples[0], BULK, 1.0 - SUSPECT)
         scores = np.sort(np.concatenate([self.normal.scores, memory.counted[is_known]]))
         n_windows = int(is_known.sum()) * step / self.choices.window
         self.joined_null = JoinedNull(scores, self.normal.n_independent + n_windows)
