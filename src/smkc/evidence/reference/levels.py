@@ -22,7 +22,7 @@ __all__ = ["Level", "LevelPart", "level", "pooled_lags", "slow_level"]
 SLOW, POOLED, LAGS = 2, 2, 0.5
 
 # Means and pooled distances change little from row to row: fewer of them say as much.
-MOST_SMOOTH, POOLED_NEIGHBOURS = 1_000, 20
+MOST_SMOOTH = 1_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -136,9 +136,7 @@ def pooled_lags(reference: Block, w: int) -> Level:
     centre = np.median(plain, axis=0).astype(np.float32)
     spread = spread_of(plain, 1e-3)
     rows = np.clip((plain - centre) / spread, -8, 8)
-    neighbours = Neighbours.fit(
-        rows, 1, neighbours=POOLED_NEIGHBOURS, weighted=False, most=MOST_SMOOTH, follows=False
-    )
+    neighbours = Neighbours.fit(rows, 1, weighted=False, most=MOST_SMOOTH, follows=False)
     return Level(name="pooled lags", neighbours=neighbours, window=w, centre=centre, spread=spread)
 
 
