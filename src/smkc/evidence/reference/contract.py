@@ -23,13 +23,15 @@ class Block(NamedTuple):
     """Consecutive rows, all within one block of the grid.
 
     ``rows`` (n, C) float32, scaled values of the variables that the reference knows, NaN where not
-    observed; ``states`` (n, M) float32, sketches of all that was observed; ``fresh`` (n, F)
-    float32, scaled values of variables that the reference does not know.
+    observed; ``states`` (n, M) float32, sketches of those and of members of known roles;
+    ``fresh`` (n, F) float32, scaled values of variables that the reference does not know;
+    ``counts`` (n,) how many variables were sketched.
     """
 
     rows: NDArray[np.float32]
     states: NDArray[np.float32]
     fresh: NDArray[np.float32]
+    counts: NDArray[np.float32]
 
 
 class Part(Protocol):

@@ -21,6 +21,9 @@ __all__ = ["Level", "LevelPart", "level", "pooled_lags", "slow_level"]
 # Rows of the slow mean, and rows and lags of the pooled distances, in windows.
 SLOW, POOLED, LAGS = 2, 2, 0.5
 
+# So many times as many variables as in the reference, or as few, make another system.
+OTHER_NUMBER = 1.5
+
 # Means and pooled distances change little from row to row: fewer of them say as much.
 MOST_SMOOTH = 1_000
 
@@ -39,6 +42,8 @@ class Level:
         w of the model, which the views are measured in.
     centre, spread
         (D,) of the view's values in the reference, where it is standardised.
+    fewest, most
+        between how many observed variables a row must have, for views in which it shows.
     """
 
     name: str
@@ -46,6 +51,8 @@ class Level:
     window: int
     centre: NDArray[np.float32] | None = None
     spread: NDArray[np.float32] | None = None
+    fewest: float = -1.0
+    most: float = 1e9
 
     def start(self, before: Block, memory: Memory) -> "LevelPart":
         """Return the evidence at the moment after the rows ``before``."""
@@ -76,6 +83,7 @@ class LevelPart:
                 else np.empty((0, len(fitted.neighbours.expected)), np.float32)
             )
         self.distances = fitted.neighbours.start(past, memory, not self.is_pooled)
+        self.since_odd = np.array([0 if self.is_pooled and not len(before.rows) else 2**31])
         self.ledger = Ledger(memory, fitted.neighbours.usual)
 
     def push(self, block: Block) -> NDArray[np.float64]:
@@ -84,9 +92,25 @@ class LevelPart:
         if self.view is not None:
             rows = self.view.push(rows)
         statistics, residuals = self.distances.push(rows)
-        if not self.is_pooled:
+        if self.is_pooled:
+            statistics[self._is_odd(block)] = np.nan
+        else:
             self.ledger.take(residuals)
         return statistics
+
+    def _is_odd(self, block: Block) -> NDArray[np.bool_]:
+        """(n,) whether rows of a very different number of variables are pooled there.
+
+        A system of two variables moves unlike one of three, and that is no fault.
+        """
+        n = len(block.counts)
+        is_odd = (block.counts <= self.fitted.fewest) | (block.counts >= self.fitted.most)
+        rows = np.arange(n)
+        latest = np.maximum.accumulate(np.where(is_odd, rows, -1 - self.since_odd[0]))
+        since = rows - latest
+        if n:
+            self.since_odd = np.array([since[-1]])
+        return since <= sum(_pooled_sizes(self.fitted.window))
 
     def made(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """(n, C) what each variable made of the distances; nothing for states of the system."""
@@ -101,7 +125,11 @@ class LevelPart:
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return what :meth:`restore` needs to go on exactly."""
-        parts = {"distances": self.distances.to_arrays(), "ledger": self.ledger.to_arrays()}
+        parts: dict[str, dict[str, NDArray[Any]]] = {
+            "distances": self.distances.to_arrays(),
+            "ledger": self.ledger.to_arrays(),
+            "odd": {"since": self.since_odd},
+        }
         if self.view is not None:
             parts["view"] = self.view.to_arrays()
         return {f"{part}.{key}": a for part, some in parts.items() for key, a in some.items()}
@@ -110,8 +138,9 @@ class LevelPart:
         """Take over what :meth:`to_arrays` gave."""
         of = {
             part: {k[len(part) + 1 :]: a for k, a in arrays.items() if k.startswith(part + ".")}
-            for part in ("distances", "ledger", "view")
+            for part in ("distances", "ledger", "odd", "view")
         }
+        self.since_odd = of["odd"]["since"].copy()
         self.distances.restore(of["distances"])
         self.ledger.restore(of["ledger"])
         if self.view is not None:
@@ -137,7 +166,16 @@ def pooled_lags(reference: Block, w: int) -> Level:
     spread = spread_of(plain, 1e-3)
     rows = np.clip((plain - centre) / spread, -8, 8)
     neighbours = Neighbours.fit(rows, 1, weighted=False, most=MOST_SMOOTH, follows=False)
-    return Level(name="pooled lags", neighbours=neighbours, window=w, centre=centre, spread=spread)
+    low, high = np.quantile(reference.counts, (0.01, 0.99))
+    return Level(
+        name="pooled lags",
+        neighbours=neighbours,
+        window=w,
+        centre=centre,
+        spread=spread,
+        fewest=float(low / OTHER_NUMBER),
+        most=float(high * OTHER_NUMBER),
+    )
 
 
 def _pooled_sizes(w: int) -> tuple[int, int]:

@@ -315,8 +315,9 @@ def _normal(
 
 def _as_block(rows: NDArray[np.float32], names: Sequence[str]) -> Block:
     """Return rows as a block; the sketch is that of the named variables, which come first."""
-    states = sketched(rows[:, : len(names)], names)
-    return Block(rows, states, np.empty((len(rows), 0), np.float32))
+    named = rows[:, : len(names)]
+    counts = (~np.isnan(named)).sum(axis=1).astype(np.float32)
+    return Block(rows, sketched(named, names), np.empty((len(rows), 0), np.float32), counts)
 
 
 def _part(block: Block, rows: slice) -> Block:

@@ -127,6 +127,10 @@ class Members:
         )
         return columns, who.reshape(n, n_roles)
 
+    def knows(self, name: str) -> bool:
+        """Tell whether a variable is a member of a known role."""
+        return self._role(name) >= 0
+
     def _role(self, name: str) -> int:
         found = self._role_of.get(name)
         if found is None:

@@ -46,10 +46,13 @@ class Rows:
             of_roles, who = self.members.values(scaled)
             self.farthest = who, scaled.names
             rows = np.hstack([rows, of_roles])
+        # A stranger would change how the whole system seems to move.
+        familiar = scaled.select(lambda name: name in self._known or self.members.knows(name))
         return Block(
             rows,
-            SKETCH.states(scaled),
+            SKETCH.states(familiar),
             table(scaled, self.fresh),
+            np.diff(familiar.indptr).astype(np.float32),
         )
 
     def _meet(self, scaled: Recording) -> None:

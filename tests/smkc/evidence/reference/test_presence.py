@@ -14,11 +14,11 @@ NAMES = [f"pod-{pod}/{what}" for pod in "abcd" for what in ("cpu", "mem", "net",
 def surprises(fitted, rows, cuts=()):
     memory = Memory(Choices(window=2, block=8, quarantine=100, memory=512), 1)
     nothing = np.empty((len(rows), 0), np.float32)
-    part = fitted.start(Block(rows[:1], nothing[:1], nothing[:1]), memory)
+    part = fitted.start(Block(rows[:1], nothing[:1], nothing[:1], np.ones(1, np.int64)), memory)
     found = []
     for some in np.split(rows, cuts):
         empty = np.empty((len(some), 0), np.float32)
-        found.append(part.push(Block(some, empty, empty)))
+        found.append(part.push(Block(some, empty, empty, np.ones(len(some), np.int64))))
     return np.concatenate(found)[:, 0], part
 
 
