@@ -171,9 +171,10 @@ def _with_trials(recording: Recording, detector: Any, plan: _Plan, seed: int) ->
                 places = choose_places(alarms, plan.n_places, plan.length, rng)
                 fates: list[Fate] = []
                 for first in range(plan.n_copies):
-                    planted, plants = plant(
-                        held, kind, size, places[first :: plan.n_copies], plan.length, rng
-                    )
+                    some = places[first :: plan.n_copies]
+                    planted, plants = plant(held, kind, size, some, plan.length, rng)
+                    # What comes after the last anomaly tells no more of them.
+                    planted = planted.rows(0, some[-1] + 2 * plan.length)
                     scores = judge.scores(planted) if plants else untouched
                     alerts = judge.alerts(planted) if plants and size == LARGE else None
                     fates += [

@@ -214,9 +214,9 @@ def fate(
     """Say what became of one planted anomaly.
 
     It is caught if, while it lasts or within ``length`` rows after, a row is past the threshold
-    that was not so untouched.
+    that was not so untouched. ``scores`` may end after that.
     """
-    stretch = slice(one.first_row, one.last_row + 1 + length)
+    stretch = slice(one.first_row, min(one.last_row + 1 + length, len(scores)))
     new = [over(scores[stretch], t) & ~over(untouched[stretch], t) for t in judge.thresholds]
     rows = slice(one.first_row, one.last_row + 1)
     change = scores[rows] - untouched[rows]
