@@ -26,7 +26,7 @@ FIRST_MEMORY, MOST_MEMORY = 0.9, 0.98
 
 # Added to a factor's sum of squares when loadings are found: they stay small unless the window
 # says otherwise. Without it factors chase the noise of windows that hold little else.
-RIDGE = 4.0
+RIDGE = 2.0
 
 # Values beyond this many spreads count as this many when the first loadings are sought.
 FIRST_CLIP = 4.0

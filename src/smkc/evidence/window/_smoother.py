@@ -9,6 +9,10 @@ from smkc.evidence.window._compiled import Floats, compiled
 
 __all__ = ["gather", "smooth"]
 
+# Factors are taken to remember this much of a step, as if so many steps had shown it: where noise
+# hides the factors, they must not follow it.
+USUAL_MEMORY, USUAL_STEPS = 0.95, 8.0
+
 
 @compiled
 def gather(values: Floats, weights: Floats, loadings: Floats, noise: Floats, info: Floats) -> None:
@@ -42,7 +46,8 @@ def smooth(
 
     ``memory`` (2,) are the coefficients of AR(1) processes of unit variance. The correlation of
     a factor is that of its consecutive values, as expected given everything: the M-step's answer
-    for ``memory``. ``filtered`` and ``predicted`` (5, L) are scratch.
+    for ``memory``, with a prior worth USUAL_STEPS. ``filtered`` and ``predicted`` (5, L) are
+    scratch.
 
     Notes
     -----
@@ -99,4 +104,8 @@ def smooth(
         n0, n1, s00, s01, s11 = k0, k1, r00, r01, r11
         smoothed[0, t], smoothed[1, t] = n0, n1
         smoothed[2, t], smoothed[3, t], smoothed[4, t] = s00, s01, s11
-    return product0 / (square0 + 1e-9), product1 / (square1 + 1e-9)
+    usual = USUAL_STEPS * USUAL_MEMORY
+    return (
+        (product0 + usual) / (square0 + USUAL_STEPS),
+        (product1 + usual) / (square1 + USUAL_STEPS),
+    )

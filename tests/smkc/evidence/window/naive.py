@@ -6,7 +6,7 @@ them is (h, J), and every likelihood is an integral over that vector.
 
 import numpy as np
 
-NU, PRIOR, RIDGE, ROUNDS, HOLE_ROUNDS = 5.0, 4.0, 4.0, 10, 3
+NU, PRIOR, RIDGE, ROUNDS, HOLE_ROUNDS = 5.0, 4.0, 2.0, 10, 3
 
 
 def spreads(values):
@@ -124,7 +124,7 @@ def fit(x, seen, first_noise, rounds, begun=None):
         for k in range(n_factors):
             at = np.diag(second)[k::2]
             next_to = np.array([second[2 * t + k, 2 * t + 2 + k] for t in range(length - 1)])
-            ratio = next_to.sum() / (0.5 * (at[:-1] + at[1:]).sum() + 1e-9)
+            ratio = (next_to.sum() + 8 * 0.95) / (0.5 * (at[:-1] + at[1:]).sum() + 8)
             memory[k] = np.clip(ratio, 0.0, 0.98)
         here = np.stack([second[2 * t : 2 * t + 2, 2 * t : 2 * t + 2] for t in range(length)])
         for c in range(n_variables):
