@@ -116,14 +116,16 @@ class Diagnosis:
     def summary(self) -> str:
         """The answer in one or two sentences."""
         if not self.outcomes or self.untouched is None:
-            return "No: " + self.findings[0].problem + "."
+            return f"No: {self.findings[0].problem}."
         caught = sum(one.caught for one in self.large)
         planted = sum(one.planted for one in self.large)
         delays = [one.delay for one in self.large if one.delay is not None]
         soon = f", typically after {self.lasting(float(np.median(delays)))}" if delays else ""
-        words = {"yes": "Yes", "partly": "Partly", "no": "No"}[self.verdict]
+        lead = {"yes": "Yes: ", "partly": "Partly: "}.get(
+            self.verdict, f"No: {self.findings[0].problem}. "
+        )
         return (
-            f"{words}: {caught} of {planted} large planted anomalies would be caught{soon}; "
+            f"{lead}{caught} of {planted} large planted anomalies would be caught{soon}; "
             f"{self.untouched.rate:.1%} of the untouched rows alarm, where "
             f"{self.false_alarm_rate:.1%} was asked for."
         )

@@ -34,6 +34,12 @@ MANY_FAR = 0.1
 # Share of the rows that must have a score.
 LEAST_SCORED = 0.5
 
+# Kinds that not every recording can show, and why it cannot.
+NOT_TRIED = {
+    "relation": "no two variables move together here",
+    "frozen": "no variable changes from row to row most of the time",
+}
+
 WEIGHTS = ("no", "partly", "note")
 
 
@@ -75,7 +81,7 @@ def too_little(n_rows: int, needed: int, reason: str) -> Finding:
         problem="too little data",
         evidence=f"{n_rows:,} rows; {reason}",
         remedy=f"give at least {needed:,} rows, better some thousand: a longer recording, or a "
-        "finer --step if the file holds more than one observation a step",
+        "finer --step; but a coarser one if most rows are empty",
         weight="no",
     )
 
@@ -99,12 +105,24 @@ def _scores(counted: Counted) -> list[Finding]:
         ]
     simple = _large(counted, SIMPLE_KINDS)
     planted = sum(one.planted for one in simple)
+    if planted == 0:
+        return [
+            Finding(
+                problem="nothing varies",
+                evidence="no variable that is observed in the held-out rows has values that "
+                "change, so no anomaly could be planted",
+                remedy="check that the right fields were read as variables (--read), and that "
+                "the file does not end in silence",
+                weight="no",
+            )
+        ]
     raised, lowered = (sum(getattr(one, way) for one in simple) for way in ("raised", "lowered"))
-    if np.ptp(scores) <= 1e-9 * max(1.0, float(np.abs(scores).max())) or raised + lowered == 0:
+    low, high = float(scores.min()) + 0.0, float(scores.max()) + 0.0
+    if high - low <= 1e-9 * max(1.0, abs(high)) or raised + lowered == 0:
         return [
             Finding(
                 problem="constant scores",
-                evidence=f"untouched rows score from {scores.min():.4g} to {scores.max():.4g}, and "
+                evidence=f"untouched rows score from {low:.4g} to {high:.4g}, and "
                 f"{raised + lowered} of {planted} large planted anomalies change the score",
                 remedy="check that values vary (a file of constants has no anomalies) and that "
                 "numbers were read as variables; try another detector",
@@ -135,7 +153,7 @@ def _alarms(counted: Counted) -> list[Finding]:
         findings.append(
             Finding(
                 problem="false alarms on untouched rows",
-                evidence=f"{one.rate:.1%} of the held-out rows alarm in {one.episodes} stretches, "
+                evidence=f"{one.rate:.1%} of the held-out rows alarm in {_stretches(one)}, "
                 f"where {rate:.1%} was asked for; strongest at {when}",
                 remedy="look at those times: if they were trouble, all is well; if not, learn "
                 "from a longer time that has such rows in it (--share 0.8, or a longer file), "
@@ -159,6 +177,10 @@ def _alarms(counted: Counted) -> list[Finding]:
                 )
             )
     return findings
+
+
+def _stretches(one: FalseAlarms) -> str:
+    return f"{one.episodes:,} stretch{'es' * (one.episodes != 1)}"
 
 
 def _how_to_bear(counted: Counted, kind: str) -> str:
@@ -248,20 +270,24 @@ def _reference(counted: Counted) -> list[Finding]:
         and _is_too_much(forward, rate, counted.length)
         and forward.rate > TOO_MANY * counted.untouched.rate
     )
-    if look.far > MANY_FAR or alarms_at_itself:
-        said = [f"{look.far:.0%} of its rows stand far from the others"] * (look.far > MANY_FAR)
-        if alarms_at_itself and forward is not None:
-            said.append(
-                f"its last rows alarm in {forward.rate:.1%} when judged by its first, the "
-                f"held-out rows only in {counted.untouched.rate:.1%}"
-            )
+    if look.far > MANY_FAR:
         findings.append(
             Finding(
                 problem="the reference seems full of anomalies",
-                evidence="; ".join(said),
+                evidence=f"{look.far:.0%} of its rows stand far from the others",
                 remedy="what is learned as normal is not reported later: learn from a time "
                 "without trouble (--share, or smkc fit on another file); if these rows are a "
                 "second normal state, all is well",
+            )
+        )
+    elif alarms_at_itself and forward is not None:
+        findings.append(
+            Finding(
+                problem="the reference is not of one piece",
+                evidence=f"its last rows alarm in {forward.rate:.1%} when judged by its first, "
+                f"the held-out rows only in {counted.untouched.rate:.1%}",
+                remedy="look for trouble in it and learn from a time without; if it merely "
+                "drifts, learn from a longer time",
             )
         )
     return findings
@@ -298,15 +324,12 @@ def _notes(counted: Counted) -> list[Finding]:
             )
         )
     there = {one.kind for one in counted.outcomes}
-    for kind in KINDS:
-        if kind not in there:
+    for kind, why in NOT_TRIED.items():
+        if there and kind not in there:
             findings.append(
                 Finding(
                     problem=f"{KINDS[kind].many} were not tried",
-                    evidence={
-                        "relation": "no two variables move together here",
-                        "frozen": "no variable changes from row to row most of the time",
-                    }.get(kind, "no variable here varies enough"),
+                    evidence=why,
                     remedy="nothing to do: an anomaly of this kind could not be seen here",
                     weight="note",
                 )

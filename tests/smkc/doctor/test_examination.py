@@ -157,3 +157,11 @@ def test_other_input_and_wrong_settings(rng: np.random.Generator) -> None:
             diagnose(frame, Deviation(), **wrong)
     with pytest.raises(InputError, match="no observations"):
         diagnose(made(rng, 10).rows(0, 0), Deviation())
+
+
+def test_a_file_of_constants_is_told_apart_from_a_bad_detector() -> None:
+    diagnosis = diagnose(table(np.ones((400, 3))), Detector(detector="knn", window=16))
+    assert diagnosis.verdict == "no"
+    assert problems(diagnosis)[0] == "nothing varies"
+    assert "constant variables" in problems(diagnosis)
+    assert diagnosis.to_dict()["verdict"] == "no"
