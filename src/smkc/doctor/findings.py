@@ -213,7 +213,8 @@ def _caught(counted: Counted) -> list[Finding]:
                 problem="planted anomalies are missed",
                 evidence=f"{caught} of {planted} large spikes, shifts, ramps and bursts of noise "
                 "are caught",
-                remedy=_how_to_catch(counted, simple),
+                remedy=f"{_how_to_catch(counted, simple)}; trouble in the reference hides later "
+                f"trouble too ({counted.look.far:.1%} of its rows stand far from the others)",
                 weight="no",
             )
         )
