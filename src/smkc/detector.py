@@ -158,12 +158,26 @@ class Detector:
     def decision_function(self, recording: Any, align: str | None = None) -> NDArray[np.float64]:
         """(T,) a score a time step, higher = more anomalous; NaN where there is none."""
         judged = self._judged(_as_recording(recording))
-        return self.fitted_.by_step(judged, align or self.align)
+        return self.fitted_.by_step(judged, judged.scores, align or self.align)
+
+    def p_values(self, recording: Any) -> NDArray[np.float64]:
+        """(T,) a p-value a time step, under what was normal when it came; NaN where it has none."""
+        judged = self._judged(_as_recording(recording))
+        learned = self.fitted_
+        return learned.of_steps.p_values(learned.by_step(judged, judged.alarms, self.align))
 
     def predict(self, recording: Any) -> NDArray[np.int64]:
-        """(T,) 1 where the score is past the threshold of the false-alarm rate, else 0."""
+        """(T,) 1 where a time step is past the threshold of the false-alarm rate, else 0.
+
+        That of ``evidence`` is a p-value under what was normal when the step came; for the others
+        it is the score ``threshold_``, which comes to the same.
+        """
+        judged = self._judged(_as_recording(recording))
+        learned = self.fitted_
+        alarms = learned.by_step(judged, judged.alarms, self.align)
         with np.errstate(invalid="ignore"):
-            return (self.decision_function(recording) > self.threshold_).astype(np.int64)
+            marked = alarms > learned.of_steps.threshold(self.false_alarm_rate)
+        return marked.astype(np.int64)
 
     def score_windows(self, recording: Any) -> WindowScores:
         """Scores and p-values of all windows."""
@@ -200,10 +214,10 @@ class Detector:
             warnings.simplefilter("ignore")
             release = learned.of_steps.threshold(min(RELEASE_RATE * self.false_alarm_rate, 0.5))
         alerts = find_alerts(
-            learned.by_step(judged, self.align),
+            learned.by_step(judged, judged.alarms, self.align),
             recording.times,
             learned.of_steps,
-            self.threshold_,
+            learned.of_steps.threshold(self.false_alarm_rate),
             release,
             join=learned.join,
         )
@@ -254,8 +268,8 @@ class Detector:
 
     @property
     def threshold_(self) -> float:
-        """Score of a time step above which it is anomalous at the false-alarm rate."""
-        return self.fitted_.of_steps.threshold(self.false_alarm_rate)
+        """Score of a time step that reference data exceed as often as the false-alarm rate says."""
+        return self.fitted_.threshold(self.false_alarm_rate)
 
     @property
     def decision_scores_(self) -> NDArray[np.float64]:

@@ -75,11 +75,9 @@ def _save_pictures(
     from smkc import plot
 
     live = fleet.live
-    scores = detector.decision_function(live)
+    scores, threshold = plot.drawn_scores(live, detector)
     figures = {
-        "score": plot.score_figure(
-            live.times, scores, detector.threshold_, alerts, fleet.incidents
-        ),
+        "score": plot.score_figure(live.times, scores, threshold, alerts, fleet.incidents),
         "presence": plot.presence_figure(live, alerts, fleet.incidents),
     }
     for view in plot.view_alerts(live, detector, alerts):

@@ -20,8 +20,9 @@ __all__ = ["Judged", "Learned"]
 class Judged:
     """Scores of B windows of a recording, each array (B,); windows are in order of time.
 
-    ``prepared`` is the recording as it was scored. ``by_evidence`` says how surprised each evidence
-    was, in nats, for detectors that have evidences.
+    ``prepared`` is the recording as it was scored. ``alarms`` are what alerts are raised by: the
+    scores, or surprises under what was normal when a row came. ``by_evidence`` says how surprised
+    each evidence was, in nats, for detectors that have evidences.
     """
 
     prepared: Recording
@@ -29,6 +30,7 @@ class Judged:
     last_rows: NDArray[np.int64]
     scores: NDArray[np.float64]
     p_values: NDArray[np.float64]
+    alarms: NDArray[np.float64]
     by_evidence: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def worst(self, first: int, last: int) -> int | None:
@@ -52,7 +54,7 @@ class Learned(Protocol):
 
     @property
     def of_steps(self) -> Thresholds:
-        """What normal scores of time steps look like."""
+        """What normal alarms of time steps look like."""
 
     @property
     def of_windows(self) -> Thresholds:
@@ -64,8 +66,13 @@ class Learned(Protocol):
     def judged(self, recording: Recording) -> Judged:
         """Score a recording's windows."""
 
-    def by_step(self, judged: Judged, align: str) -> NDArray[np.float64]:
-        """(T,) one score a time step, from those of windows."""
+    def by_step(
+        self, judged: Judged, of_windows: NDArray[np.float64], align: str
+    ) -> NDArray[np.float64]:
+        """(T,) one number a time step, from the (B,) scores or alarms of windows."""
+
+    def threshold(self, rate: float) -> float:
+        """Return the score of a time step that reference data exceed at most so often."""
 
     def causes(self, judged: Judged, numbers: Sequence[int]) -> list[list[Cause]]:
         """Return the causes of some windows, by number and in order of time."""

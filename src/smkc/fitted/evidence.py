@@ -1,7 +1,7 @@
 """EvidenceFitted: what a detector has learned that joins evidences.
 
-In: reference data. Out: scores of rows in nats under what was normal when each came, and causes
-that name the evidence which spoke.
+In: reference data. Out: scores of rows, their p-values under what was normal when each came, and
+causes that name the evidence which spoke.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,12 +15,13 @@ from smkc import progress
 from smkc.decide import ALIGNMENTS, Cause
 from smkc.errors import SettingError
 from smkc.evidence.reference import EvidenceScores, ReferenceEvidence
+from smkc.evidence.reference.nulls import JoinedNull
 from smkc.fitted.contract import Judged
 from smkc.fitted.in_nats import InNats
 from smkc.fitted.wording import causes_of
 from smkc.recording import Identity, Recording
 
-__all__ = ["EvidenceFitted", "nats_of"]
+__all__ = ["EvidenceFitted"]
 
 # Rows are scored so many at a time; in between, progress is shown.
 ROWS_AT_A_TIME = 2_048
@@ -89,6 +90,7 @@ class EvidenceFitted:
     def judged(self, recording: Recording) -> Judged:
         """Score a recording's rows, each with the window that ends there."""
         parts = self._scored(recording)
+        scores = np.concatenate([np.empty(0), *(part.scores for part in parts)])
         p_values = np.concatenate([np.empty(0), *(part.p_values for part in parts)])
         names = self.known.evidence_names
         nats = np.concatenate([np.empty((0, len(names))), *(part.nats for part in parts)])
@@ -97,20 +99,28 @@ class EvidenceFitted:
             prepared=recording,
             first_rows=np.maximum(rows - self.window + 1, 0),
             last_rows=rows,
-            scores=nats_of(p_values),
+            scores=scores,
             p_values=p_values,
+            alarms=-np.log(p_values),
             by_evidence=dict(zip(names, nats.T, strict=True)),
         )
 
-    def by_step(self, judged: Judged, align: str) -> NDArray[np.float64]:
-        """(T,) one score a time step: a window's, at its last row or at its first."""
+    def by_step(
+        self, judged: Judged, of_windows: NDArray[np.float64], align: str
+    ) -> NDArray[np.float64]:
+        """(T,) one number a time step: a window's, at its last row or at its first."""
         if align not in ALIGNMENTS:
             raise SettingError(f"align={align!r} is not known; use one of {', '.join(ALIGNMENTS)}")
-        scores = judged.scores
-        if align == "prompt" or not len(scores):
-            return scores.copy()
-        ahead = min(self.window - 1, len(scores))
-        return np.concatenate([scores[ahead:], np.full(ahead, scores[-1])])
+        if align == "prompt" or not len(of_windows):
+            return of_windows.copy()
+        ahead = min(self.window - 1, len(of_windows))
+        return np.concatenate([of_windows[ahead:], np.full(ahead, of_windows[-1])])
+
+    def threshold(self, rate: float) -> float:
+        """Return the score of a time step that reference data exceed at most so often."""
+        self.of_steps.threshold(rate)  # which warns of rates that the data cannot show
+        normal = self.known.normal
+        return JoinedNull(np.sort(normal.scores), normal.n_independent).score_at(rate)
 
     def causes(self, judged: Judged, numbers: Sequence[int]) -> list[list[Cause]]:
         """Return the causes of some windows, asked of the evidences at that moment."""
@@ -134,8 +144,10 @@ class EvidenceFitted:
         """(T,) scores of the last rows of the reference by the first; NaN for those."""
         cut = int(FITTED_SHARE * len(reference))
         ours = replace(self, model=None).learned(reference.rows(0, cut), 0)
-        scores = ours.by_step(ours.judged(reference.rows(cut, len(reference))), self.align)
-        return np.concatenate([np.full(cut, np.nan), scores])
+        judged = ours.judged(reference.rows(cut, len(reference)))
+        return np.concatenate(
+            [np.full(cut, np.nan), ours.by_step(judged, judged.scores, self.align)]
+        )
 
     def _scored(self, recording: Recording) -> list[EvidenceScores]:
         """Push all rows through one state, some at a time."""
@@ -160,9 +172,3 @@ class EvidenceFitted:
     ) -> "EvidenceFitted":
         """Return this (empty) state with what :meth:`to_arrays` gave."""
         return replace(self, model=ReferenceEvidence.restored(arrays, header["evidence"]))
-
-
-def nats_of(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n,) surprises: minus the logarithms of p-values."""
-    surprises: NDArray[np.float64] = -np.log(p_values)
-    return surprises

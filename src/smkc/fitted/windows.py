@@ -92,12 +92,19 @@ class Fitted:
             last_rows=starts + self.window - 1,
             scores=scores,
             p_values=self.of_windows.p_values(scores),
+            alarms=scores,
         )
 
-    def by_step(self, judged: Judged, align: str) -> NDArray[np.float64]:
-        """(T,) one score a time step, from those of windows."""
+    def by_step(
+        self, judged: Judged, of_windows: NDArray[np.float64], align: str
+    ) -> NDArray[np.float64]:
+        """(T,) one number a time step, from the (B,) scores of windows."""
         n_rows = len(judged.prepared)
-        return step_scores(judged.scores, judged.first_rows, self.window, n_rows, align)
+        return step_scores(of_windows, judged.first_rows, self.window, n_rows, align)
+
+    def threshold(self, rate: float) -> float:
+        """Return the score of a time step that reference data exceed at most so often."""
+        return self.of_steps.threshold(rate)
 
     def causes(self, judged: Judged, numbers: Sequence[int]) -> list[list[Cause]]:
         """Return the causes of some windows."""

@@ -23,7 +23,7 @@ from smkc.plot.charts import (
 from smkc.plot.page import page
 from smkc.plot.thinning import presence_grid
 from smkc.plot.truth import truth_section
-from smkc.plot.views import AlertView, view_alerts
+from smkc.plot.views import AlertView, drawn_scores, view_alerts
 from smkc.progress import task
 from smkc.recording import Recording
 from smkc.version import VERSION
@@ -64,14 +64,12 @@ def report(
     with task("writing the report", total=4) as advance:
         found = list(detector.alerts(recording) if alerts is None else alerts)
         advance(1)
-        scores = detector.decision_function(recording)
+        scores, threshold = drawn_scores(recording, detector)
         advance(1)
         views = view_alerts(recording, detector, found, max_alerts)
         advance(1)
         charts: dict[str, Chart] = {
-            "score": score_chart(
-                recording.times, scores, float(detector.threshold_), found, incidents
-            ),
+            "score": score_chart(recording.times, scores, threshold, found, incidents),
             "cardinality": cardinality_chart(recording, found),
             "presence": presence_chart(recording, found),
             **_trace_charts(views),

@@ -4,6 +4,7 @@ In: a recording, a fitted detector and its alerts. Out: one :class:`AlertView` a
 strongest first; both the page and the files draw from these.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,15 @@ from smkc.fitted import Fitted
 from smkc.kernel import images
 from smkc.recording import Recording
 
-__all__ = ["AlertView", "EvidenceView", "KernelView", "TraceView", "strongest", "view_alerts"]
+__all__ = [
+    "AlertView",
+    "EvidenceView",
+    "KernelView",
+    "TraceView",
+    "drawn_scores",
+    "strongest",
+    "view_alerts",
+]
 
 MAX_TRACES = 4
 MAX_MARGIN_ROWS = 240
@@ -77,6 +86,13 @@ class AlertView:
     alert: Alert
     traces: tuple[TraceView, ...]
     detail: KernelView | EvidenceView
+
+
+def drawn_scores(recording: Recording, detector: Detector) -> tuple[NDArray[np.float64], float]:
+    """(T,) what is drawn a time step, and the threshold that alerts are raised by."""
+    if detector.detector != "evidence":
+        return detector.decision_function(recording), float(detector.threshold_)
+    return -np.log(detector.p_values(recording)), -math.log(detector.false_alarm_rate)
 
 
 def strongest(alerts: Sequence[Alert], limit: int) -> list[tuple[int, Alert]]:

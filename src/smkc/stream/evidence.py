@@ -1,7 +1,7 @@
 """Stream of evidences: the same scores as for a whole recording, one time step at a time.
 
-In: a fitted state and one row after another. Out: the surprise of the row, in nats, under what was
-normal when it came. Memory is bounded, and a row's cost does not grow.
+In: a fitted state and one row after another. Out: the score of the row, and its p-value under what
+was normal when it came. Memory is bounded, and a row's cost does not grow.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,6 @@ from smkc import model_file
 from smkc.errors import InputError, ModelFileError
 from smkc.evidence.reference import EvidenceState
 from smkc.fitted import EvidenceFitted
-from smkc.fitted.evidence import nats_of
 from smkc.recording import Recording, canonical
 from smkc.recording.times import as_times, moment, show_time
 from smkc.stream.windows import _numbers
@@ -44,7 +43,7 @@ class EvidenceStream:
         self._p_value: float | None = None
 
     def push(self, time: Any, observations: Mapping[str, float | None]) -> float:
-        """Take the next row; return its score, minus the logarithm of its p-value.
+        """Take the next row; return its score.
 
         A value of None, NaN or infinity counts as not observed.
         """
@@ -65,7 +64,7 @@ class EvidenceStream:
         scored = self._state.push_rows(row)
         self._last_time = stamp
         self._p_value = float(scored.p_values[0])
-        return float(nats_of(scored.p_values)[0])
+        return float(scored.scores[0])
 
     def accept(self, first: int, last: int) -> None:
         """Say that rows first to last - 1, counted from the stream's first, were normal."""

@@ -28,6 +28,9 @@ KEPT = 400
 
 SMALLEST = float(np.finfo(np.float64).tiny)
 
+# A score is found between bounds that are halved so often; none is larger than the last.
+HALVINGS, LARGEST = 80, 1e9
+
 
 @dataclass(frozen=True, eq=False)
 class Nulls:
@@ -143,6 +146,24 @@ class JoinedNull:
         excess = np.maximum(scores - start, 0.0)
         by_tail = np.maximum(at_start * (1.0 + excess / (k * mean)) ** -k, SMALLEST)
         return np.where(scores > start, by_tail, by_rank)
+
+    def score_at(self, p_value: float) -> float:
+        """Return the score that has this p-value.
+
+        Examples
+        --------
+        >>> null = JoinedNull(np.arange(1000.0), 1000.0)
+        >>> [round(float(null.p_values(np.array([null.score_at(p)]))[0]), 3) for p in (0.2, 0.001)]
+        [0.2, 0.001]
+        """
+        low, high = float(self.sample[0]) - 1.0, float(self.sample[-1]) + 1.0
+        while float(self.p_values(np.array([high]))[0]) > p_value and high < LARGEST:
+            high = 2.0 * high - low
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            is_above = float(self.p_values(np.array([middle]))[0]) <= p_value
+            low, high = (low, middle) if is_above else (middle, high)
+        return high
 
 
 def quantile_sample(statistics: NDArray[np.float64]) -> NDArray[np.float64]:
