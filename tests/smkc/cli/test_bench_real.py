@@ -111,7 +111,7 @@ def test_the_real_datasets_run_cut_short(tmp_path):
     assert done.exit_code == 0, done.output
     main = table(tmp_path, "main")
     assert len(main["columns"]) == 12
-    assert {row["name"] for row in main["rows"]} >= {"windowed kNN", "smkc default"}
+    assert {row["name"] for row in main["rows"]} >= {"windowed kNN", "smkc kNN"}
     for row in main["rows"]:
         if not row["group"].startswith("steps to detection"):
             assert all(0 <= cell["value"] <= 1 for cell in row["cells"]), row

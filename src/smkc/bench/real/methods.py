@@ -83,13 +83,15 @@ def _peer(key: str, name: str, workaround: str = CARRIED, **more: Any) -> Method
     return Method(key=key, name=name, make=PEERS[name], workaround=workaround, **more)
 
 
-def _ours(key: str, name: str, settings: Mapping[str, Any], **more: Any) -> Method:
+def _ours(
+    key: str, name: str, settings: Mapping[str, Any], *, uses_seed: bool = True, **more: Any
+) -> Method:
     def make(seed: int) -> Peer:
-        return DetectorPeer(**settings, seed=seed)
+        return DetectorPeer(**settings, **({"seed": seed} if uses_seed else {}))
 
     told = "none needed: reads whatever a window holds, new variables too"
     return Method(
-        key=key, name=name, make=make, workaround=told, is_ours=True, uses_seed=True, **more
+        key=key, name=name, make=make, workaround=told, is_ours=True, uses_seed=uses_seed, **more
     )
 
 
@@ -123,7 +125,8 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 "stumpy", "STUMPY discord", stages=("main", "churn"), most_seeds=1, is_quick=False
             ),
             _ours("randproj-knn", "RandProj-kNN", PAPER),
-            _ours("smkc-knn", "smkc default", {}),
+            _ours("smkc-knn", "smkc kNN", {"detector": "knn", "window": 64}),
+            _ours("smkc-evidence", "smkc evidence", {"detector": "evidence"}, uses_seed=False),
             _ours("smkc-recon", "smkc recon", {"detector": "recon", **SMALL}, **DEAR),
             _ours("smkc-ens", "smkc ensemble", {"detector": "ensemble", **SMALL}, **DEAR),
         )

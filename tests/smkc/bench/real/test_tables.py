@@ -50,7 +50,7 @@ def test_every_table_is_made_with_its_provenance(plan):
     for row in main.rows_of("VUS-PR, tsb_ad"):
         values = [cell.value for cell in row.cells]
         assert values[-1] == pytest.approx(sum(values[:3]) / 3)
-        assert (row.cells[0].paper is None) == (row.name == "smkc default")
+        assert (row.cells[0].paper is None) == (row.name == "smkc kNN")
 
     for row in by_name["churn"].rows:
         none, _, full, kept = (cell.value for cell in row.cells)
@@ -107,7 +107,7 @@ def test_tables_of_the_others_are_made_when_some_fail(plan, monkeypatch):
     with pytest.raises(Failed, match="out of luck"):
         run_tables(plan, "smkc bench real")
     content = json.loads((plan.settings.folder / "main.json").read_text())
-    assert {row["name"] for row in content["rows"]} == {"random", "windowed kNN", "smkc default"}
+    assert {row["name"] for row in content["rows"]} == {"random", "windowed kNN", "smkc kNN"}
 
 
 def test_a_plan_of_nothing_is_said(registry, tmp_path):

@@ -36,7 +36,7 @@ PEERS: Mapping[str, Callable[[int], Peer]] = MappingProxyType(
         "STUMPY discord": lambda seed: StumpyDiscord(),
         "sketched discord": lambda seed: SketchedDiscord(seed=seed),
         "RandProj-kNN": lambda seed: randproj_knn(seed=seed),
-        "smkc default": lambda seed: DetectorPeer(detector="knn", window=64, seed=seed),
+        "smkc kNN": lambda seed: DetectorPeer(detector="knn", window=64, seed=seed),
     }
 )
 

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from smkc.bench.real.peers.aligned import follows_on, require_fitted
 from smkc.detector import Detector
 from smkc.errors import UnscoredWarning, WindowError
+from smkc.evidence.reference.choices import LONGEST
 from smkc.recording import Recording
-from smkc.settings import ONLY_LEARNED
+from smkc.settings import ONLY_LEARNED, USUAL_WINDOW
 
 __all__ = ["PAPER", "DetectorPeer", "randproj_knn"]
 
@@ -49,7 +50,16 @@ class DetectorPeer:
     def look_ahead(self) -> int:
         """Rows of a window that may come after a row, unless windows count where they end."""
         detector = Detector(**self.settings)
-        return 0 if detector.align == "prompt" else int(detector.window) - 1
+        if detector.align == "prompt":
+            return 0
+        if isinstance(detector.window, int):
+            return detector.window - 1
+        return (LONGEST if detector.detector == "evidence" else USUAL_WINDOW) - 1
+
+    @property
+    def follows_by_itself(self) -> bool:
+        """Whether the detector learns from rows as it scores them."""
+        return Detector(**self.settings).detector == "evidence"
 
     @property
     def all_settings(self) -> dict[str, Any]:
@@ -58,7 +68,7 @@ class DetectorPeer:
         What is None is left out, so that a setting that others get later changes nothing here.
         """
         detector = Detector(**self.settings)
-        unused = ONLY_LEARNED if detector.detector == "knn" else ()
+        unused = ONLY_LEARNED if detector.detector in ("knn", "evidence") else ()
         return {
             name: value
             for name, value in detector.get_params().items()

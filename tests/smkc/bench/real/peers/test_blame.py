@@ -70,7 +70,7 @@ def test_nobody_blames_before_fitting(key):
 def test_a_longer_stride_bounds_the_windows():
     from smkc.bench.real.peers.smkc_detector import DetectorPeer
 
-    peer = DetectorPeer(window=16, most_windows=50).fit(REFERENCE)
+    peer = DetectorPeer(detector="knn", window=16, most_windows=50).fit(REFERENCE)
     assert peer.detector_.stride == 6
     scores = peer.score(faulty(1))
     assert np.isfinite(scores).mean() > 0.9
