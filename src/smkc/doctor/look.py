@@ -61,7 +61,8 @@ def far_rows(table: NDArray[np.float64]) -> float:
     """Return the share of rows of a (T, V) table that stand far from most others.
 
     Centre and spread are those of the shortest interval that holds half of the values, so that
-    rows which stand apart do not widen the measure until they are nearly half of all.
+    rows which stand apart widen the measure little while they are at most about a third of all;
+    more of them than that may go unseen, as they are then nearly as usual as the others.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         centre, spread = _shortest_half(table)

@@ -28,3 +28,9 @@ def test_holes_and_constants_do_no_harm(rng: np.random.Generator) -> None:
     assert found.far < 0.05
     assert far_rows(np.full((50, 2), np.nan)) == 0.0
     assert far_rows(np.ones((50, 2))) == 0.0
+
+
+def test_when_strange_rows_are_nearly_half_they_go_unseen(rng: np.random.Generator) -> None:
+    values = rng.normal(size=(2000, 6))
+    values[:900, 1:3] += 12
+    assert far_rows(values) < 0.1  # the limit that the docstring tells
