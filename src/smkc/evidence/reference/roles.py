@@ -25,6 +25,9 @@ OF_MEMBERS = frozenset(
 # reference: were not there in the first rows, or in the last, this share of all.
 CAME_OR_WENT, MARGIN = 0.2, 0.05
 
+# A variable that the reference did not settle speaks for its role after so many observations.
+YOUNG = 32
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Roles:
@@ -89,10 +92,15 @@ class Members:
     ----------
     roles
         what was learned.
+    settled
+        the variables whose scale the reference told. Others speak for their role once they have
+        been observed so often that their own past tells it.
     """
 
-    def __init__(self, roles: Roles) -> None:
+    def __init__(self, roles: Roles, settled: Iterable[str]) -> None:
         self.roles = roles
+        self.settled = frozenset(settled)
+        self.ages: dict[str, int] = {}
         self._place = {role: at for at, role in enumerate(roles.names)}
         self._role_of: dict[str, int] = {}
 
@@ -109,7 +117,7 @@ class Members:
         who = np.full(n * n_roles, -1, np.int64)
         role_of = np.array([self._role(name) for name in scaled.names], np.int64)
         role = role_of[scaled.codes] if len(scaled.codes) else np.empty(0, np.int64)
-        kept = np.flatnonzero(role >= 0)
+        kept = np.flatnonzero((role >= 0) & (self._aged(scaled) >= YOUNG))
         if len(kept):
             cell = scaled.row_numbers[kept] * n_roles + role[kept]
             values, codes = scaled.values[kept], scaled.codes[kept]
@@ -126,6 +134,23 @@ class Members:
             [middle.reshape(n, n_roles), farthest.reshape(n, n_roles)[:, roles.is_shared]]
         )
         return columns, who.reshape(n, n_roles)
+
+    def _aged(self, scaled: Recording) -> NDArray[np.int64]:
+        """(N,) how often the variable of each observation was observed before; YOUNG if settled."""
+        names = scaled.names
+        before = np.array(
+            [YOUNG if name in self.settled else self.ages.get(name, 0) for name in names], np.int64
+        )
+        order = np.argsort(scaled.codes, kind="stable")
+        codes = scaled.codes[order]
+        first = np.searchsorted(codes, np.arange(len(names)))
+        ages = np.empty(len(codes), np.int64)
+        ages[order] = np.arange(len(codes)) - first[codes]
+        counts = np.bincount(codes, minlength=len(names))
+        for code in np.flatnonzero((counts > 0) & (before < YOUNG)).tolist():
+            self.ages[names[code]] = min(YOUNG, int(before[code] + counts[code]))
+        aged: NDArray[np.int64] = ages + before[scaled.codes]
+        return aged
 
     def knows(self, name: str) -> bool:
         """Tell whether a variable is a member of a known role."""

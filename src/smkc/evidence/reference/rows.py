@@ -32,7 +32,7 @@ class Rows:
     def __init__(self, scaling: Scaling, names: tuple[str, ...], roles: Roles) -> None:
         self.scaling = scaling.start()
         self.names = names
-        self.members = Members(roles)
+        self.members = Members(roles, names)
         self.farthest: tuple[NDArray[np.int64], tuple[str, ...]] | None = None
         self._known = {name: at for at, name in enumerate(names)}
         self.fresh: dict[str, int] = {}
@@ -68,12 +68,14 @@ class Rows:
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return arrays and a JSON-able header from which :meth:`restore` goes on exactly."""
         arrays, header = self.scaling.to_arrays()
-        return arrays, {"scaling": header, "fresh": list(self.fresh)}
+        ages = self.members.ages
+        return arrays, {"scaling": header, "fresh": list(self.fresh), "ages": ages}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         """Take over what :meth:`to_arrays` gave."""
         self.scaling.restore(arrays, header["scaling"])
         self.fresh = {name: at for at, name in enumerate(header["fresh"])}
+        self.members.ages = {str(name): int(age) for name, age in header["ages"].items()}
 
 
 def table(recording: Recording, column_of: Mapping[str, int]) -> NDArray[np.float32]:

@@ -64,7 +64,7 @@ def test_values_are_the_middle_and_the_farthest_of_members(rng):
     values[5] = np.nan
     row, code = np.nonzero(~np.isnan(values))
     scaled = Recording.from_observations(np.arange(30), row, code, values[row, code], names)
-    columns, who = Members(Roles.of(names, ("pod",))).values(scaled)
+    columns, who = Members(Roles.of(names, ("pod",)), names).values(scaled)
     for t in range(30):
         seen = values[t][~np.isnan(values[t])]
         if not len(seen):
