@@ -18,6 +18,9 @@ FAR = 6.0
 # Deviations count up to so many spreads: one wild variable is no reason to call a row strange.
 MOST_SPREADS = 20.0
 
+# Trouble is looked for in all variables together, and in the share of them that deviates most.
+MOST_STRUCK = 0.05
+
 # The shortest interval that holds half of a normal distribution is so many deviations long.
 HALF_OF_NORMAL = 1.349
 
@@ -71,13 +74,20 @@ def far_rows(table: NDArray[np.float64]) -> float:
             return 0.0
         away = np.abs(table[:, moves] - centre[moves]) / spread[moves]
     seen = np.isfinite(away)
-    total = np.where(seen, np.minimum(away, MOST_SPREADS), 0.0).sum(axis=1)
     is_filled = seen.any(axis=1)
-    mean = (total / np.maximum(seen.sum(axis=1), 1))[is_filled]
-    if not len(mean):
+    away = np.where(seen, np.minimum(away, MOST_SPREADS), 0.0)[is_filled]
+    if not len(away):
         return 0.0
-    middle, width = (float(part[0]) for part in _shortest_half(mean[:, None]))
-    return float(np.mean(mean > middle + FAR * width)) if width > 0 else 0.0
+    n_most = max(1, round(MOST_STRUCK * away.shape[1]))
+    most = np.sort(away, axis=1)[:, -n_most]
+    mean = away.sum(axis=1) / seen[is_filled].sum(axis=1)
+    return max(_far(mean), _far(most))
+
+
+def _far(away: NDArray[np.float64]) -> float:
+    """Return the share of (T,) deviations that are far above most of them."""
+    middle, width = (float(part[0]) for part in _shortest_half(away[:, None]))
+    return float(np.mean(away > middle + FAR * width)) if width > 0 else 0.0
 
 
 def _shortest_half(

@@ -11,9 +11,12 @@ def test_ordinary_rows_are_not_far(rng: np.random.Generator, draw: str) -> None:
 
 
 @pytest.mark.parametrize("share", [0.15, 0.25, 0.3])
-def test_a_share_of_strange_rows_is_measured(rng: np.random.Generator, share: float) -> None:
-    values = rng.normal(size=(2000, 6))
-    values[: int(share * 2000), 1:3] += 12
+@pytest.mark.parametrize("n_variables", [6, 40])
+def test_a_share_of_strange_rows_is_measured(
+    rng: np.random.Generator, share: float, n_variables: int
+) -> None:
+    values = rng.normal(size=(2000, n_variables))
+    values[: int(share * 2000), : max(2, n_variables // 10)] += 12
     assert far_rows(values) == pytest.approx(share, abs=0.04)
 
 
