@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ByCardinality"]
+__all__ = ["HIGH", "ByCardinality"]
 
 HIGH = 0.9
 
-# A cardinality with fewer normal windows joins its neighbour.
-FEWEST_WINDOWS = 20
+# A cardinality with fewer normal windows beyond the high quantile joins its neighbour.
+FEWEST_BEYOND = 2
 
 # The usual excess at one cardinality is at least this share of the typical one, and this much:
 # statistics are in nats, of which hundredths say nothing.
@@ -31,7 +31,7 @@ class ByCardinality:
     log_cardinality
         (n,) where they are known, ascending.
     usual, log_excess
-        (n,) the median there, and the log of the 90% quantile less the median.
+        (n,) the median there, and the log of the high quantile less the median.
     grows
         whether to go on in a straight line beyond the cardinalities seen, rather than stay.
     """
@@ -43,17 +43,21 @@ class ByCardinality:
 
     @classmethod
     def of(
-        cls, numbers: NDArray[np.float64], cardinality: NDArray[np.int64], grows: bool
+        cls,
+        numbers: NDArray[np.float64],
+        cardinality: NDArray[np.int64],
+        grows: bool,
+        high: float = HIGH,
     ) -> "ByCardinality":
         """Learn from (n,) statistics of normal windows; NaN are left out."""
         is_known = ~np.isnan(numbers)
         numbers, cardinality = numbers[is_known], cardinality[is_known]
         at, usual, excess = [], [], []
-        for group in _groups(cardinality):
-            low, high = np.quantile(numbers[group], [0.5, HIGH])
+        for group in _groups(cardinality, round(FEWEST_BEYOND / (1 - high))):
+            middle, upper = np.quantile(numbers[group], [0.5, high])
             at.append(np.log(cardinality[group]).mean())
-            usual.append(low)
-            excess.append(high - low)
+            usual.append(middle)
+            excess.append(upper - middle)
         least = max(LEAST_SHARE * float(np.median(excess)), LEAST_EXCESS) if excess else 1.0
         return cls(
             np.array(at),
@@ -83,13 +87,13 @@ class ByCardinality:
         return (1 - share) * values[left] + share * values[left + 1]
 
 
-def _groups(cardinality: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
+def _groups(cardinality: NDArray[np.int64], fewest: int) -> list[NDArray[np.bool_]]:
     """Masks of windows whose usual values are taken together, by ascending cardinality."""
     groups: list[NDArray[np.bool_]] = []
     waiting = np.zeros(len(cardinality), np.bool_)
     for value in np.unique(cardinality):
         waiting = waiting | (cardinality == value)
-        if waiting.sum() >= FEWEST_WINDOWS:
+        if waiting.sum() >= fewest:
             groups.append(waiting)
             waiting = np.zeros(len(cardinality), np.bool_)
     if waiting.any():

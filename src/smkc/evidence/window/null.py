@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.evidence.window.by_cardinality import ByCardinality
+from smkc.evidence.window.by_cardinality import HIGH, ByCardinality
 from smkc.evidence.window.questions import EVIDENCES
-from smkc.evidence.window.tail import Tail
+from smkc.evidence.window.tail import TAIL_SHARE, Tail
 
 __all__ = ["ABSTENTION", "Null", "Nulls", "joined"]
 
@@ -26,6 +26,10 @@ ABSTENTION = 1.0
 
 # Reference windows are scored by nulls that were learned from the other parts.
 PARTS = 5
+
+# The joined score of many variables has a lighter tail than that of one. Cardinalities are
+# therefore made alike where its tail begins, which is where alarms are.
+JOINED_HIGH = 1 - TAIL_SHARE
 
 N_CHEAP = sum(not evidence.is_dear for evidence in EVIDENCES)
 
@@ -51,9 +55,11 @@ class Null:
     tail: Tail
 
     @classmethod
-    def of(cls, numbers: Floats, cardinality: Integers, grows: bool = False) -> "Null":
+    def of(
+        cls, numbers: Floats, cardinality: Integers, grows: bool = False, high: float = HIGH
+    ) -> "Null":
         """Learn from (n,) numbers of normal windows; NaN are left out."""
-        usual = ByCardinality.of(numbers, cardinality, grows)
+        usual = ByCardinality.of(numbers, cardinality, grows, high)
         return cls(usual, Tail.of(usual.standardised(numbers, cardinality)))
 
     def log_p(self, numbers: Floats, cardinality: Integers) -> Floats:
@@ -108,14 +114,15 @@ class Nulls:
 
     @cached_property
     def _cheap(self) -> Null:
-        return Null.of(joined(self._left_out[:, :N_CHEAP]), self.cardinality)
+        scores = joined(self._left_out[:, :N_CHEAP])
+        return Null.of(scores, self.cardinality, high=JOINED_HIGH)
 
     @cached_property
     def _joined(self) -> Null:
         log_p = self._left_out.copy()
         is_doubtful = self.is_doubtful(log_p[:, :N_CHEAP], self.cardinality)
         log_p[~is_doubtful, N_CHEAP:] = np.nan
-        return Null.of(joined(log_p), self.cardinality)
+        return Null.of(joined(log_p), self.cardinality, high=JOINED_HIGH)
 
     @cached_property
     def _left_out(self) -> Floats:
