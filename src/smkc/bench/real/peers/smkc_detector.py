@@ -26,6 +26,9 @@ PAPER: dict[str, Any] = {"detector": "knn", "window": 32, "align": "sharp"}
 # Windows' worth of rows before a row that a detector is shown when asked for causes.
 WINDOWS_BEFORE = 8
 
+# The same of one that learns as it scores.
+FOLLOWED_BEFORE = 64
+
 
 class DetectorPeer:
     """A :class:`smkc.Detector`, with the reference's last rows before a test part that follows on.
@@ -89,7 +92,8 @@ class DetectorPeer:
         require_fitted(self, "detector_")
         n_before = 0
         whole = test
-        if follows_on(self.reference_.times, test.times):
+        # What learns as it scores keeps the reference's last rows itself.
+        if not self.follows_by_itself and follows_on(self.reference_.times, test.times):
             n_before = min(self.detector_.fitted_.window - 1, len(self.reference_))
             before = self.reference_.rows(len(self.reference_) - n_before)
             whole = Recording.concat([before, test])
@@ -107,7 +111,8 @@ class DetectorPeer:
         """
         require_fitted(self, "detector_")
         length = self.detector_.fitted_.window
-        first = max(0, row - WINDOWS_BEFORE * length)
+        n_windows = FOLLOWED_BEFORE if self.follows_by_itself else WINDOWS_BEFORE
+        first = max(0, row - n_windows * length)
         part = test.rows(first, row + length)
         if len(part) < length:
             return []

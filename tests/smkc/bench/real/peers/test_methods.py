@@ -142,7 +142,7 @@ def test_pyod_scores_are_its_own():
 
 def test_a_detector_peer_is_the_detector_with_the_rows_before():
     whole = recording(np.concatenate([usual(n_rows=150), usual(n_rows=60, seed=2, first=150)]))
-    peer = DetectorPeer(window=16, align="prompt").fit(whole.rows(0, 150))
+    peer = DetectorPeer(detector="knn", window=16, align="prompt").fit(whole.rows(0, 150))
     expected = Detector(detector="knn", window=16, align="prompt").fit(whole.rows(0, 150))
     actual = peer.score(whole.rows(150))
     assert np.isfinite(actual).all()
@@ -151,7 +151,7 @@ def test_a_detector_peer_is_the_detector_with_the_rows_before():
 
 def test_the_papers_detector_looks_ahead_by_its_window():
     assert make_peer("RandProj-kNN").look_ahead == 31
-    assert DetectorPeer(window=16, align="prompt").look_ahead == 0
+    assert DetectorPeer(detector="knn", window=16, align="prompt").look_ahead == 0
 
 
 @pytest.mark.parametrize(
