@@ -98,8 +98,9 @@ def _ours(
 # Learned detectors as two processors can train them, one network a recording: short windows, at
 # most a thousand of them, ten passes; and only on the smaller datasets.
 SMALL = {"window": 32, "epochs": 10, "most_windows": 1000}
+RECON, ENSEMBLE = {"detector": "recon", **SMALL}, {"detector": "ensemble", **SMALL}
 DEAR: dict[str, Any] = {"stages": ("main",), "most_seeds": 1, "is_quick": False}
-DEAR["datasets"] = ("skab", "nezha", "petshop", "cloudmon")
+SMALLER, SMALLEST = ("skab", "nezha", "petshop", "cloudmon"), ("nezha", "petshop", "cloudmon")
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
@@ -127,8 +128,8 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             _ours("randproj-knn", "RandProj-kNN", PAPER),
             _ours("smkc-knn", "smkc kNN", {"detector": "knn", "window": 64}),
             _ours("smkc-evidence", "smkc evidence", {"detector": "evidence"}, uses_seed=False),
-            _ours("smkc-recon", "smkc recon", {"detector": "recon", **SMALL}, **DEAR),
-            _ours("smkc-ens", "smkc ensemble", {"detector": "ensemble", **SMALL}, **DEAR),
+            _ours("smkc-recon", "smkc recon", RECON, datasets=SMALLER, **DEAR),
+            _ours("smkc-ens", "smkc ensemble", ENSEMBLE, datasets=SMALLEST, **DEAR),
         )
     }
 )
