@@ -240,8 +240,8 @@ def _evidences(view: EvidenceView) -> str:
         most = float(np.nanmax(nats, initial=0.0))
         words = EVIDENCE_WORDS.get(name, "")
         rows.append(
-            f'<div class="evidence"><div class="name">{text(name)}'
-            f'<span class="detail">{text(words)}</span></div>'
+            f'<div class="evidence"><div><div class="name">{text(name)}</div>'
+            f'<div class="detail">{text(words)}</div></div>'
             f'<img alt="surprise of {text(name)} over time" src="{strip}">'
             f'<div class="share">{most:.1f}</div></div>'
         )
