@@ -90,6 +90,7 @@ def test_command_lines_run(here: Path) -> None:
         "bench",
         "demo",
         "detect",
+        "doctor",
         "explain",
         "fit",
     }
