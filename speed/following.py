@@ -26,9 +26,9 @@ CASES = ("a fault of twenty windows", "a permanent shift", "noise that grows for
 
 PREFACE = """\
 Eight variables, three common waves plus noise; {reference:,} reference rows, default settings. From
-row {first} of {live:,} one variable is 4 higher for twenty windows of {window} rows, or for good, or gets
-noise of 1.5 on top of 0.4 for good. Share of rows marked at a false-alarm rate of 0.01, over {seeds}
-seeds; suspects join what is normal when their state has lasted {quarantine} rows.
+row {first} of {live:,} one variable is 4 higher for twenty windows of {window} rows, or for good, or
+gets noise of 1.5 on top of 0.4 for good. Share of rows marked at a false-alarm rate of 0.01, over
+{seeds} seeds; suspects join what is normal when their state has lasted {quarantine} rows.
 """
 
 
@@ -90,7 +90,9 @@ def page(detector: Detector, found: dict[str, NDArray[np.float64]]) -> str:
 def picture(found: dict[str, NDArray[np.float64]], threshold: float) -> Any:
     """Draw the median surprise over seeds, and half of the seeds around it."""
     figure = need("matplotlib.figure").Figure(figsize=(10, 6), layout="constrained")
-    for axes, (case, p_values) in zip(figure.subplots(len(found), sharex=True), found.items()):
+    for axes, (case, p_values) in zip(
+        figure.subplots(len(found), sharex=True), found.items(), strict=True
+    ):
         low, middle, high = np.quantile(-np.log(p_values), (0.25, 0.5, 0.75), axis=0)
         rows = np.arange(LIVE_ROWS)
         axes.fill_between(rows, low, high, alpha=0.3, linewidth=0)
