@@ -26,10 +26,10 @@ def draw(tables: Sequence[Table], folder: Path) -> list[Path]:
             values = [[cell.value for cell in row.cells] for row in rows]
             names = [row.name for row in rows]
             figure = pictures.heat_map(names, table.columns, values, METRICS[HEADLINE])
-        elif table.name == "churn":
-            figure = pictures.churn_figure(_panels(table, 3), METRICS[HEADLINE])
-        elif table.name == "drift":
-            figure = pictures.drift_figure(_panels(table, 4), METRICS[HEADLINE])
+        elif table.name == "churn" and (panels := _panels(table, 3)):
+            figure = pictures.churn_figure(panels, METRICS[HEADLINE])
+        elif table.name == "drift" and (panels := _panels(table, 4)):
+            figure = pictures.drift_figure(panels, METRICS[HEADLINE])
         else:
             continue
         drawn.append(save_png(figure, folder / f"{table.name}.png"))
@@ -42,7 +42,8 @@ def _panels(table: Table, n: int) -> dict[str, dict[str, list[float]]]:
         group: {row.name: [cell.value for cell in row.cells[:n]] for row in table.rows_of(group)}
         for group in table.groups
     }
-    return {
+    panels = {
         group: {name: values for name, values in rows.items() if not np.isnan(values).all()}
         for group, rows in found.items()
     }
+    return {group: rows for group, rows in panels.items() if rows}

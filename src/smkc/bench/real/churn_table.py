@@ -8,7 +8,7 @@ import math
 from smkc.bench.real.churn import LEVELS
 from smkc.bench.real.condition import Condition
 from smkc.bench.real.datasets import dataset
-from smkc.bench.real.main_table import HEADLINE, in_order, not_run
+from smkc.bench.real.main_table import HEADLINE, in_order, not_run, with_values
 from smkc.bench.real.measures import METRICS
 from smkc.bench.real.plan import Figures, mean_cell
 from smkc.bench.table import Cell, Row, Table
@@ -42,7 +42,7 @@ def churn(figures: Figures) -> Table:
         "churn",
         f"Loss under churn, {METRICS[HEADLINE]}",
         (*LEVELS, "full / none"),
-        () if is_empty else tuple(rows),
+        () if is_empty else with_values(rows),
         (
             "full: 30% of the variables renamed, 20% vanish, 20% withheld from the reference, 10% "
             "of the entries missing in bursts; mild is half of it.",

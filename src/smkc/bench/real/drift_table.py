@@ -7,10 +7,17 @@ and the same column by column.
 from collections.abc import Sequence
 
 from smkc.bench.real.condition import Condition
-from smkc.bench.real.main_table import HEADLINE, in_order, main_cells, mean_name, not_run
+from smkc.bench.real.main_table import (
+    HEADLINE,
+    in_order,
+    main_cells,
+    mean_name,
+    not_run,
+    with_values,
+)
 from smkc.bench.real.measures import METRICS
 from smkc.bench.real.plan import Figures, mean_cell
-from smkc.bench.table import Cell, Row, Table
+from smkc.bench.table import Row, Table
 
 __all__ = ["SETTINGS", "drift", "drift_columns"]
 
@@ -42,7 +49,7 @@ def drift(figures: Figures) -> Table:
         "drift",
         f"Drift added to half of the recordings, {METRICS[HEADLINE]}",
         tuple(SETTINGS),
-        tuple(rows) if True in figures.plan.drift else (),
+        with_values(rows) if True in figures.plan.drift else (),
         _notes(figures),
     )
 
@@ -54,13 +61,12 @@ def drift_columns(figures: Figures) -> Table:
     for name, setting in SETTINGS.items():
         for method in in_order(figures):
             cells = main_cells(figures, method, under=setting, seeds=_seeds(figures))
-            if not all(_is_none(cell) for cell in cells):
-                rows.append(Row(method.name, (*cells, mean_cell(cells)), None, name))
+            rows.append(Row(method.name, (*cells, mean_cell(cells)), None, name))
     return Table(
         "drift-columns",
         f"Drift by dataset, {METRICS[HEADLINE]}",
         (*columns, mean_name(len(columns))),
-        tuple(rows) if True in figures.plan.drift else (),
+        with_values(rows) if True in figures.plan.drift else (),
         _notes(figures),
     )
 
@@ -82,7 +88,3 @@ def _seeds(figures: Figures) -> int:
     plan = figures.plan
     has_past = True in plan.modes
     return min(plan.seeds, plan.settings.budget.prequential_seeds) if has_past else plan.seeds
-
-
-def _is_none(cell: Cell) -> bool:
-    return cell.value != cell.value

@@ -3,6 +3,7 @@
 In: figures. Out: a table with a part for each metric, rows in the order of their mean volume.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from smkc.bench.real.condition import Condition
@@ -12,7 +13,16 @@ from smkc.bench.real.methods import Method
 from smkc.bench.real.plan import Figures, by_value, mean_cell
 from smkc.bench.table import Cell, Row, Table
 
-__all__ = ["FIRST", "HEADLINE", "in_order", "main", "main_cells", "mean_name", "not_run"]
+__all__ = [
+    "FIRST",
+    "HEADLINE",
+    "in_order",
+    "main",
+    "main_cells",
+    "mean_name",
+    "not_run",
+    "with_values",
+]
 
 # The metric that rows are ranked by.
 HEADLINE = "vus_tsb_ad"
@@ -81,6 +91,11 @@ def in_order(figures: Figures) -> list[Method]:
 def mean_name(n: int) -> str:
     """Return what the column of means is called."""
     return f"mean of {n}"
+
+
+def with_values(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """Return the rows that have a figure at all."""
+    return tuple(row for row in rows if any(cell.value == cell.value for cell in row.cells))
 
 
 def not_run(figures: Figures) -> tuple[str, ...]:

@@ -94,7 +94,7 @@ def drift_figure(panels: Mapping[str, Mapping[str, Sequence[float]]], metric: st
     """
     if not panels or not any(panels.values()):
         raise InputError("no method has run with drift; there is nothing to draw")
-    names = list(next(iter(panels.values())))
+    names = _names(panels)
     figure = _figure(4.2 * len(panels) + 1.6, 1.6 + 0.34 * len(names), f"Drift, {metric}")
     axes_of = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for axes, (panel, methods) in zip(axes_of, panels.items(), strict=True):
@@ -115,6 +115,12 @@ def drift_figure(panels: Mapping[str, Mapping[str, Sequence[float]]], metric: st
     axes_of[0].invert_yaxis()
     _legend(figure, {"static": BEFORE, "prequential": PAST, "hollow: with drift": FAINT})
     return figure
+
+
+def _names(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> list[str]:
+    """Return every method of any panel once, in the order of the fullest."""
+    fullest = max(panels.values(), key=len)
+    return list(dict.fromkeys([*fullest, *(name for each in panels.values() for name in each)]))
 
 
 def _bare(axes: "Axes", metric: str) -> None:

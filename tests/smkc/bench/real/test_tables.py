@@ -11,6 +11,7 @@ from smkc.bench.real import pictures
 from smkc.bench.real.first_figures import first_figure, first_mean
 from smkc.bench.real.main_table import in_order
 from smkc.bench.real.measures import METRICS
+from smkc.bench.real.methods import METHODS
 from smkc.bench.real.plan import Figures
 from smkc.bench.real.tables import TABLES, headlines, run_tables
 from smkc.bench.running import Failed
@@ -108,6 +109,17 @@ def test_tables_of_the_others_are_made_when_some_fail(plan, monkeypatch):
         run_tables(plan, "smkc bench real")
     content = json.loads((plan.settings.folder / "main.json").read_text())
     assert {row["name"] for row in content["rows"]} == {"random", "windowed kNN", "smkc kNN"}
+
+
+def test_conditions_that_a_method_is_not_run_under_leave_no_table(registry, tmp_path, monkeypatch):
+    use(monkeypatch, "stumpy", METHODS["plain-z"].make)
+    outcome = run_tables(plan_of(tmp_path, "stumpy", modes=[False]), "smkc bench real")
+    named = {table.name: table for table in outcome.tables}
+    assert "drift-columns" in named, "of what has run: as recorded"
+    assert [row.group for row in named["drift-columns"].rows] == ["static"]
+    alone = plan_of(tmp_path, "stumpy", datasets=["lro"], modes=[False])
+    outcome = run_tables(alone, "smkc bench real")
+    assert "churn" not in {table.name for table in outcome.tables}
 
 
 def test_a_plan_of_nothing_is_said(registry, tmp_path):
