@@ -5,10 +5,17 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from speed import growing, live, process, report, windows
+from speed import evidence_rows, evidence_windows, growing, live, process, report, windows
 from speed.timing import Neighbours
 
-PARTS = {"windows": windows, "growing": growing, "live": live, "process": process}
+PARTS = {
+    "windows": windows,
+    "growing": growing,
+    "live": live,
+    "process": process,
+    "evidence-windows": evidence_windows,
+    "evidence-rows": evidence_rows,
+}
 
 
 def main() -> int:

@@ -26,9 +26,9 @@ CASES = ("a fault of twenty windows", "a permanent shift", "noise that grows for
 
 PREFACE = """\
 Eight variables, three common waves plus noise; {reference:,} reference rows, default settings. From
-row {first} of {live:,} one variable is 4 higher for twenty windows of {window} rows, or for good, or
-gets noise of 1.5 on top of 0.4 for good. Share of rows marked at a false-alarm rate of 0.01, over
-{seeds} seeds; suspects join what is normal when their state has lasted {quarantine} rows.
+row {first} of {live:,} one variable is 4 higher for twenty windows of {window} rows, or for good,
+or gets noise of 1.5 on top of 0.4 for good. Share of rows marked at a false-alarm rate of 0.01,
+over {seeds} seeds; suspects join what is normal when their state has lasted {quarantine} rows.
 """
 
 
