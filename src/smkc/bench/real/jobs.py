@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -59,9 +60,12 @@ class RunSettings:
         """Where a job's scores are."""
         return self.folder / "scores" / self.budget.name / job.path
 
-    def is_done(self, job: Job) -> bool:
-        """Tell whether a job's scores are there and still hold."""
-        return has_scores(self.path(job), fingerprint(job, self.budget))
+    def is_done(self, job: Job, recorded: Mapping[str, Any] = MappingProxyType({})) -> bool:
+        """Tell whether a job's scores, or its metrics among those recorded, still hold."""
+        digest = fingerprint(job, self.budget)
+        if measures.from_entry(recorded.get(job.path.as_posix()), digest) is not None:
+            return True
+        return has_scores(self.path(job), digest)
 
     def measured(self, job: Job, recorded: Mapping[str, Any]) -> Measured | None:
         """Return a job's metrics: kept ones, else taken from its scores, else recorded ones."""
@@ -117,12 +121,13 @@ def check_datasets(names: Iterable[str]) -> None:
 
 
 def run(jobs: Sequence[Job], settings: RunSettings) -> int:
-    """Run the jobs that have no scores yet, in order; return how many are left undone.
+    """Run the jobs that have neither scores nor recorded metrics; return how many are left undone.
 
     A job that raises does not stop the others; all such are named in one error at the end.
     """
+    recorded = settings.recorded()
     return run_all(
-        [job for job in dict.fromkeys(jobs) if not settings.is_done(job)],
+        [job for job in dict.fromkeys(jobs) if not settings.is_done(job, recorded)],
         partial(run_job, settings=settings),
         processes=settings.processes,
         stop_after=settings.stop_after,
