@@ -1,6 +1,6 @@
 """Lines for evidence against a reference: a row of 38 variables, beside peers' scores of it.
 
-In: nothing. Out: lines of the table; times are a row's, on one thread, each row with a window of its
+In: nothing. Out: lines of the table; times are a row's, on one thread, each with a window of its
 own. Run it alone with ``python -m speed.evidence_rows``.
 """
 
