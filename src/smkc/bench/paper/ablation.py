@@ -11,7 +11,7 @@ from smkc.bench.paper.methods import ABLATIONS, Method
 from smkc.bench.paper.plan import MAIN_RATE, Plan
 from smkc.bench.paper.reported import reported
 from smkc.bench.paper.scores import Job
-from smkc.bench.paper.table import Cell, Row, Table
+from smkc.bench.table import Cell, Row, Table
 
 __all__ = ["ablation", "ablation_jobs"]
 

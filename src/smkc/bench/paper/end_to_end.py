@@ -12,9 +12,9 @@ from typing import Any
 from smkc import progress
 from smkc.bench.paper.jobs import RunSettings
 from smkc.bench.paper.plan import Plan
-from smkc.bench.paper.report import provenance
 from smkc.bench.paper.reported import reported
-from smkc.bench.paper.table import Cell, Row, Table
+from smkc.bench.provenance import provenance
+from smkc.bench.table import Cell, Row, Table
 from smkc.errors import MissingExtraError
 
 __all__ = ["end_to_end", "time_end_to_end"]
