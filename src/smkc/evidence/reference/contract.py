@@ -18,6 +18,9 @@ __all__ = ["Block", "Evidence", "Ledger", "Part"]
 # so many of them are looked at. A change of less than this, in logarithms, is left alone.
 GROWTH_BLOCKS, LOOKED_AT, LEAST_CHANGE = 4, 200, 0.25
 
+# What has grown is half of it after so many memories' worth of rows.
+HALVED_AFTER = 4
+
 
 class Block(NamedTuple):
     """Consecutive rows, all within one block of the grid.
@@ -94,6 +97,7 @@ class Ledger:
         self.usual = usual
         self.parts = np.zeros((memory.size, len(usual)), np.float32)
         self.growth = np.ones(len(usual))
+        self.held = np.ones(len(usual))
 
     def take(self, parts: NDArray[np.float32]) -> None:
         """Write down (n, C) what variables made of the next rows."""
@@ -109,16 +113,22 @@ class Ledger:
         rows = np.arange(n - step, n - length - 1, -step)
         latest = np.nan_to_num(self.parts[rows % memory.size])
         latest[rows < 0] = 0.0
-        growth = np.maximum(1.0, np.median(latest, axis=0) / self.usual)
+        # Once a new state is normal its rows are near one another, and to the reference alone they
+        # would be strange again: what has grown shrinks slowly.
+        passed = GROWTH_BLOCKS * memory.block / (HALVED_AFTER * memory.size)
+        now = np.median(latest, axis=0) / self.usual
+        self.held = np.maximum(1.0, np.maximum(now, self.held * 0.5**passed))
+        growth = self.held
         if not (np.abs(np.log(growth / self.growth)) > LEAST_CHANGE).any():
             return False
-        self.growth = growth
+        self.growth = growth.copy()
         return True
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return what :meth:`restore` needs to go on exactly."""
-        return {"parts": self.parts, "growth": self.growth}
+        return {"parts": self.parts, "growth": self.growth, "held": self.held}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over what :meth:`to_arrays` gave."""
         self.parts, self.growth = arrays["parts"].copy(), arrays["growth"].copy()
+        self.held = arrays["held"].copy()
