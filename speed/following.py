@@ -83,7 +83,8 @@ def page(detector: Detector, found: dict[str, NDArray[np.float64]]) -> str:
         shares = [marked[:, :FIRST].mean(), marked[:, FIRST:end].mean()]
         shares += [marked[:, edge : edge + PART].mean() for edge in edges]
         lines.append(f"| {case} | {' | '.join(f'{share:.3f}' for share in shares)} |")
-    lines += ["", *(f"- {key}: {value}" for key, value in circumstances().items())]
+    facts = circumstances() | {"command": "python -m speed.following"}
+    lines += ["", *(f"- {key}: {value}" for key, value in facts.items())]
     return "\n".join(lines) + "\n"
 
 
