@@ -18,8 +18,9 @@ from smkc.version import VERSION
 
 if TYPE_CHECKING:
     from smkc.decide import Alert, Cause, WindowScores
-    from smkc.detector import Detector, load
+    from smkc.detector import Detector
     from smkc.doctor import Diagnosis, diagnose
+    from smkc.loading import load
     from smkc.recording import Identity, Recording, read
 
 __version__ = VERSION
@@ -47,7 +48,7 @@ _HOME = {
     "Recording": "smkc.recording",
     "WindowScores": "smkc.decide",
     "diagnose": "smkc.doctor",
-    "load": "smkc.detector",
+    "load": "smkc.loading",
     "read": "smkc.recording",
 }
 

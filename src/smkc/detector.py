@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from smkc import model_file
 from smkc.decide import Alert, Cause, WindowScores, find_alerts
 from smkc.errors import (
-    ModelFileError,
     NotFittedError,
     SettingError,
     UnscoredWarning,
@@ -23,10 +22,10 @@ from smkc.errors import (
 )
 from smkc.fitted import EvidenceFitted, Fitted, Judged
 from smkc.recording import Identity, Recording, Scaling, read
-from smkc.settings import ONLY_LEARNED, empty_fitted, scoring_device
+from smkc.settings import ONLY_LEARNED, empty_fitted
 from smkc.stream import EvidenceStream, Stream
 
-__all__ = ["Detector", "load"]
+__all__ = ["Detector"]
 
 # An alert goes on while scores stay above the threshold of a rate so many times higher.
 RELEASE_RATE = 10.0
@@ -361,47 +360,6 @@ class Detector:
         if self.detector in ("knn", "evidence"):  # which have none of these
             settings = {name: settings[name] for name in settings if name not in ONLY_LEARNED}
         model_file.write(path, arrays, {"kind": "detector", "settings": settings, **header})
-
-
-def load(path: str | Path, device: str | None = None) -> Detector:
-    """Read a detector that :meth:`Detector.save` wrote.
-
-    Parameters
-    ----------
-    path
-        the model file.
-    device
-        where a trained detector shall score; by default where it was trained, if that device is
-        here, and else on the CPU.
-    """
-    arrays, header = model_file.read(path)
-    try:
-        if header["kind"] != "detector":
-            raise ModelFileError(f"it holds a {header['kind']!r}, not a detector")
-        settings = dict(header["settings"])
-        if settings["identity"] is not None:
-            rule = settings["identity"]
-            settings["identity"] = Identity(drop=tuple(rule["drop"]), pattern=rule["pattern"])
-        detector = Detector(**settings)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise _unusable(path, error) from None
-    detector.device = scoring_device(detector.get_params(), device)
-    try:
-        restored = detector._empty().restored(arrays, header)
-        detector._fitted = restored
-        if isinstance(restored, Fitted) and (restored.scaling is None) != (
-            detector.scaling is None
-        ):
-            raise ModelFileError("its scaling is not the one that its settings name")
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise _unusable(path, error) from None
-    detector._fitted_with = deepcopy(detector.get_params())
-    detector._reference = None
-    return detector
-
-
-def _unusable(path: str | Path, error: Exception) -> ModelFileError:
-    return ModelFileError(f"{path} is no usable detector: {error}; fit again and save it anew")
 
 
 def _as_recording(source: Any) -> Recording:

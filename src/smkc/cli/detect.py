@@ -165,7 +165,8 @@ def _refuse_contradictions(
 
 
 def _ready_detector(job: "Job", model: Path | None, settings: dict[str, Any]) -> "Detector":
-    from smkc.detector import Detector, load
+    from smkc.detector import Detector
+    from smkc.loading import load
 
     if model is not None:
         return load(model)

@@ -52,7 +52,7 @@ def explain(
         )
         from smkc.cli.reading import read_entities, require_within
         from smkc.cli.settings import gather
-        from smkc.detector import load
+        from smkc.loading import load
 
         settings = gather(None, (), read or (), None, {"time": time, "step": step})
         recording = read_entities(file, settings.read, None)[None]

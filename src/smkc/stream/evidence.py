@@ -16,8 +16,7 @@ from smkc.errors import InputError, ModelFileError
 from smkc.evidence.reference import EvidenceState
 from smkc.fitted import EvidenceFitted
 from smkc.recording import Recording, canonical
-from smkc.recording.times import as_times, moment, show_time
-from smkc.stream.windows import _numbers
+from smkc.stream.row import next_time, row_values
 
 __all__ = ["EvidenceStream"]
 
@@ -47,8 +46,8 @@ class EvidenceStream:
 
         A value of None, NaN or infinity counts as not observed.
         """
-        stamp = self._next_time(time)
-        values = _numbers(observations)
+        stamp = next_time(time, self._last_time)
+        values = row_values(observations)
         names = [_name(name) for name in observations]
         if len(set(names)) < len(names):
             raise InputError(
@@ -79,19 +78,6 @@ class EvidenceStream:
     def p_value(self) -> float | None:
         """P-value of the latest row; None before the first."""
         return self._p_value
-
-    def _next_time(self, time: Any) -> Any:
-        if self._last_time is None:
-            stamp = as_times([time])[0]
-            moment(stamp, as_times([time]).dtype)
-            return stamp
-        stamp = moment(time, self._last_time.dtype)
-        if not stamp > self._last_time:
-            raise InputError(
-                f"time {show_time(stamp)} is not after {show_time(self._last_time)}, the row "
-                "before; push rows in order of time, each time once"
-            )
-        return stamp
 
     # ------------------------------------------------------------------ saving
 

@@ -17,16 +17,13 @@ from smkc.errors import InputError, ModelFileError
 from smkc.fitted import Fitted
 from smkc.kernel import SlidingWindow
 from smkc.recording import ScalingState, canonical
-from smkc.recording.times import as_times, moment, show_time
 from smkc.sketch import STATE_LIMIT, Hashes, hash_names
+from smkc.stream.row import next_time, row_values
 
 __all__ = ["Stream"]
 
 # Names whose hashes are at hand; past that the stream forgets all and starts collecting anew.
 MOST_KNOWN_NAMES = 65_536
-
-# Whole numbers up to this are numbers to NumPy.
-LARGEST_WHOLE = 2**63
 
 # What the latest time may be saved as.
 TIME_TYPES = ("<M8[ns]", "<i8", "<f8")
@@ -68,7 +65,7 @@ class Stream:
         None while there is no such window: before the first is full, and between windows when the
         stride is above 1. NaN if too little was observed in it.
         """
-        stamp = self._next_time(time)
+        stamp = next_time(time, self._last_time)
         hashes, values = self._names.arrange(observations)
         if self._scaling is not None:
             values = self._scaling.scale_row(stamp, self._names.slots, values)
@@ -90,19 +87,6 @@ class Stream:
         if self._is_filled.mean() < self._fitted.density.least_filled:
             return float("nan")
         return self._fitted.density.score_latest(self._latest)
-
-    def _next_time(self, time: Any) -> Any:
-        if self._last_time is None:
-            stamp = as_times([time])[0]
-            moment(stamp, as_times([time]).dtype)
-            return stamp
-        stamp = moment(time, self._last_time.dtype)
-        if not stamp > self._last_time:
-            raise InputError(
-                f"time {show_time(stamp)} is not after {show_time(self._last_time)}, the row "
-                "before; push rows in order of time, each time once"
-            )
-        return stamp
 
     @property
     def n_rows(self) -> int:
@@ -201,7 +185,7 @@ class _Names:
         self, observations: Mapping[str, float | None]
     ) -> tuple[Hashes, NDArray[np.float32]]:
         """Return the row's hashes and values; ``slots`` then has the scaling's, in that order."""
-        values = _numbers(observations)
+        values = row_values(observations)
         if self._scaling is not None and self._scaling.generation != self._generation:
             self._forget()
         keys = tuple(observations)
@@ -252,37 +236,6 @@ class _Names:
         self._number_of |= {name: first + at for at, name in enumerate(names)}
         self._number_of |= {key: self._number_of[name] for key, name in fresh.items()}
         self._n_names = last
-
-
-def _numbers(observations: Mapping[str, float | None]) -> NDArray[Any]:
-    """(n,) a row's values; NaN, like None, for what was not observed."""
-    if not isinstance(observations, Mapping):
-        raise _not_numbers(observations)
-    listed: list[Any] = list(observations.values())
-    try:
-        values = np.array(listed, None if listed else float)
-        if values.dtype.kind == "O":
-            values = np.array([np.nan if value is None else value for value in listed])
-    except (ValueError, OverflowError):
-        raise _not_numbers(observations) from None
-    if values.dtype.kind not in "fiub" or values.ndim != 1:
-        raise _not_numbers(observations)
-    return values
-
-
-def _not_numbers(observations: Any) -> InputError:
-    """Say which value of a row is not a number."""
-    if not isinstance(observations, Mapping):
-        return InputError(
-            f"a row is a mapping of variables to numbers, not {type(observations).__name__}"
-        )
-    for name, value in observations.items():
-        is_whole = isinstance(value, int) and abs(value) < LARGEST_WHOLE
-        if value is not None and not is_whole and not isinstance(value, float | np.number):
-            return InputError(
-                f"the value of {name!r} is {value!r:.60}; give a number, or leave the variable out"
-            )
-    return InputError("a row's values must be numbers, each a single one")
 
 
 def _fingerprint(fitted: Fitted) -> str:

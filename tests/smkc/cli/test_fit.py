@@ -3,7 +3,7 @@ from pathlib import Path
 
 from tests.smkc.cli.conftest import QUICK, run, write_wide, wrong
 
-from smkc.detector import load
+from smkc.loading import load
 
 KNN = [*QUICK, "--detector", "knn"]
 

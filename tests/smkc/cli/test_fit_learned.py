@@ -6,8 +6,8 @@ import pytest
 from tests.smkc.cli.conftest import run, wrong
 
 from smkc.cli.settings import gather
-from smkc.detector import load
 from smkc.errors import SettingError
+from smkc.loading import load
 
 pytestmark = pytest.mark.deep
 
