@@ -31,7 +31,7 @@ TABLE = pa.table({"time": [1, 2], "a": [1.5, None], "b": [2, 3]})
         ("a.csv", TEXT.replace(",", ";").encode()),
         ("a.tsv", TEXT.replace(",", "\t").encode()),
         ("a.txt", TEXT.replace(",", "|").encode()),
-        ("a.csv.gz", gzip.compress(TEXT.encode())),
+        ("a.csv.gz", gzip.compress(TEXT.encode(), mtime=0)),
         ("a.csv", b'"time","a","b"\n"1","1.5","2"\n"2","NaN","3"\n'),
     ],
 )
