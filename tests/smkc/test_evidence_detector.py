@@ -116,6 +116,22 @@ def test_a_stream_gives_the_same_scores(detector, live):
     assert stream.p_value == detector.score_windows(live).p_value[-1]
 
 
+def test_a_stream_takes_many_rows_at_once_and_names_causes(detector, live):
+    stream = detector.stream()
+    parts = [stream.push_rows(live.rows(at, min(at + 50, N_LIVE))) for at in range(0, N_LIVE, 50)]
+    judged = detector.fitted_.judged(live)
+    assert np.array_equal(np.concatenate([part.scores for part in parts]), judged.scores)
+    assert np.array_equal(np.concatenate([part.p_values for part in parts]), judged.p_values)
+    assert stream.p_value == judged.p_values[-1]
+    last, w = N_LIVE - 1, stream.window
+    first = last - 2 * w + 2
+    rows = live.rows(first - w + 1, last + 1)
+    assert stream.causes(first, last + 1, rows) == detector.fitted_.causes(judged, [last])[0]
+    with pytest.raises(smkc.errors.InputError, match="remembered"):
+        stream.causes(N_LIVE, N_LIVE + 1, rows)
+    assert stream.memory >= N_LIVE - first
+
+
 def test_a_stream_goes_on_where_it_was_saved(detector, live, tmp_path):
     stream = detector.stream()
     for time, row in rows_of(live)[:150]:

@@ -8,5 +8,6 @@ same (``contract.py``).
 from smkc.fitted.contract import Judged, Learned
 from smkc.fitted.evidence import EvidenceFitted
 from smkc.fitted.windows import Fitted
+from smkc.fitted.wording import causes_of
 
-__all__ = ["EvidenceFitted", "Fitted", "Judged", "Learned"]
+__all__ = ["EvidenceFitted", "Fitted", "Judged", "Learned", "causes_of"]
