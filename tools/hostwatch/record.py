@@ -1,0 +1,221 @@
+"""The recorder: follows the schedule while Prometheus watches, and logs what really happened.
+
+In: a folder, a seed and the length of each phase. Out: in that folder, schedule.json before the
+start, log.jsonl line by line, Prometheus' storage and done.json at the end.
+"""
+
+import heapq
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from tools.hostwatch.fleet import Fleet, Pod
+from tools.hostwatch.processes import end, start_own, start_stack
+from tools.hostwatch.schedule import SERVICES, Action, Phases, made_schedule, schedule_record
+
+__all__ = ["record"]
+
+TICK_SECONDS = 0.1
+
+# Seconds between the replicas of a rollout, from leaving the targets to the end of the process,
+# and of a crashing replica up and down.
+ROLLOUT_PAUSE = 6.0
+DRAIN_SECONDS = 3.0
+CRASH_UP, CRASH_DOWN = 5.0, 3.0
+
+MEGABYTE = 1024 * 1024
+
+
+def record(folder: Path, seed: int, phases: Phases) -> None:
+    """Record until the schedule is done."""
+    folder.mkdir(parents=True, exist_ok=True)
+    actions = made_schedule(seed, phases)
+    plan = schedule_record(seed, phases, actions)
+    (folder / "schedule.json").write_text(json.dumps(plan, indent=1), encoding="utf-8")
+    signal.signal(signal.SIGTERM, _stop)
+    fleet = Fleet(folder, seed)
+    port, stack = start_stack(folder, fleet.targets)
+    try:
+        fleet.start_all()
+        Recorder(folder, fleet, stack, phases).follow(actions)
+    finally:
+        fleet.end_all()
+        for process in stack.values():
+            process.send_signal(signal.SIGCONT)
+            end(process, patience=30.0)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(f"stopped by signal {number}")
+
+
+class Recorder:
+    """Carries out actions when they are due; an action may put later steps on the line."""
+
+    def __init__(
+        self,
+        folder: Path,
+        fleet: Fleet,
+        stack: dict[str, subprocess.Popen[bytes]],
+        phases: Phases,
+    ) -> None:
+        self.folder = folder
+        self.fleet = fleet
+        self.stack = stack
+        self.phases = phases
+        self.line: list[tuple[float, int, Callable[[], None]]] = []
+        self.number = count()
+        self.services = {service.name: service for service in SERVICES}
+
+    def follow(self, actions: list[Action]) -> None:
+        """Carry out a schedule from now on."""
+        begun = time.time()
+        self.log("start", warm=self.phases.warm, normal=self.phases.normal)
+        for action in actions:
+            self.later(begun + action.at, getattr(self, f"do_{action.do}"), action.about)
+        while time.time() < begun + self.phases.total:
+            while self.line and self.line[0][0] <= time.time():
+                self.carry_out(heapq.heappop(self.line)[2])
+            self.look_after()
+            time.sleep(TICK_SECONDS)
+        done = {"start": begun, "end": time.time(), "phases": vars(self.phases)}
+        (self.folder / "done.json").write_text(json.dumps(done), encoding="utf-8")
+
+    def later(self, at: float, do: Callable[..., None], *words: object) -> None:
+        """Put a step on the line."""
+        heapq.heappush(self.line, (at, next(self.number), lambda: do(*words)))
+
+    def soon(self, seconds: float, do: Callable[..., None], *words: object) -> None:
+        """Put a step on the line, seconds from now."""
+        self.later(time.time() + seconds, do, *words)
+
+    def carry_out(self, step: Callable[[], None]) -> None:
+        """Do a step; one that fails is logged, and the recording goes on."""
+        try:
+            step()
+        except OSError as error:
+            self.log("failed", error=str(error))
+
+    def log(self, what: str, **about: object) -> None:
+        """Write a line of the log."""
+        with (self.folder / "log.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"time": round(time.time(), 3), "what": what, **about}) + "\n")
+
+    def look_after(self) -> None:
+        """Clear away jobs that are done; start again what died by itself."""
+        for pod in [pod for pod in self.fleet.pods.values() if not pod.is_running]:
+            if pod.service == "job":
+                self.fleet.leave(pod)
+                self.fleet.finish(pod)
+            elif not pod.is_crashing:
+                self.log("died", pod=pod.name)
+                self.fleet.start_again(pod)
+
+    def do_job(self, about: dict[str, Any]) -> None:
+        """Start a short job."""
+        pod = self.fleet.start_job(**about)
+        self.log("job", pod=pod.name, **about)
+
+    def do_rollout(self, about: dict[str, Any]) -> None:
+        """Replace every replica of a service, one by one."""
+        name = about["service"]
+        self.fleet.new_revision(name)
+        old = self.fleet.replicas(name)
+        self.log("rollout", service=name, pods=[pod.name for pod in old])
+        for place, pod in enumerate(old):
+            self.soon(place * ROLLOUT_PAUSE, self.fleet.start_replica, self.services[name])
+            self.soon((place + 0.5) * ROLLOUT_PAUSE, self.retire, pod)
+
+    def do_scale(self, about: dict[str, Any]) -> None:
+        """Give a service another number of replicas."""
+        name, wanted = about["service"], about["replicas"]
+        pods = self.fleet.replicas(name)
+        self.log("scale", service=name, before=len(pods), after=wanted)
+        for _ in range(wanted - len(pods)):
+            self.fleet.start_replica(self.services[name])
+        for pod in pods[wanted:]:
+            self.retire(pod)
+
+    def retire(self, pod: Pod) -> None:
+        """Let a pod leave, unless it has left."""
+        if pod.name in self.fleet.pods:
+            self.fleet.leave(pod)
+            self.soon(DRAIN_SECONDS, self.fleet.finish, pod)
+
+    def do_fault(self, about: dict[str, Any]) -> None:
+        """Begin a fault and put its end on the line."""
+        pod = None
+        if "service" in about:
+            pods = self.fleet.replicas(about["service"])
+            pod = pods[about["index"] % len(pods)]
+        stop = getattr(self, f"begin_{about['kind']}")(about, pod)
+        begun = time.time()
+        self.log("begin", pod=pod.name if pod else None, **about)
+
+        def finish() -> None:
+            self.carry_out(stop)
+            self.log("fault", begun=begun, pod=pod.name if pod else None, **about)
+
+        self.later(begun + about["seconds"], finish)
+
+    def begin_cpu_hog(self, about: dict[str, Any], pod: None) -> Callable[[], None]:
+        """Start processes that compute without a pause."""
+        log = self.folder / "fleet.log"
+        hogs = [start_own("hog", "job", log) for _ in range(about["processes"])]
+        return lambda: [end(hog) for hog in hogs].clear()
+
+    def begin_disk_load(self, about: dict[str, Any], pod: None) -> Callable[[], None]:
+        """Start a process that writes and syncs."""
+        path = self.folder / "written"
+        speed = about["megabytes_a_second"]
+        writer = start_own(
+            "writer", "job", self.folder / "fleet.log", path=path, megabytes_a_second=speed
+        )
+        return lambda: (end(writer), path.unlink(missing_ok=True))[1]
+
+    def begin_memory_leak(self, about: dict[str, Any], pod: Pod) -> Callable[[], None]:
+        """Let a replica leak; at the end it lets go."""
+        speed = int(about["megabytes_a_second"] * MEGABYTE)
+        self.fleet.control(pod, leak_a_second=speed)
+        return lambda: self.fleet.control(pod, leak_a_second=0)
+
+    def begin_slow_service(self, about: dict[str, Any], pod: Pod) -> Callable[[], None]:
+        """Let a replica take longer over everything."""
+        self.fleet.control(pod, added_seconds=about["added_seconds"])
+        return lambda: self.fleet.control(pod, added_seconds=0)
+
+    def begin_silent(self, about: dict[str, Any], pod: Pod | None) -> Callable[[], None]:
+        """Let a replica serve but not report, or stop an exporter though its process lives."""
+        if pod is None:
+            exporter = self.stack[about["exporter"]]
+            exporter.send_signal(signal.SIGSTOP)
+            return lambda: exporter.send_signal(signal.SIGCONT)
+        self.fleet.control(pod, silent=1)
+        return lambda: self.fleet.control(pod, silent=0)
+
+    def begin_crash_loop(self, about: dict[str, Any], pod: Pod) -> Callable[[], None]:
+        """Let a replica end and start again and again, under its own name."""
+        pod.is_crashing = True
+
+        def crash() -> None:
+            if pod.is_crashing:
+                pod.process.kill()
+                pod.process.wait()
+                self.soon(CRASH_DOWN, again)
+
+        def again() -> None:
+            if pod.is_crashing:
+                self.fleet.start_again(pod)
+                self.soon(CRASH_UP, crash)
+
+        def stop() -> None:
+            pod.is_crashing = False
+
+        crash()
+        return stop

@@ -1,0 +1,171 @@
+"""The schedule: a seed -> what happens when, written down before anything starts.
+
+In: a seed and how long each phase lasts, in seconds. Out: actions in order of time: rollouts,
+changes of scale and short jobs throughout, labelled faults in the last phase alone.
+"""
+
+import random
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+__all__ = [
+    "KINDS",
+    "REPLICA_KINDS",
+    "SERVICES",
+    "Action",
+    "Phases",
+    "Service",
+    "made_schedule",
+    "schedule_record",
+]
+
+# Kinds of fault; those of the second line befall one replica.
+KINDS = ("cpu_hog", "disk_load", "memory_leak", "slow_service", "crash_loop", "silent")
+REPLICA_KINDS = ("memory_leak", "slow_service", "crash_loop", "silent")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service:
+    """A service of the fleet: who it calls, how long its work takes and how many replicas it has."""
+
+    name: str
+    calls: tuple[str, ...]
+    work_seconds: float
+    replicas: int
+
+
+SERVICES = (
+    Service(name="web", calls=("catalog", "orders"), work_seconds=0.008, replicas=3),
+    Service(name="catalog", calls=(), work_seconds=0.012, replicas=3),
+    Service(name="orders", calls=("billing",), work_seconds=0.015, replicas=2),
+    Service(name="billing", calls=(), work_seconds=0.025, replicas=2),
+)
+
+MOST_REPLICAS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phases:
+    """How long the recording warms up, shows normal life, and shows faults too, in seconds."""
+
+    warm: int = 90
+    normal: int = 1800
+    faults: int = 3300
+
+    @property
+    def total(self) -> int:
+        """All phases together."""
+        return self.warm + self.normal + self.faults
+
+
+@dataclass(frozen=True, kw_only=True)
+class Action:
+    """Something that happens ``at`` so many seconds after the start; ``about`` is what it needs."""
+
+    at: float
+    do: str
+    about: dict[str, Any] = field(default_factory=dict)
+
+
+def made_schedule(seed: int, phases: Phases) -> list[Action]:
+    """Return all actions in order of time."""
+    rng = random.Random(seed)
+    faults = list(_faults(rng, phases))
+    routine = [*_jobs(rng, phases), *_rollouts(rng, phases), *_scalings(rng, phases)]
+    calm = [action for action in routine if not _disturbs(action, faults)]
+    return sorted([*calm, *faults], key=lambda action: action.at)
+
+
+def schedule_record(seed: int, phases: Phases, actions: list[Action]) -> dict[str, Any]:
+    """Return what the schedule's file holds."""
+    return {
+        "seed": seed,
+        "phases": asdict(phases),
+        "services": [asdict(service) for service in SERVICES],
+        "actions": [
+            {"at": round(action.at, 1), "do": action.do, **action.about} for action in actions
+        ],
+    }
+
+
+def _jobs(rng: random.Random, phases: Phases) -> Iterator[Action]:
+    """Short jobs, each a process of its own that works on a part of a core and then is gone."""
+    at = rng.uniform(10, 30)
+    while at < phases.total - 30:
+        seconds = round(rng.uniform(20, 60), 1)
+        yield Action(
+            at=at,
+            do="job",
+            about={
+                "seconds": seconds,
+                "share": round(rng.uniform(0.1, 0.35), 2),
+                "megabytes": rng.randint(5, 30),
+            },
+        )
+        at += rng.uniform(35, 80)
+
+
+def _rollouts(rng: random.Random, phases: Phases) -> Iterator[Action]:
+    """Rollouts: every replica of a service is replaced under a new name, one by one."""
+    at = rng.uniform(60, 90)
+    while at < phases.total - 60:
+        yield Action(at=at, do="rollout", about={"service": rng.choice(SERVICES).name})
+        at += rng.uniform(90, 170)
+
+
+def _scalings(rng: random.Random, phases: Phases) -> Iterator[Action]:
+    """Changes of scale: a service gets another number of replicas."""
+    at = rng.uniform(80, 140)
+    while at < phases.total - 40:
+        service = rng.choice(SERVICES)
+        yield Action(
+            at=at,
+            do="scale",
+            about={"service": service.name, "replicas": rng.randint(2, MOST_REPLICAS)},
+        )
+        at += rng.uniform(90, 160)
+
+
+def _faults(rng: random.Random, phases: Phases) -> Iterator[Action]:
+    """Faults one after the other, each kind once a round, 40-100 s long with calm in between."""
+    start = phases.warm + phases.normal
+    at = start + rng.uniform(50, 80)
+    while True:
+        kinds = list(KINDS)
+        rng.shuffle(kinds)
+        for kind in kinds:
+            seconds = round(rng.uniform(40, 100), 1)
+            about = {"kind": kind, "seconds": seconds, **_details(rng, kind)}
+            if at + seconds > phases.total - 30:
+                return
+            yield Action(at=at, do="fault", about=about)
+            at += seconds + rng.uniform(80, 140)
+
+
+def _details(rng: random.Random, kind: str) -> dict[str, Any]:
+    """Return where a fault strikes and how hard."""
+    where = {"service": rng.choice(SERVICES).name, "index": rng.randint(0, MOST_REPLICAS - 1)}
+    if kind == "cpu_hog":
+        return {"processes": rng.choice((1, 2))}
+    if kind == "disk_load":
+        return {"megabytes_a_second": rng.choice((2, 3, 4))}
+    if kind == "memory_leak":
+        return {**where, "megabytes_a_second": round(rng.uniform(1.5, 3.0), 1)}
+    if kind == "slow_service":
+        return {**where, "added_seconds": round(rng.uniform(0.1, 0.35), 2)}
+    if kind == "silent" and rng.random() < 1 / 3:
+        return {"exporter": "process"}
+    return where
+
+
+def _disturbs(action: Action, faults: list[Action]) -> bool:
+    """Tell whether a routine action would replace the replica that a fault is to befall."""
+    if "service" not in action.about:
+        return False
+    # A rollout takes some half a minute, so it must be over when the fault begins.
+    return any(
+        fault.about.get("service") == action.about["service"]
+        and fault.at - 40 < action.at < fault.at + fault.about["seconds"] + 5
+        for fault in faults
+    )
