@@ -1,0 +1,263 @@
+"""View: what others may ask of a running service, and the records it answers with.
+
+In: nothing. Out: a protocol and plain dataclasses, so that delivery, metrics, the API and the
+dashboard need not know how watches are run.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from smkc.decide import Cause
+from smkc.errors import InputError, SmkcError
+from smkc.serve.rows import AlertRecord, Verdict
+from smkc.serve.samples import Samples
+
+if TYPE_CHECKING:
+    from smkc.serve.config import Config
+    from smkc.serve.store import Store
+
+__all__ = [
+    "PHASES",
+    "BusyError",
+    "Health",
+    "LaneStatus",
+    "Live",
+    "Received",
+    "ServiceView",
+    "UnknownError",
+    "Update",
+    "WatchStatus",
+]
+
+# What a watch or a lane is doing: fetching its history, gathering rows for the first fit, fitting,
+# judging rows as they come, or waiting for something outside that does not answer.
+PHASES = ("backfilling", "collecting", "fitting", "following", "waiting")
+
+
+class UnknownError(InputError):
+    """No such watch, lane, alert or row; an API answers 404."""
+
+
+class BusyError(SmkcError):
+    """It cannot be done now and may be tried again; an API answers 503."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaneStatus:
+    """One recording that is followed, as it stands.
+
+    Parameters
+    ----------
+    watch, entity
+        whose it is; the entity is empty where a watch is not split.
+    phase
+        one of PHASES.
+    rows
+        rows ever taken.
+    series
+        variables in the latest row.
+    last_time
+        of the latest row, in milliseconds; None before the first.
+    lag
+        milliseconds from the end of the latest row to now; 0 before the first.
+    appeared, vanished
+        counts over all rows since the service started.
+    refused
+        variables beyond ``max_series`` that rows were offered, counted since the service started.
+    window
+        rows a window of the model; 0 before the first fit.
+    fitted_at
+        number of the row before which the model took over; None before the first fit.
+    is_refitting
+        whether a new model is being fitted beside.
+    latest
+        what was said of the latest row; None before the first that was judged.
+    alert
+        the alert that is open; None if none is.
+    problems
+        sentences on what is not as it should be.
+    """
+
+    watch: str
+    entity: str
+    phase: str
+    rows: int = 0
+    series: int = 0
+    last_time: int | None = None
+    lag: int = 0
+    appeared: int = 0
+    vanished: int = 0
+    refused: int = 0
+    window: int = 0
+    fitted_at: int | None = None
+    is_refitting: bool = False
+    latest: Verdict | None = None
+    alert: AlertRecord | None = None
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchStatus:
+    """One entry of the configuration, as it stands.
+
+    Parameters
+    ----------
+    name, source
+        of the configuration.
+    phase
+        one of PHASES: that of its least advanced lane, or "waiting" while its source fails.
+    progress
+        share of the history that was fetched, 0 to 1.
+    lag
+        milliseconds, the largest of its lanes.
+    rows, series
+        sums over its lanes.
+    last_error
+        what failed last, in words; empty once it works again.
+    errors
+        failures since the service started, by kind: "source", "store", "model", "decode".
+    late, duplicates, refused
+        pushed samples that came too late, twice, or beyond the limits; since the service started.
+    inbox
+        pushed bodies that still wait for their rows to close.
+    lanes
+        its recordings, by entity.
+    problems
+        sentences on what is not as it should be, those of the lanes included.
+    """
+
+    name: str
+    source: str
+    phase: str
+    progress: float = 0.0
+    lag: int = 0
+    rows: int = 0
+    series: int = 0
+    last_error: str = ""
+    errors: Mapping[str, int] = field(default_factory=dict)
+    late: int = 0
+    duplicates: int = 0
+    refused: int = 0
+    inbox: int = 0
+    lanes: tuple[LaneStatus, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Health:
+    """How the service is.
+
+    Parameters
+    ----------
+    ok
+        whether there is no problem.
+    problems
+        sentences, each with its watch.
+    watches
+        by name.
+    """
+
+    ok: bool
+    problems: tuple[str, ...]
+    watches: Mapping[str, WatchStatus]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Received:
+    """What became of pushed samples: how many were taken, and by which watches."""
+
+    samples: int
+    watches: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Update:
+    """Something new: a row that was judged, or an alert that opened, changed or closed.
+
+    Parameters
+    ----------
+    number
+        counts all updates of this run of the service, from 1.
+    kind
+        "row" with a verdict, "alert" with an alert, or "status" with neither: look again.
+    """
+
+    number: int
+    kind: str
+    watch: str
+    entity: str
+    verdict: Verdict | None = None
+    alert: AlertRecord | None = None
+
+
+class Live(Protocol):
+    """Updates as they come; any number of threads may wait."""
+
+    @property
+    def number(self) -> int:
+        """Number of the latest update; 0 before the first."""
+        ...
+
+    def wait(self, after: int, seconds: float) -> Sequence[Update]:
+        """Return updates with a number above ``after``, waiting so long for the first.
+
+        Only the latest updates are kept: who falls behind gets those.
+        """
+        ...
+
+
+class ServiceView(Protocol):
+    """What delivery, metrics, the API and the dashboard may ask of the service.
+
+    History is read from ``store``: scores, alerts, presence, traces, and acknowledging. Times are
+    milliseconds since 1970, UTC. Errors are those of :mod:`smkc.errors`: UnknownError where a watch,
+    lane, alert or row is not there, BusyError where it must be tried again later.
+    """
+
+    @property
+    def config(self) -> "Config":
+        """The configuration."""
+        ...
+
+    @property
+    def store(self) -> "Store":
+        """The history."""
+        ...
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether every watch has begun to take rows: backfilled, or pushed and waiting."""
+        ...
+
+    def now(self) -> int:
+        """Return the service's time."""
+        ...
+
+    def watches(self) -> list[WatchStatus]:
+        """Return every watch as it stands, in the order of the configuration."""
+        ...
+
+    def health(self) -> Health:
+        """Say how the service is."""
+        ...
+
+    def refit(self, watch: str, entity: str = "", *, reason: str = "") -> None:
+        """Fit a new model of a lane beside, and swap it in; return at once."""
+        ...
+
+    def feedback(self, alert_id: str, who: str) -> AlertRecord:
+        """Say that an alert was normal; its rows join the reference. Return the alert."""
+        ...
+
+    def explain(self, watch: str, entity: str, time: int) -> list[Cause]:
+        """Return the causes at a time, most guilty first."""
+        ...
+
+    def receive(self, watch: str | None, samples: Samples) -> Received:
+        """Take pushed samples for one watch, or for all that match; durable once it returns."""
+        ...
+
+    def subscribe(self) -> Live:
+        """Return the live updates."""
+        ...
