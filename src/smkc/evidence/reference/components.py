@@ -23,6 +23,11 @@ __all__ = ["Components", "ComponentsPart"]
 # squared residual; smallest usual one.
 EXPLAINED, RIDGE, MOST, LEAST = 0.9, 0.01, 100.0, 1e-3
 
+# No more components than these are regressed on: a row's cost grows with their square. With more
+# variables than WIDE, and fewer rows, the components come from products of so many rows at most.
+MOST_COMPONENTS, WIDE = 128, 1024
+TINY = float(np.finfo(np.float64).tiny)
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Components:
@@ -120,17 +125,36 @@ def _components(
     centred: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(k, C) components that explain most of the variance, (k,) ridge of each."""
-    with products_on_one_thread():
-        values, vectors = np.linalg.eigh(centred.T @ centred / len(centred))
-    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    n_variables = centred.shape[1]
+    if n_variables < 2:
+        return np.zeros((0, n_variables)), np.zeros(0)
+    values, vectors = _axes(centred)
     total = values.sum()
-    n_variables = len(values)
-    if total <= 0 or n_variables < 2:
+    if total <= 0:
         return np.zeros((0, n_variables)), np.zeros(0)
     k = int(np.searchsorted(np.cumsum(values) / total, EXPLAINED)) + 1
-    k = max(1, min(k, n_variables - 1))
+    k = max(1, min(k, n_variables - 1, MOST_COMPONENTS))
     loadings = np.ascontiguousarray(vectors[:, :k].T)
     return loadings, RIDGE / np.maximum(values[:k], 1e-6)
+
+
+def _axes(
+    centred: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(r,) variances along the principal axes, the largest first; (C, r) the axes.
+
+    The smaller of the two products has the same variances: that of variables, or that of rows.
+    """
+    n, n_variables = centred.shape
+    with products_on_one_thread():
+        if n_variables <= max(n, WIDE):
+            values, vectors = np.linalg.eigh(centred.T @ centred / n)
+            return np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+        some = centred[np.linspace(0, n - 1, min(n, WIDE)).astype(np.int64)]
+        values, rows = np.linalg.eigh(some @ some.T / len(some))
+        values, rows = np.maximum(values[::-1], 0.0), rows[:, ::-1][:, :MOST_COMPONENTS]
+        axes = some.T @ rows
+        return values, axes / np.maximum(np.sqrt((axes**2).sum(axis=0)), TINY)
 
 
 def _residuals(
