@@ -1,0 +1,174 @@
+"""Messages: what is said to the outside when an alert opens, gets worse or closes.
+
+In: an alert as it stands, what changed, and the configuration. Out: messages for the outbox, one
+for each place that wants to know; a replay makes the very same ones, with the very same keys.
+"""
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from smkc.decide import Cause
+from smkc.errors import InputError
+from smkc.serve.rows import AlertRecord
+from smkc.serve.store import Message
+
+if TYPE_CHECKING:
+    from smkc.serve.config import Config
+
+__all__ = ["ALERT_NAME", "CHANGES", "address", "alertmanager_alert", "link_to", "messages_for"]
+
+# What Alertmanager routes by; rules and inhibitions name it.
+ALERT_NAME = "SmkcAnomaly"
+
+CHANGES = ("open", "update", "close")
+
+# An annotation is read on a telephone: so many causes, each of so many signs.
+MOST_CAUSES = 5
+MOST_SIGNS = 300
+
+
+def messages_for(alert: AlertRecord, change: str, config: "Config") -> list[Message]:
+    """Return what must be sent on a change of an alert, for the same commit as the change.
+
+    Parameters
+    ----------
+    alert
+        as it stands after the change.
+    change
+        ``open``, ``update`` (a new peak, with its causes) or ``close``.
+    config
+        names the Alertmanagers, the webhooks and the service's own public address.
+    """
+    if change not in CHANGES:
+        raise InputError(f"an alert cannot {change!r}; changes are {', '.join(CHANGES)}")
+    link = link_to(alert, config.public_url)
+    kinds: list[tuple[str, str, dict[str, Any]]] = [
+        ("alertmanager", address(manager.url), alertmanager_alert(alert, manager.labels, link))
+        for manager in config.alertmanagers
+    ]
+    event = _event(alert, change, link)
+    kinds += [("webhook", webhook.name, event) for webhook in config.webhooks]
+    return [
+        Message(kind=kind, to=to, key=f"{kind}/{to}/{alert.id}/{change}/{alert.peak}", content=what)
+        for kind, to, what in kinds
+    ]
+
+
+def address(url: str) -> str:
+    """Return where a URL leads, fit to be shown: without user, password, query or fragment.
+
+    Examples
+    --------
+    >>> address("https://me:secret@alerts.example:9093/am/?token=x")
+    'https://alerts.example:9093/am'
+    """
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+
+
+def link_to(alert: AlertRecord, public_url: str) -> str:
+    """Return the address of an alert's page; empty where the service's own is not known."""
+    return f"{public_url.rstrip('/')}/alerts/{alert.id}" if public_url else ""
+
+
+def alertmanager_alert(alert: AlertRecord, labels: Mapping[str, str], link: str) -> dict[str, Any]:
+    """Return an alert in the terms of Alertmanager's API, version 2.
+
+    Labels tell one alert from another, so they stay the same while it lasts. An alert that goes on
+    has no end here: who sends it says until when it holds.
+    """
+    who = {"alertname": ALERT_NAME, "watch": alert.watch, "entity": alert.entity, **labels}
+    said = {
+        "summary": _summary(alert),
+        "causes": "\n".join(_causes(alert)),
+        "evidence": _evidence(alert.evidences),
+        "link": link,
+    }
+    told: dict[str, Any] = {
+        "labels": {name: value for name, value in who.items() if value},
+        "annotations": {name: text for name, text in said.items() if text},
+        "startsAt": _instant(alert.start),
+    }
+    if link:
+        told["generatorURL"] = link
+    if not alert.is_open:
+        told["endsAt"] = _instant(alert.end)
+    return told
+
+
+def _event(alert: AlertRecord, change: str, link: str) -> dict[str, Any]:
+    """Return what a webhook gets: everything, in JSON's terms."""
+    return {
+        "version": 1,
+        "event": change,
+        "summary": _summary(alert),
+        "link": link,
+        "alert": {
+            "id": alert.id,
+            "watch": alert.watch,
+            "entity": alert.entity,
+            "start": _instant(alert.start),
+            "end": _instant(alert.end),
+            "peak": _instant(alert.peak),
+            "is_open": alert.is_open,
+            "anomaly": _finite(alert.anomaly),
+            "p_value": _finite(alert.p_value),
+            "evidences": {name: _finite(nats) for name, nats in alert.evidences.items()},
+            "causes": [
+                {
+                    "variable": cause.variable,
+                    "share": _finite(cause.share),
+                    "kind": cause.kind,
+                    "joint_with": list(cause.joint_with),
+                    "detail": cause.detail,
+                }
+                for cause in alert.causes
+            ],
+        },
+    }
+
+
+def _summary(alert: AlertRecord) -> str:
+    where = f"{alert.watch}, {alert.entity}" if alert.entity else alert.watch
+    when = (
+        f"is anomalous since {_instant(alert.start)}"
+        if alert.is_open
+        else f"was anomalous from {_instant(alert.start)} to {_instant(alert.end)}"
+    )
+    first = f": {_short(alert.causes[0].variable)}" if alert.causes else ""
+    return f"{where} {when}{first}"
+
+
+def _causes(alert: AlertRecord) -> list[str]:
+    lines = [_short(_in_words(cause)) for cause in alert.causes[:MOST_CAUSES]]
+    if len(alert.causes) > MOST_CAUSES:
+        lines.append(f"and {len(alert.causes) - MOST_CAUSES} more")
+    return lines
+
+
+def _in_words(cause: Cause) -> str:
+    detail = f"; {cause.detail}" if cause.detail else ""
+    return f"{cause.share:.0%} {cause.kind}: {cause.who}{detail}"
+
+
+def _evidence(evidences: Mapping[str, float]) -> str:
+    ranked = sorted(evidences.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{name} {nats:.1f} nats" for name, nats in ranked)
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= MOST_SIGNS else f"{flat[: MOST_SIGNS - 3]}..."
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+def _instant(time: int) -> str:
+    """Write milliseconds since 1970 as RFC 3339 does."""
+    moment = datetime.fromtimestamp(time // 1000, UTC).replace(microsecond=time % 1000 * 1000)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
