@@ -211,8 +211,8 @@ class ServiceView(Protocol):
     """What delivery, metrics, the API and the dashboard may ask of the service.
 
     History is read from ``store``: scores, alerts, presence, traces, and acknowledging. Times are
-    milliseconds since 1970, UTC. Errors are those of :mod:`smkc.errors`: UnknownError where a watch,
-    lane, alert or row is not there, BusyError where it must be tried again later.
+    milliseconds since 1970, UTC. UnknownError says that a watch, lane, alert or row is not there,
+    BusyError that it must be tried again later.
     """
 
     @property
