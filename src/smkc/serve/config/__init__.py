@@ -1,0 +1,39 @@
+"""Config: what is watched, where from, who hears of it, and within which limits.
+
+In: a TOML file, the same as a mapping, or an address and a query. Out: frozen records whose every
+value was checked; an error names the file, the table, the key, the value and the remedy.
+
+Secrets are never part of them: a record holds the name of an environment variable or the path of a
+file, and the secret is read when it is used.
+"""
+
+from smkc.serve.config.durations import duration, show_duration
+from smkc.serve.config.peers import (
+    AlertmanagerConfig,
+    PeerConfig,
+    PrometheusConfig,
+    RemoteWriteConfig,
+    WebhookConfig,
+)
+from smkc.serve.config.reading import config_of, read_config, simple_config
+from smkc.serve.config.service import TOKENS_VARIABLE, Config, Limits, Listen, Retention
+from smkc.serve.config.watch import WatchConfig
+
+__all__ = [
+    "TOKENS_VARIABLE",
+    "AlertmanagerConfig",
+    "Config",
+    "Limits",
+    "Listen",
+    "PeerConfig",
+    "PrometheusConfig",
+    "RemoteWriteConfig",
+    "Retention",
+    "WatchConfig",
+    "WebhookConfig",
+    "config_of",
+    "duration",
+    "read_config",
+    "show_duration",
+    "simple_config",
+]

@@ -1,0 +1,269 @@
+"""Peers: the other servers that are asked or told, and how they are reached.
+
+In: settings by name. Out: frozen records that name where a secret lies, and read it when it is
+used; none of them holds one.
+"""
+
+import base64
+import os
+import re
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from smkc.errors import SettingError
+
+__all__ = [
+    "AlertmanagerConfig",
+    "PeerConfig",
+    "PrometheusConfig",
+    "RemoteWriteConfig",
+    "WebhookConfig",
+    "read_secret",
+]
+
+HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110, section 5.6.2
+SECRET_HEADERS = ("authorization", "cookie", "proxy-authorization", "x-api-key", "api-key")
+LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+SHORTEST_RESEND = 1_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeerConfig:
+    """How a server is reached over HTTP.
+
+    Parameters
+    ----------
+    url
+        where it is, without a user or a password.
+    token_env, token_file
+        environment variable or file that holds a bearer token; the file is read anew each time.
+    username, password_env, password_file
+        for basic authentication instead of a token.
+    headers
+        further headers that are no secret, such as ``X-Scope-OrgID`` for a tenant.
+    headers_env
+        header -> environment variable that holds its value.
+    ca_file
+        certificates to trust instead of the system's.
+    cert_file, key_file
+        our own certificate and its key, where the server asks for one.
+    timeout
+        milliseconds that an answer may take.
+    """
+
+    url: str
+    token_env: str = ""
+    token_file: Path | None = None
+    username: str = ""
+    password_env: str = ""
+    password_file: Path | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    headers_env: Mapping[str, str] = field(default_factory=dict)
+    ca_file: Path | None = None
+    cert_file: Path | None = None
+    key_file: Path | None = None
+    timeout: int = 30_000
+
+    def __post_init__(self) -> None:
+        check_url("url", self.url)
+        self._check_headers()
+        if not isinstance(self.timeout, int) or not 1 <= self.timeout <= 3_600_000:
+            raise SettingError(f"timeout={self.timeout!r} ms: give '1ms' to '1h', such as '30s'")
+        _check_one("token", self.token_env, self.token_file)
+        _check_one("password", self.password_env, self.password_file)
+        has_token = bool(self.token_env or self.token_file)
+        has_password = bool(self.password_env or self.password_file)
+        if has_password != bool(self.username):
+            raise SettingError(
+                f"username={self.username!r}: a user and a password go together; give username "
+                "and one of password_env and password_file, or none of them"
+            )
+        if has_token and has_password:
+            raise SettingError("give a token or a user with a password, not both; leave one out")
+        if self.key_file and not self.cert_file:
+            raise SettingError(f"key_file={str(self.key_file)!r} needs cert_file beside it")
+
+    def request_headers(self) -> dict[str, str]:
+        """Return the headers of a request, secrets among them, read now."""
+        found = dict(self.headers)
+        for header, variable in self.headers_env.items():
+            found[header] = read_secret(variable, None, f"headers_env {header}")
+        if self.token_env or self.token_file:
+            token = read_secret(self.token_env, self.token_file, "token")
+            found["Authorization"] = f"Bearer {token}"
+        elif self.username:
+            password = read_secret(self.password_env, self.password_file, "password")
+            pair = base64.b64encode(f"{self.username}:{password}".encode()).decode("ascii")
+            found["Authorization"] = f"Basic {pair}"
+        return found
+
+    def trust(self) -> ssl.SSLContext | bool:
+        """Return what certificates are checked with: True for the system's."""
+        if self.ca_file is None and self.cert_file is None:
+            return True
+        try:
+            context = ssl.create_default_context(cafile=self.ca_file)
+            if self.cert_file is not None:
+                context.load_cert_chain(self.cert_file, self.key_file)
+        except (OSError, ssl.SSLError) as error:
+            raise SettingError(
+                f"ca_file={_shown(self.ca_file)}, cert_file={_shown(self.cert_file)}, "
+                f"key_file={_shown(self.key_file)} cannot be used ({error}); give PEM files that "
+                "this process may read"
+            ) from None
+        return context
+
+    def _check_headers(self) -> None:
+        for header in (*self.headers, *self.headers_env):
+            if not HEADER.fullmatch(header):
+                raise SettingError(f"headers: {header!r} is no header's name; use letters and '-'")
+        for header, value in self.headers.items():
+            if header.lower() in SECRET_HEADERS:
+                raise SettingError(
+                    f"headers: {header} holds a secret; set an environment variable to it and "
+                    f"write headers_env = {{ {header} = 'NAME_OF_THE_VARIABLE' }}"
+                )
+            if not value.isprintable() or not value.isascii():
+                raise SettingError(f"headers: {header} = {value!r} holds signs no header can")
+        twice = {name.lower() for name in self.headers} & {
+            name.lower() for name in self.headers_env
+        }
+        if twice:
+            raise SettingError(f"{min(twice)} is in headers and in headers_env; leave one out")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrometheusConfig(PeerConfig):
+    """Where samples are asked for: Prometheus, or what answers as it does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlertmanagerConfig(PeerConfig):
+    """An Alertmanager that hears of alerts.
+
+    Parameters
+    ----------
+    labels
+        put on each alert besides those that smkc gives.
+    resend
+        milliseconds after which an alert that goes on is told again.
+    """
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    resend: int = 60_000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_labels(self.labels)
+        if not isinstance(self.resend, int) or self.resend < SHORTEST_RESEND:
+            raise SettingError(f"resend={self.resend!r} ms: give 1s or longer, such as '60s'")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebhookConfig(PeerConfig):
+    """An address that alerts are posted to as JSON.
+
+    Parameters
+    ----------
+    name
+        by which messages and problems refer to it; by default its host.
+    secret_env, secret_file
+        environment variable or file that holds the key which messages are signed with.
+    """
+
+    name: str = ""
+    secret_env: str = ""
+    secret_file: Path | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_one("secret", self.secret_env, self.secret_file)
+        if not self.name:
+            object.__setattr__(self, "name", urlsplit(self.url).netloc)
+
+    def signing_key(self) -> bytes | None:
+        """Return the key that messages are signed with, read now; None if there is none."""
+        if not self.secret_env and not self.secret_file:
+            return None
+        return read_secret(self.secret_env, self.secret_file, "secret").encode()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemoteWriteConfig(PeerConfig):
+    """Where scores are written to by Prometheus' remote write.
+
+    Parameters
+    ----------
+    labels
+        put on each series besides those that smkc gives.
+    """
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_labels(self.labels)
+
+
+def read_secret(variable: str, file: Path | None, what: str) -> str:
+    """Return a secret from an environment variable or a file; errors never show it."""
+    if variable:
+        secret = os.environ.get(variable, "").strip()
+        if not secret:
+            raise SettingError(
+                f"{what}: the environment variable {variable} is not set; export it, or correct "
+                "its name in the configuration"
+            )
+        place = f"the environment variable {variable}"
+    else:
+        place = f"the file {file}"
+        try:
+            secret = Path(str(file)).read_text("utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise SettingError(
+                f"{what}: {place} cannot be read ({reason}); give one that this process may read"
+            ) from None
+        if not secret:
+            raise SettingError(f"{what}: {place} is empty; write the secret into it")
+    if not secret.isprintable():
+        raise SettingError(f"{what}: {place} holds signs no secret has; write one line of text")
+    return secret
+
+
+def check_url(name: str, url: object) -> None:
+    """Refuse what is no address over HTTP, and an address with a password in it."""
+    try:
+        parts = urlsplit(url) if isinstance(url, str) else None
+        is_usable = parts is not None and parts.hostname and (parts.port is None or parts.port > 0)
+    except ValueError:
+        parts, is_usable = None, False
+    if parts is None or not is_usable or parts.scheme not in ("http", "https"):
+        shown = repr(url) if "@" not in str(url) else "what was given"
+        raise SettingError(f"{name}={shown} is no address; write it like 'http://localhost:9090'")
+    if parts.username is not None or parts.password is not None:
+        raise SettingError(
+            f"{name} of {parts.hostname} holds a user or a password; take them out and give "
+            "username and password_env, or token_env"
+        )
+
+
+def check_labels(labels: Mapping[str, str]) -> None:
+    """Refuse labels that Prometheus does not know."""
+    for label in labels:
+        if not LABEL.fullmatch(label):
+            raise SettingError(
+                f"labels: {label!r} is no label's name; use letters, digits and underscores"
+            )
+
+
+def _check_one(what: str, variable: str, file: Path | None) -> None:
+    if variable and file:
+        raise SettingError(f"give {what}_env or {what}_file, not both; leave one out")
+
+
+def _shown(path: Path | None) -> str:
+    return "none" if path is None else repr(str(path))

@@ -1,0 +1,221 @@
+"""Watch: what one entry of the configuration follows, and how.
+
+In: settings by name. Out: a frozen record whose values were checked one by one and together.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from smkc.errors import SettingError
+from smkc.recording import Identity
+from smkc.serve.config.durations import show_duration
+from smkc.serve.config.keys import check_keys
+
+__all__ = ["WatchConfig"]
+
+SOURCES = ("prometheus", "push")
+COUNTERS = ("auto", "none")
+NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
+
+USUAL_HISTORY = 6 * 3_600_000
+SHORTEST_STEP = 100  # milliseconds; a row takes a few of them to judge
+MOST_SERIES = 1_000_000
+
+# Settings of the detector that a watch gives in words of its own.
+OWN_WORDS = {
+    "identity": "families",
+    "counters": "counters",
+    "false_alarm_rate": "false_alarms_a_day",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchConfig:
+    """One watch; durations in milliseconds.
+
+    Parameters
+    ----------
+    name
+        1 to 64 letters, digits, dots, dashes or underscores.
+    source
+        ``prometheus`` asks for samples, ``push`` takes those that are sent.
+    query
+        PromQL that selects the series; only for ``prometheus``.
+    match
+        label -> regular expression that must match its whole value, ``__name__`` for the metric; a
+        sample that does not match is not this watch's. Only for ``push``.
+    entity
+        label that splits the watch into lanes, each judged by itself; empty for one lane.
+    drop_labels
+        labels that are left out of the names of variables.
+    families
+        rule that says which variables measure the same thing.
+    counters
+        ``auto`` turns counters into rates; ``none`` does not.
+    step
+        from one row to the next.
+    history
+        what is read at the start and learned from; by default 6 hours, or twice ``least_rows``
+        steps where that is longer.
+    least_rows
+        rows before the first scores.
+    lateness
+        how long after its end a row is asked for or, for ``push``, closed; by default one step.
+    max_series
+        names that a lane takes a row at most; the rest is counted.
+    max_lanes
+        lanes at most; the samples of further entities are counted.
+    false_alarms_a_day
+        of each lane, about.
+    refit_every
+        how often a lane learns anew; 0 for never.
+    detector
+        further settings of :class:`smkc.Detector`, by name.
+
+    Examples
+    --------
+    >>> watch = WatchConfig(name="shop", query='{namespace="shop"}', step=30_000)
+    >>> watch.lateness, watch.history
+    (30000, 21600000)
+    """
+
+    name: str
+    source: str = "prometheus"
+    query: str = ""
+    match: Mapping[str, str] = field(default_factory=dict)
+    entity: str = ""
+    drop_labels: tuple[str, ...] = ()
+    families: Identity = field(default_factory=Identity)
+    counters: str = "auto"
+    step: int = 15_000
+    history: int = -1
+    least_rows: int = 240
+    lateness: int = -1
+    max_series: int = 20_000
+    max_lanes: int = 200
+    false_alarms_a_day: float = 1.0
+    refit_every: int = 0
+    detector: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not NAME.fullmatch(self.name):
+            raise SettingError(
+                f"name={self.name!r}: a watch is called by 1 to 64 letters, digits, dots, dashes "
+                "or underscores, such as 'shop'"
+            )
+        self._check_numbers()
+        if self.lateness == -1:
+            object.__setattr__(self, "lateness", self.step)
+        if self.history == -1:
+            enough = max(USUAL_HISTORY, 2 * self.least_rows * self.step)
+            object.__setattr__(self, "history", enough)
+        self._check_source()
+        self._check_labels()
+        self._check_durations()
+        if self.detector:
+            _check_detector(self.detector)
+
+    @property
+    def false_alarm_rate(self) -> float:
+        """Share of normal rows that may be past the threshold, as often as was asked for."""
+        return min(max(self.false_alarms_a_day * self.step / 86_400_000, 1e-6), 0.05)
+
+    # ------------------------------------------------------------------ checks
+
+    def _check_source(self) -> None:
+        _check_choice("source", self.source, SOURCES)
+        _check_choice("counters", self.counters, COUNTERS)
+        if self.source == "push" and self.query:
+            raise SettingError(
+                f"query={self.query!r}: a watch that is pushed to asks nothing; leave the query "
+                "out and choose its samples with match, or set source = 'prometheus'"
+            )
+        if self.source == "prometheus" and not self.query.strip():
+            raise SettingError(
+                f"query={self.query!r}: say in PromQL which series to follow, such as "
+                "'{namespace=\"shop\"}'"
+            )
+        if self.source == "prometheus" and self.match:
+            raise SettingError(
+                f"match={dict(self.match)!r} is for source = 'push'; choose series by the query"
+            )
+
+    def _check_labels(self) -> None:
+        for label, pattern in self.match.items():
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise SettingError(
+                    f"match: {label} = {pattern!r} is no regular expression ({error}); correct it"
+                ) from None
+        if self.entity and self.entity in self.drop_labels:
+            raise SettingError(
+                f"drop_labels holds {self.entity!r}, which is the entity; take it out: the "
+                "entity's label is no part of the names anyway"
+            )
+        if "__name__" in (self.entity, *self.drop_labels):
+            raise SettingError(
+                "__name__ is the metric itself, and can neither be the entity nor be dropped; "
+                "choose a label, such as 'namespace'"
+            )
+
+    def _check_numbers(self) -> None:
+        _check_whole("step", self.step, SHORTEST_STEP, 86_400_000)
+        _check_whole("least_rows", self.least_rows, 2, 1_000_000)
+        _check_whole("lateness", self.lateness, -1, 86_400_000)
+        _check_whole("history", self.history, -1)
+        _check_whole("max_series", self.max_series, 1, MOST_SERIES)
+        _check_whole("max_lanes", self.max_lanes, 1, 100_000)
+        _check_whole("refit_every", self.refit_every, 0)
+        alarms = self.false_alarms_a_day
+        if not isinstance(alarms, int | float) or isinstance(alarms, bool):
+            raise SettingError(f"false_alarms_a_day={alarms!r}: give a number, such as 1.0")
+        if not 0 < alarms < math.inf:
+            raise SettingError(f"false_alarms_a_day={alarms!r}: give a number above 0, such as 1.0")
+
+    def _check_durations(self) -> None:
+        if self.history < self.least_rows * self.step:
+            needed = show_duration(self.least_rows * self.step)
+            raise SettingError(
+                f"history={show_duration(self.history)!r} holds fewer than "
+                f"least_rows={self.least_rows} steps of {show_duration(self.step)}; make it "
+                f"{needed} or longer"
+            )
+        if 0 < self.refit_every < self.step:
+            raise SettingError(
+                f"refit_every={show_duration(self.refit_every)!r} is shorter than the step; "
+                "write '7d', say, or 0 for never"
+            )
+
+
+def _check_choice(name: str, value: object, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise SettingError(f"{name}={value!r}: choose {' or '.join(map(repr, known))}")
+
+
+def _check_whole(name: str, value: object, least: int, most: int = 2**53) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise SettingError(f"{name}={value!r}: give a whole number from {least} to {most:,}")
+
+
+def _check_detector(given: Mapping[str, Any]) -> None:
+    from smkc.detector import Detector
+    from smkc.settings import empty_fitted
+
+    for key, own in OWN_WORDS.items():
+        if key in given:
+            raise SettingError(f"detector: {key} is set by {own} of the watch; take it out here")
+    usual = Detector().get_params()
+    check_keys(given, tuple(key for key in usual if key not in OWN_WORDS), "detector")
+    if given.get("detector", "evidence") != "evidence":
+        raise SettingError(
+            f"detector: detector={given['detector']!r} does not follow what is normal; a watch "
+            "uses 'evidence', so leave this out"
+        )
+    try:
+        empty_fitted({**usual, **given})
+    except SettingError as error:
+        raise SettingError(f"detector: {error}") from None
