@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -26,12 +27,12 @@ def own_figures() -> dict[str, float]:
 
 
 def text_format(figures: Mapping[str, float]) -> bytes:
-    """Return figures in Prometheus' text format; a name that ends in _total is a counter.
+    r"""Return figures in Prometheus' text format; a name that ends in _total is a counter.
 
     Examples
     --------
     >>> text_format({"jobs_total": 2.0})
-    b'# TYPE jobs_total counter\\njobs_total 2.0\\n'
+    b'# TYPE jobs_total counter\njobs_total 2.0\n'
     """
     lines = []
     for name, value in figures.items():
@@ -51,12 +52,13 @@ class Handler(BaseHTTPRequestHandler):
     """Answers, without a log line for each."""
 
     def answer(self, status: int, body: bytes = b"") -> None:
-        """Send a whole answer."""
-        self.send_response(status)
-        self.send_header("Content-Type", "text/plain; version=0.0.4")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        """Send a whole answer, unless who asked has gone."""
+        with suppress(ConnectionError):
+            self.send_response(status)
+            self.send_header("Content-Type", "text/plain; version=0.0.4")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""

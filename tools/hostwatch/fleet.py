@@ -1,4 +1,4 @@
-"""The fleet: replicas and jobs under names of their own, and the file that Prometheus finds them in.
+"""The fleet: replicas and jobs under names of their own, and the file that Prometheus reads.
 
 In: what to start, retire, replace or disturb. Out: processes, and a targets file kept up to date.
 """

@@ -38,7 +38,7 @@ class Peers:
 
 
 def call(peers: Peers, service: str, rng: random.Random) -> bool:
-    """Call a replica of a service, another one if it cannot be reached; tell whether it answered."""
+    """Call a replica of a service, another if it cannot be reached; tell whether it answered."""
     addresses = list(peers.of(service))
     rng.shuffle(addresses)
     for address in addresses[:2]:

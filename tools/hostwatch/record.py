@@ -8,28 +8,27 @@ import heapq
 import json
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from tools.hostwatch.faults import Faults
 from tools.hostwatch.fleet import Fleet, Pod
-from tools.hostwatch.processes import end, start_own, start_stack
+from tools.hostwatch.processes import end, start_stack
 from tools.hostwatch.schedule import SERVICES, Action, Phases, made_schedule, schedule_record
 
 __all__ = ["record"]
 
 TICK_SECONDS = 0.1
 
-# Seconds between the replicas of a rollout, from leaving the targets to the end of the process,
-# and of a crashing replica up and down.
+# Seconds between the replicas of a rollout, and from leaving the targets to the end of the process.
 ROLLOUT_PAUSE = 6.0
 DRAIN_SECONDS = 3.0
-CRASH_UP, CRASH_DOWN = 5.0, 3.0
-
-MEGABYTE = 1024 * 1024
 
 
 def record(folder: Path, seed: int, phases: Phases) -> None:
@@ -41,6 +40,8 @@ def record(folder: Path, seed: int, phases: Phases) -> None:
     signal.signal(signal.SIGTERM, _stop)
     fleet = Fleet(folder, seed)
     port, stack = start_stack(folder, fleet.targets)
+    sys.stdout.write(f"Prometheus answers at http://127.0.0.1:{port} while this goes on\n")
+    sys.stdout.flush()
     try:
         fleet.start_all()
         Recorder(folder, fleet, stack, phases).follow(actions)
@@ -67,9 +68,9 @@ class Recorder:
     ) -> None:
         self.folder = folder
         self.fleet = fleet
-        self.stack = stack
         self.phases = phases
-        self.line: list[tuple[float, int, Callable[[], None]]] = []
+        self.faults = Faults(folder, fleet, stack, self.soon)
+        self.line: list[tuple[float, int, Callable[[], object]]] = []
         self.number = count()
         self.services = {service.name: service for service in SERVICES}
 
@@ -87,15 +88,16 @@ class Recorder:
         done = {"start": begun, "end": time.time(), "phases": vars(self.phases)}
         (self.folder / "done.json").write_text(json.dumps(done), encoding="utf-8")
 
-    def later(self, at: float, do: Callable[..., None], *words: object) -> None:
+    def later(self, at: float, do: Callable[..., object], *words: object) -> None:
         """Put a step on the line."""
-        heapq.heappush(self.line, (at, next(self.number), lambda: do(*words)))
+        step: Callable[[], object] = partial(do, *words)
+        heapq.heappush(self.line, (at, next(self.number), step))
 
-    def soon(self, seconds: float, do: Callable[..., None], *words: object) -> None:
+    def soon(self, seconds: float, do: Callable[..., object], *words: object) -> None:
         """Put a step on the line, seconds from now."""
         self.later(time.time() + seconds, do, *words)
 
-    def carry_out(self, step: Callable[[], None]) -> None:
+    def carry_out(self, step: Callable[[], object]) -> None:
         """Do a step; one that fails is logged, and the recording goes on."""
         try:
             step()
@@ -154,7 +156,7 @@ class Recorder:
         if "service" in about:
             pods = self.fleet.replicas(about["service"])
             pod = pods[about["index"] % len(pods)]
-        stop = getattr(self, f"begin_{about['kind']}")(about, pod)
+        stop = self.faults.begin(about, pod)
         begun = time.time()
         self.log("begin", pod=pod.name if pod else None, **about)
 
@@ -163,59 +165,3 @@ class Recorder:
             self.log("fault", begun=begun, pod=pod.name if pod else None, **about)
 
         self.later(begun + about["seconds"], finish)
-
-    def begin_cpu_hog(self, about: dict[str, Any], pod: None) -> Callable[[], None]:
-        """Start processes that compute without a pause."""
-        log = self.folder / "fleet.log"
-        hogs = [start_own("hog", "job", log) for _ in range(about["processes"])]
-        return lambda: [end(hog) for hog in hogs].clear()
-
-    def begin_disk_load(self, about: dict[str, Any], pod: None) -> Callable[[], None]:
-        """Start a process that writes and syncs."""
-        path = self.folder / "written"
-        speed = about["megabytes_a_second"]
-        writer = start_own(
-            "writer", "job", self.folder / "fleet.log", path=path, megabytes_a_second=speed
-        )
-        return lambda: (end(writer), path.unlink(missing_ok=True))[1]
-
-    def begin_memory_leak(self, about: dict[str, Any], pod: Pod) -> Callable[[], None]:
-        """Let a replica leak; at the end it lets go."""
-        speed = int(about["megabytes_a_second"] * MEGABYTE)
-        self.fleet.control(pod, leak_a_second=speed)
-        return lambda: self.fleet.control(pod, leak_a_second=0)
-
-    def begin_slow_service(self, about: dict[str, Any], pod: Pod) -> Callable[[], None]:
-        """Let a replica take longer over everything."""
-        self.fleet.control(pod, added_seconds=about["added_seconds"])
-        return lambda: self.fleet.control(pod, added_seconds=0)
-
-    def begin_silent(self, about: dict[str, Any], pod: Pod | None) -> Callable[[], None]:
-        """Let a replica serve but not report, or stop an exporter though its process lives."""
-        if pod is None:
-            exporter = self.stack[about["exporter"]]
-            exporter.send_signal(signal.SIGSTOP)
-            return lambda: exporter.send_signal(signal.SIGCONT)
-        self.fleet.control(pod, silent=1)
-        return lambda: self.fleet.control(pod, silent=0)
-
-    def begin_crash_loop(self, about: dict[str, Any], pod: Pod) -> Callable[[], None]:
-        """Let a replica end and start again and again, under its own name."""
-        pod.is_crashing = True
-
-        def crash() -> None:
-            if pod.is_crashing:
-                pod.process.kill()
-                pod.process.wait()
-                self.soon(CRASH_DOWN, again)
-
-        def again() -> None:
-            if pod.is_crashing:
-                self.fleet.start_again(pod)
-                self.soon(CRASH_UP, crash)
-
-        def stop() -> None:
-            pod.is_crashing = False
-
-        crash()
-        return stop

@@ -11,7 +11,6 @@ from typing import Any
 
 __all__ = [
     "KINDS",
-    "REPLICA_KINDS",
     "SERVICES",
     "Action",
     "Phases",
@@ -20,14 +19,12 @@ __all__ = [
     "schedule_record",
 ]
 
-# Kinds of fault; those of the second line befall one replica.
 KINDS = ("cpu_hog", "disk_load", "memory_leak", "slow_service", "crash_loop", "silent")
-REPLICA_KINDS = ("memory_leak", "slow_service", "crash_loop", "silent")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """A service of the fleet: who it calls, how long its work takes and how many replicas it has."""
+    """A service of the fleet: whom it calls, how long its work takes, its usual replicas."""
 
     name: str
     calls: tuple[str, ...]
@@ -90,7 +87,7 @@ def schedule_record(seed: int, phases: Phases, actions: list[Action]) -> dict[st
 
 
 def _jobs(rng: random.Random, phases: Phases) -> Iterator[Action]:
-    """Short jobs, each a process of its own that works on a part of a core and then is gone."""
+    """Yield short jobs: processes that work on a part of a core and then are gone."""
     at = rng.uniform(10, 30)
     while at < phases.total - 30:
         seconds = round(rng.uniform(20, 60), 1)
@@ -107,7 +104,7 @@ def _jobs(rng: random.Random, phases: Phases) -> Iterator[Action]:
 
 
 def _rollouts(rng: random.Random, phases: Phases) -> Iterator[Action]:
-    """Rollouts: every replica of a service is replaced under a new name, one by one."""
+    """Yield rollouts: every replica of a service is replaced under a new name, one by one."""
     at = rng.uniform(60, 90)
     while at < phases.total - 60:
         yield Action(at=at, do="rollout", about={"service": rng.choice(SERVICES).name})
@@ -115,7 +112,7 @@ def _rollouts(rng: random.Random, phases: Phases) -> Iterator[Action]:
 
 
 def _scalings(rng: random.Random, phases: Phases) -> Iterator[Action]:
-    """Changes of scale: a service gets another number of replicas."""
+    """Yield changes of scale: a service gets another number of replicas."""
     at = rng.uniform(80, 140)
     while at < phases.total - 40:
         service = rng.choice(SERVICES)
@@ -128,7 +125,7 @@ def _scalings(rng: random.Random, phases: Phases) -> Iterator[Action]:
 
 
 def _faults(rng: random.Random, phases: Phases) -> Iterator[Action]:
-    """Faults one after the other, each kind once a round, 40-100 s long with calm in between."""
+    """Yield faults one by one, each kind once a round, 40-100 s long with calm in between."""
     start = phases.warm + phases.normal
     at = start + rng.uniform(50, 80)
     while True:
