@@ -1,0 +1,204 @@
+"""Alerting: verdicts, row by row -> alerts that open, get worse, go on and close.
+
+In: one verdict after another, and a function that names causes. Out: the alert as it stands after
+each row that concerns it. There is no clock in here: the same verdicts make the same alerts.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from smkc.decide import Cause
+from smkc.serve.rows import AlertRecord, Verdict
+
+__all__ = ["Alerting", "Change", "alert_id", "alert_rate", "anomaly_of", "explained_of"]
+
+DAY = 86_400_000  # milliseconds
+
+# A rate outside of these makes no sense: no reference shows rarer rows, and one row in twenty is no
+# alert any more.
+RAREST, COMMONEST = 1e-6, 0.05
+
+# Rows past the threshold for each alert of normal data, in windows. Measured on made-up coupled
+# variables, 1,440 rows of reference: 0.4 alerts a day at one row, 1.0 at this, 1.6 at a window.
+ROWS_AN_ALERT = 0.5
+
+# An alert goes on while the p-value stays below a rate so many times higher, as in Detector.alerts.
+RELEASE_RATE = 10.0
+
+# A peak so many times the one that was explained is explained anew.
+WORSE = 1.5
+
+# An alert closes after a window without a loud row, but not after fewer quiet rows than this.
+LEAST_JOIN = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """What a row did to an alert.
+
+    Parameters
+    ----------
+    kind
+        "open", "update" (a far worse peak, with its causes), "go on" or "close".
+    alert
+        as it stands now.
+    """
+
+    kind: str
+    alert: AlertRecord
+
+
+def alert_rate(false_alarms_a_day: float, step: int, window: int) -> float:
+    """Return the share of normal rows that may be past the threshold.
+
+    Rows past the threshold come together, as an anomaly is a window's: so many alerts have some
+    times as many rows. At half a window for each, normal data raised as many alerts as asked for.
+
+    Parameters
+    ----------
+    false_alarms_a_day
+        alerts that normal data may raise in a day.
+    step
+        milliseconds from row to row.
+    window
+        rows a window of the model.
+
+    Examples
+    --------
+    >>> round(1 / alert_rate(1.0, 15_000, 1)), round(1 / alert_rate(1.0, 15_000, 8))
+    (5760, 1440)
+    """
+    rate = false_alarms_a_day * step / DAY * max(1.0, ROWS_AN_ALERT * window)
+    return min(max(rate, RAREST), COMMONEST)
+
+
+def anomaly_of(p_value: float, rate: float) -> float:
+    """Return a p-value's logarithm over that of the rate: more than 1 is anomalous.
+
+    Examples
+    --------
+    >>> anomaly_of(1.0, 0.01), anomaly_of(0.01, 0.01), anomaly_of(0.0001, 0.01)
+    (0.0, 1.0, 2.0)
+    """
+    return math.log(p_value) / math.log(rate) if p_value < 1.0 else 0.0
+
+
+def alert_id(watch: str, entity: str, start: int) -> str:
+    """Return an alert's name: the same whenever the same rows are judged again."""
+    return sha256(f"{watch}\0{entity}\0{start}".encode()).hexdigest()[:16]
+
+
+class Alerting:
+    """The alerts of one lane, of which at most one is open.
+
+    Parameters
+    ----------
+    watch, entity
+        whose alerts these are.
+    alert
+        the one that is open already; None if none is.
+    explained
+        the anomaly whose causes it names.
+    """
+
+    def __init__(
+        self,
+        watch: str,
+        entity: str,
+        alert: AlertRecord | None = None,
+        explained: float = 0.0,
+    ) -> None:
+        self._watch = watch
+        self._entity = entity
+        self._alert = alert
+        self._explained = explained
+
+    @property
+    def alert(self) -> AlertRecord | None:
+        """The alert that is open."""
+        return self._alert
+
+    def take(
+        self,
+        verdict: Verdict,
+        rate: float,
+        window: int,
+        explain: Callable[[int], tuple[Cause, ...]],
+    ) -> Change | None:
+        """Judge the next row; return what it did to an alert, None if there is none.
+
+        Parameters
+        ----------
+        verdict
+            of the row.
+        rate
+            that the verdict's anomaly was told by.
+        window
+            rows a window of the model: so many quiet rows close an alert.
+        explain
+            returns the causes of a row by its number, most guilty first.
+        """
+        alert = self._alert
+        if alert is None:
+            return self._opened(verdict, explain) if verdict.anomaly > 1.0 else None
+        if verdict.anomaly > _release(rate):
+            alert = replace(alert, end=verdict.time, last_row=verdict.number)
+        elif verdict.number - alert.last_row >= max(window, LEAST_JOIN):
+            self._alert = None
+            return Change(kind="close", alert=replace(alert, is_open=False))
+        kind = "go on"
+        if verdict.anomaly > alert.anomaly:
+            alert = replace(
+                alert,
+                peak=verdict.time,
+                anomaly=verdict.anomaly,
+                p_value=verdict.p_value,
+                evidences=verdict.evidences,
+            )
+        if verdict.anomaly > WORSE * self._explained:
+            self._explained = verdict.anomaly
+            alert = replace(alert, causes=explain(verdict.number))
+            kind = "update"
+        self._alert = alert
+        return Change(kind=kind, alert=alert)
+
+    def _opened(self, verdict: Verdict, explain: Callable[[int], tuple[Cause, ...]]) -> Change:
+        self._explained = verdict.anomaly
+        self._alert = AlertRecord(
+            id=alert_id(self._watch, self._entity, verdict.time),
+            watch=self._watch,
+            entity=self._entity,
+            start=verdict.time,
+            end=verdict.time,
+            peak=verdict.time,
+            first_row=verdict.number,
+            last_row=verdict.number,
+            anomaly=verdict.anomaly,
+            p_value=verdict.p_value,
+            is_open=True,
+            evidences=verdict.evidences,
+            causes=explain(verdict.number),
+        )
+        return Change(kind="open", alert=self._alert)
+
+
+def explained_of(anomalies: Iterable[float]) -> float:
+    """Return the anomaly whose causes an alert names, from those of its rows, in order.
+
+    Examples
+    --------
+    >>> explained_of([2.0, 2.9, 3.1, 4.0])
+    3.1
+    """
+    explained = 0.0
+    for anomaly in anomalies:
+        if anomaly > WORSE * explained:
+            explained = anomaly
+    return explained
+
+
+def _release(rate: float) -> float:
+    """Return the anomaly below which a row is quiet."""
+    return math.log(min(RELEASE_RATE * rate, 0.5)) / math.log(rate)

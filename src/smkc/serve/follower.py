@@ -1,0 +1,160 @@
+"""Follower: a fitted detector going along a lane's rows, from one row to the next.
+
+In: a model, the number of the row that comes after its reference, and rows. Out: what is said of
+each row, and who made it so. Nothing is read or written in here.
+"""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from smkc.decide import Cause
+from smkc.detector import Detector
+from smkc.errors import SettingError
+from smkc.recording import Recording
+from smkc.serve.rows import Row
+from smkc.stream import EvidenceStream
+
+__all__ = ["Follower", "Judgement", "recording_of"]
+
+MILLISECOND = 1_000_000  # nanoseconds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """A row's score, its p-value, and the nats of each evidence that had something to say."""
+
+    score: float
+    p_value: float
+    evidences: Mapping[str, float]
+
+
+class Follower:
+    """A model's way along a lane.
+
+    Parameters
+    ----------
+    detector
+        fitted; its kind is ``evidence``.
+    base
+        number of the lane's row that is the stream's first: the one after the reference's last.
+    resume
+        a file that :meth:`save` wrote for the same model; None to begin at ``base``.
+    """
+
+    def __init__(self, detector: Detector, base: int, resume: Path | None = None) -> None:
+        stream = detector.stream(resume)
+        if not isinstance(stream, EvidenceStream):
+            raise SettingError(
+                f"a watch cannot follow with detector={detector.detector!r}; leave the setting "
+                "out: evidence is the detector that follows what is normal"
+            )
+        self._stream = stream
+        self.base = base
+        self._recent: deque[Row] = deque(maxlen=3 * stream.window)
+
+    @property
+    def window(self) -> int:
+        """Rows a window."""
+        return self._stream.window
+
+    @property
+    def next_row(self) -> int:
+        """Number of the row that comes next."""
+        return self.base + self._stream.n_rows
+
+    @property
+    def oldest(self) -> int:
+        """Number of the oldest row that is remembered: causes and accepting go back to there."""
+        return max(self.base, self.next_row - self._stream.memory)
+
+    @property
+    def n_recent(self) -> int:
+        """How many of the latest rows naming the causes of the next one may take."""
+        return 3 * self._stream.window
+
+    def push(self, row: Row) -> Judgement:
+        """Judge the next row."""
+        scored = self._stream.push_rows(recording_of([row]))
+        self._recent.append(row)
+        nats = zip(scored.evidences, scored.nats[0].tolist(), strict=True)
+        return Judgement(
+            score=float(scored.scores[0]),
+            p_value=float(scored.p_values[0]),
+            evidences={name: said for name, said in nats if not np.isnan(said)},
+        )
+
+    def replay(self, rows: Recording) -> None:
+        """Take rows again that were judged before; the same as one by one, but quicker."""
+        self._stream.push_rows(rows)
+
+    def remember(self, rows: Sequence[Row]) -> None:
+        """Take the latest rows, after a replay: the words of causes speak of them."""
+        self._recent.extend(rows)
+
+    def accept(self, first: int, last: int) -> bool:
+        """Say that rows first to last, by number, were normal; tell whether any was remembered."""
+        first, end = max(first, self.oldest), min(last + 1, self.next_row)
+        if first >= end:
+            return False
+        self._stream.accept(first - self.base, end - self.base)
+        return True
+
+    def causes_now(self) -> tuple[Cause, ...]:
+        """Return the causes of the latest row, most guilty first."""
+        return self.causes(self.next_row - 1, recording_of(list(self._recent)))
+
+    def causes(self, number: int, rows: Recording) -> tuple[Cause, ...]:
+        """Return the causes of a row that is remembered.
+
+        Parameters
+        ----------
+        number
+            of the row.
+        rows
+            those of :meth:`span`, or as many of them as there are.
+        """
+        first = max(self.oldest, number - 2 * self.window + 2)
+        return tuple(self._stream.causes(first - self.base, number + 1 - self.base, rows))
+
+    def span(self, number: int) -> tuple[int, int]:
+        """Return the first and last row that the words about a row's causes speak of."""
+        return max(0, number - 3 * self.window + 3), number
+
+    def save(self, path: Path) -> None:
+        """Write where the stream stands."""
+        self._stream.save(path)
+
+
+def recording_of(rows: Sequence[Row]) -> Recording:
+    """Return rows as a recording, their times as dates.
+
+    Examples
+    --------
+    >>> two = [Row(time=t, names=("a",), values=np.ones(1, np.float32)) for t in (1000, 2000)]
+    >>> recording_of(two).times.astype(str).tolist()
+    ['1970-01-01T00:00:01.000000000', '1970-01-01T00:00:02.000000000']
+    """
+    times = (np.array([row.time for row in rows], np.int64) * MILLISECOND).view("M8[ns]")
+    if len(rows) == 1 and all(one < other for one, other in pairwise(rows[0].names)):
+        n = len(rows[0].names)
+        return Recording(
+            times,
+            np.array([0, n], np.int64),
+            np.arange(n, dtype=np.int32),
+            rows[0].values.astype(np.float32, copy=False),
+            rows[0].names,
+        )
+    code_of: dict[str, int] = {}
+    codes = [code_of.setdefault(name, len(code_of)) for row in rows for name in row.names]
+    return Recording.from_observations(
+        times,
+        np.repeat(np.arange(len(rows)), [len(row.names) for row in rows]),
+        np.array(codes, np.int64),
+        np.concatenate([np.empty(0, np.float32), *(row.values for row in rows)]),
+        tuple(code_of),
+    )
