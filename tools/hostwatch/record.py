@@ -37,7 +37,7 @@ def record(folder: Path, seed: int, phases: Phases) -> None:
     actions = made_schedule(seed, phases)
     plan = schedule_record(seed, phases, actions)
     (folder / "schedule.json").write_text(json.dumps(plan, indent=1), encoding="utf-8")
-    signal.signal(signal.SIGTERM, _stop)
+    before = signal.signal(signal.SIGTERM, _stop)
     fleet = Fleet(folder, seed)
     port, stack = start_stack(folder, fleet.targets)
     sys.stdout.write(f"Prometheus answers at http://127.0.0.1:{port} while this goes on\n")
@@ -50,6 +50,7 @@ def record(folder: Path, seed: int, phases: Phases) -> None:
         for process in stack.values():
             process.send_signal(signal.SIGCONT)
             end(process, patience=30.0)
+        signal.signal(signal.SIGTERM, before)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
