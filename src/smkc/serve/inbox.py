@@ -24,10 +24,11 @@ def pack_samples(samples: Samples) -> bytes:
 
     Examples
     --------
-    >>> one = Samples(names=("a",), codes=np.array([0]), times=np.array([5]), values=np.array([2.0]))
+    >>> two = {"codes": np.zeros(2, int), "times": np.array([5, 6]), "values": np.array([2.0, 3.0])}
+    >>> one = Samples(names=("a",), **two)
     >>> again = unpack_samples(pack_samples(one))
     >>> again.names, again.times.tolist(), again.values.tolist()
-    (('a',), [5], [2.0])
+    (('a',), [5, 6], [2.0, 3.0])
     """
     names = json.dumps(list(samples.names)).encode("ascii")
     head = np.array([len(names), len(samples)], _LENGTH).tobytes()
