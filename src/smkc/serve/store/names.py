@@ -1,0 +1,161 @@
+"""Names: variables of a lane <-> small numbers, in memory only as long as they are about.
+
+In: the names of a row. Out: their codes, the same for a name as long as the file knows it.
+
+A name's last row is written down only every so often, since a row would else cost a write for each
+of its names: the last row that has the name is less than ``TOUCH_ROWS`` after what is written.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.serve.store.errors import StoreError
+from smkc.serve.store.packing import from_bytes, to_bytes
+
+__all__ = ["TOUCH_ROWS", "NameBook", "names_of"]
+
+TOUCH_ROWS = 256
+MOST_NAMES = 2**31 - 1  # codes are 32-bit
+A_QUERY = 500  # parameters of one query; SQLite's own limit was 999 before its version 3.32
+
+# A name's entry is one number: its code in the upper half, the last row written down in the lower.
+_HALF = 32
+_LOWER = 2**_HALF - 1
+
+_Item = TypeVar("_Item")
+
+
+class NameBook:
+    """Codes of one lane's names; used by the writer alone.
+
+    Parameters
+    ----------
+    lane
+        id of the lane.
+
+    Notes
+    -----
+    Two generations of names are in memory. One that is asked for is moved to the younger; when that
+    has grown past twice a row and some, the elder is dropped and the younger takes its place. So
+    memory follows the rows, not all names ever seen.
+    """
+
+    def __init__(self, lane: int) -> None:
+        self._lane = lane
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop what is in memory: after a transaction was undone, or names were removed."""
+        self._young: dict[str, int] = {}
+        self._old: dict[str, int] = {}
+        self._last_names: tuple[str, ...] = ()
+        self._last_entries: NDArray[np.int64] = np.empty(0, np.int64)
+        self._next_code: int | None = None
+
+    @property
+    def n_in_memory(self) -> int:
+        """How many names are in memory now."""
+        return len(self._young) + len(self._old)
+
+    def codes(
+        self, connection: sqlite3.Connection, names: tuple[str, ...], row: int
+    ) -> NDArray[np.int32]:
+        """Return the (n,) codes of a row's names, new ones for new names."""
+        if names is self._last_names or names == self._last_names:
+            entries = self._last_entries
+        else:
+            entries = self._entries(connection, names, row)
+        codes, written = entries >> _HALF, entries & _LOWER
+        # All names would come due at one row; by code, each row takes its share of them.
+        is_turn = ((codes + row) % TOUCH_ROWS == 0) & (written != row)
+        due = np.flatnonzero(is_turn | (row - written >= TOUCH_ROWS))
+        if len(due):
+            connection.executemany(
+                "UPDATE names SET last_row = ? WHERE lane = ? AND code = ?",
+                [(row, self._lane, code) for code in codes[due].tolist()],
+            )
+            entries = entries.copy()
+            entries[due] = (codes[due] << _HALF) | row
+            for at, entry in zip(due.tolist(), entries[due].tolist(), strict=True):
+                self._young[names[at]] = entry
+        self._last_names, self._last_entries = names, entries
+        return codes.astype(np.int32)
+
+    def _entries(
+        self, connection: sqlite3.Connection, names: tuple[str, ...], row: int
+    ) -> NDArray[np.int64]:
+        if len(set(names)) < len(names):
+            raise StoreError(f"row {row} has a name twice among {len(names)}; give each name once")
+        if len(self._young) > 2 * len(names) + 1024:
+            self._old, self._young = self._young, {}
+        missing = []
+        for name in names:
+            if name not in self._young:
+                entry = self._old.get(name)
+                if entry is None:
+                    missing.append(name)
+                else:
+                    self._young[name] = entry
+        if missing:
+            self._find(connection, missing)
+            self._add(connection, [name for name in missing if name not in self._young], row)
+        return np.fromiter((self._young[name] for name in names), np.int64, len(names))
+
+    def _find(self, connection: sqlite3.Connection, names: list[str]) -> None:
+        for chunk in _chunks(names):
+            found = connection.execute(
+                "SELECT name, code, last_row FROM names "
+                f"WHERE lane = ? AND name IN ({_marks(chunk)})",
+                (self._lane, *(to_bytes(name) for name in chunk)),
+            )
+            for name, code, last_row in found:
+                self._young[from_bytes(name)] = (code << _HALF) | last_row
+
+    def _add(self, connection: sqlite3.Connection, names: list[str], row: int) -> None:
+        if self._next_code is None:
+            highest = connection.execute(
+                "SELECT max(code) FROM names WHERE lane = ?", (self._lane,)
+            ).fetchone()[0]
+            self._next_code = 0 if highest is None else highest + 1
+        if self._next_code + len(names) > MOST_NAMES:
+            raise StoreError(
+                f"lane {self._lane} has had more than {MOST_NAMES} names; keep rows for a shorter "
+                "time, or start with a new folder"
+            )
+        codes = range(self._next_code, self._next_code + len(names))
+        connection.executemany(
+            "INSERT INTO names (lane, code, name, last_row) VALUES (?, ?, ?, ?)",
+            [
+                (self._lane, code, to_bytes(name), row)
+                for code, name in zip(codes, names, strict=True)
+            ],
+        )
+        for code, name in zip(codes, names, strict=True):
+            self._young[name] = (code << _HALF) | row
+        self._next_code = codes.stop
+
+
+def names_of(connection: sqlite3.Connection, lane: int, codes: Iterable[int]) -> dict[int, str]:
+    """Return the names of some codes of a lane; codes that are not known are left out."""
+    found: dict[int, str] = {}
+    for chunk in _chunks(list(codes)):
+        found.update(
+            (code, from_bytes(name))
+            for code, name in connection.execute(
+                f"SELECT code, name FROM names WHERE lane = ? AND code IN ({_marks(chunk)})",
+                (lane, *chunk),
+            )
+        )
+    return found
+
+
+def _chunks(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
+    return (items[at : at + A_QUERY] for at in range(0, len(items), A_QUERY))
+
+
+def _marks(chunk: Sequence[object]) -> str:
+    return ",".join("?" * len(chunk))

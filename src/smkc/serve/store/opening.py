@@ -1,0 +1,153 @@
+"""Opening: one process at a time, a file that is whole, and what is damaged set aside.
+
+In: a folder. Out: a lock that lives as long as the process, and a database fit for use.
+"""
+
+import contextlib
+import os
+import sqlite3
+from pathlib import Path
+
+from smkc.serve.store import schema
+from smkc.serve.store.database import Database, connect
+from smkc.serve.store.errors import BUSY, NOTADB, StoreError, explained
+
+__all__ = ["FILE", "FolderLock", "open_database"]
+
+FILE = "history.sqlite"
+LOCK_FILE = "history.lock"
+BESIDE = ("", "-wal", "-shm")  # the file, SQLite's log, and the index of the log
+LOCK_SECONDS = 0.5
+
+
+class FolderLock:
+    """Keeps other processes out of a folder until it is released or the process ends.
+
+    It is SQLite's exclusive lock on an empty file: the system drops it with the process, however
+    that ends, and a child process does not inherit it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        path = folder / LOCK_FILE
+        with explained(path, "lock the folder"):
+            self._connection = sqlite3.connect(
+                path, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            try:
+                self._take(path)
+            except sqlite3.Error as error:
+                self._connection.close()
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF == BUSY:
+                    raise StoreError(
+                        f"{folder} is in use by another process; stop that one, or give this one "
+                        "a folder of its own"
+                    ) from None
+                raise
+
+    def _take(self, path: Path) -> None:
+        try:
+            self._connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF != NOTADB:
+                raise
+            os.truncate(path, 0)  # it holds nothing: whatever is in it came from elsewhere
+            self._connection.execute("BEGIN EXCLUSIVE")
+
+    def release(self) -> None:
+        """Let others in."""
+        self._connection.close()
+
+
+def open_database(folder: Path, *, start_anew: bool = False) -> tuple[Database, list[Path]]:
+    """Open the folder's file, making it where there is none.
+
+    Parameters
+    ----------
+    folder
+        where; locked by the caller.
+    start_anew
+        set the file aside whatever is in it.
+
+    Returns
+    -------
+    The database, and the files that were set aside because they were damaged.
+    """
+    path = folder / FILE
+    set_aside: list[Path] = []
+    has_file = os.path.lexists(path)
+    is_stray = not has_file and any(os.path.lexists(f"{path}{end}") for end in BESIDE)
+    if is_stray or (start_anew and has_file):
+        # A log without its file would be taken for the log of the next one.
+        set_aside.append(_put_aside(path))
+    elif has_file:
+        try:
+            _require_whole(path)
+        except StoreError as error:
+            if not error.is_damaged:
+                raise
+            set_aside.append(_put_aside(path))
+    if not os.path.lexists(path):
+        _make(path)
+    return Database(path), set_aside
+
+
+def _require_whole(path: Path) -> None:
+    if path.is_file() and path.stat().st_size == 0:
+        raise StoreError(f"{path} is damaged: it is empty", is_damaged=True)
+    with explained(path, "open it"):
+        connection = connect(path)
+        try:
+            schema.require_ours(connection, path)
+            found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if found != "ok":
+                raise StoreError(f"{path} is damaged: {found}", is_damaged=True)
+            astray = connection.execute(
+                "SELECT count(*) FROM lanes l WHERE l.n_rows != coalesce((SELECT max(r.id) + 1 "
+                "FROM rows r WHERE r.id >= l.id << 40 AND r.id < (l.id + 1) << 40) "
+                "- (l.id << 40), l.n_rows)"
+            ).fetchone()[0]
+            if astray:
+                raise StoreError(
+                    f"{path} is damaged: {astray} lanes have lost rows", is_damaged=True
+                )
+        finally:
+            connection.close()
+
+
+def _put_aside(path: Path) -> Path:
+    """Rename the file and what lies beside it; return its new name."""
+    number = 1
+    while any(os.path.lexists(f"{path}.damaged-{number}{end}") for end in BESIDE):
+        number += 1
+    aside = Path(f"{path}.damaged-{number}")
+    try:
+        for end in BESIDE:
+            with contextlib.suppress(FileNotFoundError):
+                os.rename(f"{path}{end}", f"{aside}{end}")
+    except OSError as error:
+        raise StoreError(
+            f"{path} is damaged and cannot be set aside ({error.strerror or error}); move it away"
+        ) from error
+    return aside
+
+
+def _make(path: Path) -> None:
+    """Make the file beside its place and put it there once it is whole."""
+    new = Path(f"{path}.new")
+    with explained(path, "make it"):
+        for end in (*BESIDE, "-journal"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"{new}{end}")
+        connection = sqlite3.connect(new, isolation_level=None)
+        try:
+            schema.create(connection)
+        finally:
+            connection.close()
+    os.chmod(new, 0o600)
+    os.replace(new, path)
+    if os.name == "posix":  # make the new name itself last through a power cut
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
