@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from smkc.decide import Cause
 from smkc.errors import InputError
@@ -18,7 +18,15 @@ from smkc.serve.store import Message
 if TYPE_CHECKING:
     from smkc.serve.config import Config
 
-__all__ = ["ALERT_NAME", "CHANGES", "address", "alertmanager_alert", "link_to", "messages_for"]
+__all__ = [
+    "ALERT_NAME",
+    "CHANGES",
+    "address",
+    "alertmanager_alert",
+    "instant",
+    "link_to",
+    "messages_for",
+]
 
 # What Alertmanager routes by; rules and inhibitions name it.
 ALERT_NAME = "SmkcAnomaly"
@@ -49,11 +57,16 @@ def messages_for(alert: AlertRecord, change: str, config: "Config") -> list[Mess
         ("alertmanager", address(manager.url), alertmanager_alert(alert, manager.labels, link))
         for manager in config.alertmanagers
     ]
+    lane = f"{alert.watch}/{alert.entity}"
     event = _event(alert, change, link)
     kinds += [("webhook", webhook.name, event) for webhook in config.webhooks]
+    by_key = {
+        f"{kind}/{quote(to)}/{alert.id}/{change}/{alert.peak}": (kind, to, content)
+        for kind, to, content in kinds
+    }
     return [
-        Message(kind=kind, to=to, key=f"{kind}/{to}/{alert.id}/{change}/{alert.peak}", content=what)
-        for kind, to, what in kinds
+        Message(kind=kind, to=to, key=key, content=content, about=lane)
+        for key, (kind, to, content) in by_key.items()
     ]
 
 
@@ -90,12 +103,12 @@ def alertmanager_alert(alert: AlertRecord, labels: Mapping[str, str], link: str)
     told: dict[str, Any] = {
         "labels": {name: value for name, value in who.items() if value},
         "annotations": {name: text for name, text in said.items() if text},
-        "startsAt": _instant(alert.start),
+        "startsAt": instant(alert.start),
     }
     if link:
         told["generatorURL"] = link
     if not alert.is_open:
-        told["endsAt"] = _instant(alert.end)
+        told["endsAt"] = instant(alert.end)
     return told
 
 
@@ -110,9 +123,9 @@ def _event(alert: AlertRecord, change: str, link: str) -> dict[str, Any]:
             "id": alert.id,
             "watch": alert.watch,
             "entity": alert.entity,
-            "start": _instant(alert.start),
-            "end": _instant(alert.end),
-            "peak": _instant(alert.peak),
+            "start": instant(alert.start),
+            "end": instant(alert.end),
+            "peak": instant(alert.peak),
             "is_open": alert.is_open,
             "anomaly": _finite(alert.anomaly),
             "p_value": _finite(alert.p_value),
@@ -134,9 +147,9 @@ def _event(alert: AlertRecord, change: str, link: str) -> dict[str, Any]:
 def _summary(alert: AlertRecord) -> str:
     where = f"{alert.watch}, {alert.entity}" if alert.entity else alert.watch
     when = (
-        f"is anomalous since {_instant(alert.start)}"
+        f"is anomalous since {instant(alert.start)}"
         if alert.is_open
-        else f"was anomalous from {_instant(alert.start)} to {_instant(alert.end)}"
+        else f"was anomalous from {instant(alert.start)} to {instant(alert.end)}"
     )
     first = f": {_short(alert.causes[0].variable)}" if alert.causes else ""
     return f"{where} {when}{first}"
@@ -168,7 +181,7 @@ def _finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _instant(time: int) -> str:
+def instant(time: int) -> str:
     """Write milliseconds since 1970 as RFC 3339 does."""
     moment = datetime.fromtimestamp(time // 1000, UTC).replace(microsecond=time % 1000 * 1000)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,170 @@
+"""Metrics: what Prometheus may scrape: scores of every lane, and the service's own health.
+
+In: a running service. Out: the text of ``/metrics``.
+
+A score is that of the lane's latest row. Once that row is older than Prometheus itself would look
+back, the lane's scores are left out: an old score must not look like a new one.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from smkc.serve.view import PHASES, LaneStatus, ServiceView, WatchStatus
+from smkc.version import VERSION
+
+if TYPE_CHECKING:
+    from smkc.serve.store import Store
+
+__all__ = ["CONTENT_TYPE", "STALE_AFTER", "render"]
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+# Milliseconds past a row's due time; Prometheus' own --query.lookback-delta.
+STALE_AFTER = 300_000
+
+LANE = ("watch", "entity")
+
+
+def render(service: ServiceView) -> bytes:
+    """Return the metrics in Prometheus' text format."""
+    registry = CollectorRegistry()
+    registry.register(_Service(service))
+    ProcessCollector(registry=registry)
+    return generate_latest(registry)
+
+
+class _Service(Collector):
+    """Turns the state of a service into metrics, each time it is asked."""
+
+    def __init__(self, service: ServiceView) -> None:
+        self._service = service
+
+    def collect(self) -> Iterator[Metric]:
+        watches = self._service.watches()
+        due = {
+            watch.name: watch.step + watch.lateness + STALE_AFTER
+            for watch in self._service.config.watches
+        }
+        lanes = [lane for watch in watches for lane in watch.lanes]
+        yield from _scores([lane for lane in lanes if lane.lag <= due.get(lane.watch, STALE_AFTER)])
+        yield from _lanes(lanes)
+        yield from _watches(watches)
+        yield from _store(self._service.store)
+        health = self._service.health()
+        yield _gauge("smkc_healthy", "Whether nothing is wrong; /healthz says what is.", health.ok)
+        yield _gauge("smkc_ready", "Whether every watch takes rows.", self._service.is_ready)
+        yield _gauge("smkc_problems", "Sentences on what is wrong.", len(health.problems))
+        resident = _resident_bytes()
+        if resident is not None:
+            yield _gauge("smkc_resident_bytes", "Memory that the process occupies.", resident)
+        build = GaugeMetricFamily("smkc_build_info", "Version in use.", labels=["version"])
+        build.add_metric([VERSION], 1)
+        yield build
+
+
+def _scores(lanes: list[LaneStatus]) -> Iterator[Metric]:
+    """Yield what was said of each lane's latest row."""
+    anomaly = GaugeMetricFamily(
+        "anomaly_score",
+        "How anomalous the latest row is: more than 1 is past the rate of false alarms asked for.",
+        labels=LANE,
+    )
+    p_value = GaugeMetricFamily("smkc_p_value", "P-value of the latest row.", labels=LANE)
+    cardinality = GaugeMetricFamily("smkc_cardinality", "Variables in the latest row.", labels=LANE)
+    evidence = GaugeMetricFamily(
+        "smkc_evidence_nats",
+        "What each evidence says against the latest row; those with nothing to say are left out.",
+        labels=[*LANE, "evidence"],
+    )
+    for lane in lanes:
+        if lane.latest is None:
+            continue
+        whose = [lane.watch, lane.entity]
+        anomaly.add_metric(whose, lane.latest.anomaly)
+        p_value.add_metric(whose, lane.latest.p_value)
+        cardinality.add_metric(whose, lane.latest.cardinality)
+        for name, nats in lane.latest.evidences.items():
+            evidence.add_metric([*whose, name], nats)
+    yield from (anomaly, p_value, cardinality, evidence)
+
+
+def _lanes(lanes: list[LaneStatus]) -> Iterator[Metric]:
+    """Yield where each lane stands."""
+    churn = CounterMetricFamily(
+        "smkc_churn", "Variables that appeared or vanished.", labels=[*LANE, "change"]
+    )
+    rows = CounterMetricFamily("smkc_rows", "Rows taken.", labels=LANE)
+    refused = CounterMetricFamily(
+        "smkc_refused_variables", "Variables left out: more than max_series.", labels=LANE
+    )
+    lag = GaugeMetricFamily(
+        "smkc_lag_seconds", "Time since the end of the latest row.", labels=LANE
+    )
+    is_open = GaugeMetricFamily("smkc_alert_open", "Whether an alert is open.", labels=LANE)
+    for lane in lanes:
+        whose = [lane.watch, lane.entity]
+        churn.add_metric([*whose, "appeared"], lane.appeared)
+        churn.add_metric([*whose, "vanished"], lane.vanished)
+        rows.add_metric(whose, lane.rows)
+        refused.add_metric(whose, lane.refused)
+        is_open.add_metric(whose, lane.alert is not None)
+        if lane.last_time is not None:
+            lag.add_metric(whose, lane.lag / 1000)
+    yield from (churn, rows, refused, lag, is_open)
+
+
+def _watches(watches: list[WatchStatus]) -> Iterator[Metric]:
+    """Yield where each watch stands with its source."""
+    errors = CounterMetricFamily(
+        "smkc_errors", "Failures that were waited out.", labels=["watch", "kind"]
+    )
+    late = CounterMetricFamily(
+        "smkc_late_samples", "Pushed samples that came after their row.", labels=["watch"]
+    )
+    duplicates = CounterMetricFamily(
+        "smkc_duplicate_samples", "Pushed samples that came twice.", labels=["watch"]
+    )
+    refused = CounterMetricFamily(
+        "smkc_refused_samples", "Pushed samples beyond the limits.", labels=["watch"]
+    )
+    inbox = GaugeMetricFamily(
+        "smkc_inbox", "Pushed bodies that wait for their rows.", labels=["watch"]
+    )
+    phase = GaugeMetricFamily(
+        "smkc_phase", "What a watch is doing: 1 for that, else 0.", labels=["watch", "phase"]
+    )
+    for watch in watches:
+        for kind, count in watch.errors.items():
+            errors.add_metric([watch.name, kind], count)
+        late.add_metric([watch.name], watch.late)
+        duplicates.add_metric([watch.name], watch.duplicates)
+        refused.add_metric([watch.name], watch.refused)
+        inbox.add_metric([watch.name], watch.inbox)
+        for name in PHASES:
+            phase.add_metric([watch.name, name], name == watch.phase)
+    yield from (errors, late, duplicates, refused, inbox, phase)
+
+
+def _store(store: "Store") -> Iterator[Metric]:
+    """Yield how much is kept, and how much must still be sent."""
+    yield _gauge("smkc_outbox_waiting", "Messages that must still be sent.", store.n_waiting())
+    yield _gauge("smkc_store_bytes", "Size of the history on disk.", store.size_bytes())
+
+
+def _gauge(name: str, about: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, about, value=value)
+
+
+def _resident_bytes() -> int | None:
+    """Return the memory that the process occupies; None where the system does not say."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except (OSError, IndexError, ValueError):
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE")

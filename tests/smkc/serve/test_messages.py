@@ -1,0 +1,109 @@
+import json
+from dataclasses import replace
+
+import pytest
+from tests.smkc.serve.delivery.parts import START, STEP, alert_at, config_with
+
+from smkc.errors import InputError
+from smkc.serve.messages import CHANGES, address, messages_for
+
+MANAGER = {"url": "http://alerts.example:9093/am/?token=hidden", "labels": {"team": "shop"}}
+BOTH = config_with(
+    alertmanager=[MANAGER], webhook=[{"name": "on call", "url": "http://hook.example/x/secretpath"}]
+)
+
+
+def test_alertmanager_gets_labels_causes_in_words_and_a_link():
+    (message, _) = messages_for(alert_at(), "open", BOTH)
+    told = message.content
+    assert message.kind == "alertmanager"
+    assert told["labels"] == {
+        "alertname": "SmkcAnomaly",
+        "watch": "shop",
+        "entity": "checkout",
+        "team": "shop",
+    }
+    lines = told["annotations"]["causes"].splitlines()
+    assert lines[0] == (
+        '61% level: cpu{pod="web-1"} (jointly with cpu{pod="web-2"}); rose from 0.2 to 0.9'
+    )
+    assert lines[2:] == [f"3% presence: disk_{i}" for i in range(3)] + ["and 2 more"]
+    assert told["annotations"]["evidence"] == "level 12.3 nats, presence 4.1 nats"
+    link = f"https://smkc.example/alerts/{alert_at().id}"
+    assert told["annotations"]["link"] == told["generatorURL"] == link
+    assert told["annotations"]["summary"] == (
+        'shop, checkout is anomalous since 2026-09-21T14:13:30.000Z: cpu{pod="web-1"}'
+    )
+    assert told["startsAt"] == "2026-09-21T14:13:30.000Z"
+    assert "endsAt" not in told
+
+
+def test_a_closed_alert_says_when_it_ended():
+    closed = alert_at(end=START + 2 * STEP + 7, is_open=False)
+    told, event = (message.content for message in messages_for(closed, "close", BOTH))
+    assert told["endsAt"] == event["alert"]["end"] == "2026-09-21T14:14:00.007Z"
+    assert "was anomalous from" in told["annotations"]["summary"]
+    assert event["event"] == "close"
+    assert event["alert"]["is_open"] is False
+
+
+def test_a_webhook_gets_everything_as_json():
+    (_, message) = messages_for(alert_at(p_value=float("nan")), "update", BOTH)
+    event = json.loads(json.dumps(message.content, allow_nan=False))
+    assert (message.kind, message.to) == ("webhook", "on call")
+    assert event["version"] == 1
+    assert event["event"] == "update"
+    assert event["alert"]["p_value"] is None
+    assert event["alert"]["anomaly"] == 1.8
+    assert len(event["alert"]["causes"]) == 7
+    assert event["alert"]["causes"][0]["joint_with"] == ['cpu{pod="web-2"}']
+
+
+def test_keys_are_the_same_in_a_replay_and_apart_otherwise():
+    variants = [alert_at(), alert_at(peak=START + STEP), alert_at(START + STEP)]
+    keys = [
+        message.key
+        for alert in variants
+        for change in CHANGES
+        for message in messages_for(alert, change, BOTH)
+    ]
+    again = [m.key for a in variants for c in CHANGES for m in messages_for(a, c, BOTH)]
+    assert keys == again
+    assert len(set(keys)) == len(keys) == 3 * 3 * 2
+    assert all(key.isascii() and key.isprintable() and " " not in key for key in keys)
+
+
+def test_messages_about_one_lane_keep_their_order():
+    found = messages_for(alert_at(), "open", BOTH) + messages_for(alert_at(), "close", BOTH)
+    assert {message.about for message in found} == {"shop/checkout"}
+
+
+def test_nothing_of_an_address_that_may_be_secret_is_in_a_message():
+    text = repr(messages_for(alert_at(), "open", BOTH))
+    assert "hidden" not in text
+    assert "secretpath" not in text
+
+
+def test_an_unsplit_watch_has_no_entity_label():
+    (message, _) = messages_for(alert_at(entity=""), "open", BOTH)
+    assert "entity" not in message.content["labels"]
+    assert message.content["annotations"]["summary"].startswith("shop is anomalous")
+
+
+def test_a_name_of_any_length_stays_readable_on_a_telephone():
+    causes = (replace(alert_at().causes[0], variable="x" * 100_000),)
+    (message, _) = messages_for(alert_at(causes=causes), "open", BOTH)
+    assert all(len(text) < 1000 for text in message.content["annotations"].values())
+
+
+def test_who_hears_of_nothing_gets_no_message():
+    assert messages_for(alert_at(), "open", config_with()) == []
+
+
+def test_an_unknown_change_is_refused_by_name():
+    with pytest.raises(InputError, match=r"'explode'.*open, update, close"):
+        messages_for(alert_at(), "explode", BOTH)
+
+
+def test_address_shows_where_and_no_more():
+    assert address("https://u:p@h:1/a/b/?q=1#f") == "https://h:1/a/b"
