@@ -1,0 +1,132 @@
+// Alert: what happened, who is to blame, what was seen, and what to do about it.
+
+import * as api from "./api.js";
+import { actions } from "./alert_actions.js";
+import { causeList } from "./causes.js";
+import { chart } from "./chart.js";
+import { fill, make } from "./dom.js";
+import { evidenceStrips } from "./evidence_strips.js";
+import { kernelSection } from "./kernel_section.js";
+import { alertSigns, laneAddress } from "./state.js";
+import { EVIDENCES, alertStory, alertTitle, clock, laneName, odds, score, span } from "./words.js";
+
+const POINTS = 600;
+const LEAST_MARGIN_ROWS = 40;
+const LOOK_AGAIN = 1_000;
+const USUAL_STEP = 15_000;
+
+/** Show one alert; return how it follows what happens. */
+export async function show(main, page, id) {
+  const [alert, watches] = await Promise.all([api.alert(id), api.watches()]);
+  const step = watches.find((one) => one.name === alert.watch)?.step ?? USUAL_STEP;
+  page.trail([[laneName(alert), laneAddress(alert)], ["Alert", null]]);
+
+  const head = make("div", { class: "alert-head" });
+  const story = make("p", { class: "story" });
+  const buttons = make("div", { class: "actions" });
+  const causes = causeList();
+  const scoreChart = chart("Score", 130, (data) => `${span(data.since, data.until)} UTC, at most `
+    + `${score(Math.max(0, ...data.lines[0].values.filter((value) => value !== null)))}`);
+  const strips = evidenceStrips();
+  const loud = make("ul", { class: "loud" });
+  const kernels = make("div");
+  fill(main, head,
+    make("section", { class: "card", "aria-labelledby": "happened" },
+      make("h2", { id: "happened" }, "What happened"), story, scoreChart.node, buttons),
+    make("section", { "aria-labelledby": "why" }, make("h2", { id: "why" }, "Who is to blame"),
+      make("p", { class: "note" }, "Variables by their share of what made the worst moment strange. The "
+        + "shaded span is the alert."),
+      causes.node),
+    make("section", { "aria-labelledby": "evidence" },
+      make("h2", { id: "evidence" }, "Which evidence spoke"),
+      make("p", { class: "note" }, "At the worst moment, in nats (2.3 is one in ten, 6.9 one in a "
+        + "thousand), and before and after it."),
+      make("div", { class: "card" }, loud, strips.node)),
+    make("section", { "aria-labelledby": "kernel" },
+      make("h2", { id: "kernel" }, "Its window beside a normal one"), kernels));
+
+  let current = alert, looking = null, drawnUntil = 0;
+
+  const around = () => {
+    const end = current.isOpen ? api.now() : current.end;
+    const margin = Math.max(end - current.start, LEAST_MARGIN_ROWS * step);
+    const half = Math.min(margin, 240 * step);
+    return { since: current.start - half, until: Math.min(current.end + half, api.now()) };
+  };
+
+  const tell = () => {
+    page.title(`${current.isOpen ? "Open alert" : "Alert"}: ${alertTitle(current)}`);
+    fill(head, make("p", { class: "signs" }, ...alertSigns(current)),
+      make("h1", {}, alertTitle(current)),
+      make("p", { class: "sub" }, make("a", { href: laneAddress(current) }, laneName(current)), ", ",
+        current.isOpen ? `since ${clock(current.start)} UTC` : `${span(current.start, current.end)} UTC`,
+        `, worst score ${score(current.anomaly)}`),
+      ...acknowledgement(current));
+    story.textContent = alertStory(current, api.now());
+    fill(buttons, ...actions(current, (changed) => {
+      current = changed ?? current;
+      tell();
+    }));
+    fill(loud, ...spoken(current));
+  };
+
+  const draw = async () => {
+    const { since, until } = around();
+    drawnUntil = until;
+    const band = { start: current.start, end: current.isOpen ? until : current.end, isOpen: current.isOpen,
+      label: `The alert, ${span(current.start, current.end)}` };
+    const names = causes.drawn(current);
+    const [found, traces] = await Promise.all([
+      api.scores(current.watch, current.entity, since, until, POINTS),
+      names.length ? api.traces(current.watch, current.entity, names, since, until) : new Map()]);
+    scoreChart.show({ since, until, bands: [band], floor: 0, least: 1.6, threshold: 1, format: score,
+      lines: [{ name: "score", times: found.times, values: found.anomaly }] });
+    strips.show({ since, until, times: found.times, evidences: found.evidences });
+    causes.show(current, traces, { since, until, bands: [band] });
+  };
+
+  const look = async () => {
+    current = await api.alert(id);
+    tell();
+    await draw();
+  };
+  const lookSoon = () => {
+    looking ??= setTimeout(() => { looking = null; look().catch(() => {}); }, LOOK_AGAIN);
+  };
+
+  tell();
+  await draw();
+  kernelSection(kernels, id);
+  return {
+    look: () => look().catch(() => {}),
+    event(kind, content) {
+      if (content.watch !== current.watch || content.entity !== current.entity) return;
+      if (kind === "alert" ? content.alert?.id === id : current.isOpen && api.now() - drawnUntil > step) {
+        lookSoon();
+      }
+    },
+  };
+}
+
+function acknowledgement(alert) {
+  const parts = [];
+  if (alert.acknowledgedAt !== null) {
+    const who = alert.acknowledgedBy ? ` by ${alert.acknowledgedBy}` : "";
+    parts.push(make("p", { class: "seen-by" }, `Acknowledged${who} at ${clock(alert.acknowledgedAt)} UTC`
+      + `${alert.note ? `: ${alert.note}` : ""}`));
+  }
+  if (alert.feedback) {
+    parts.push(make("p", { class: "seen-by" }, `${alert.feedback} said that this was normal.`));
+  }
+  return parts;
+}
+
+/** The evidences that spoke at the peak, in words, loudest first. */
+function spoken(alert) {
+  const loudest = Object.entries(alert.evidences).filter(([, nats]) => nats >= 1)
+    .sort((a, b) => b[1] - a[1]);
+  if (!loudest.length) return [make("li", {}, "No single evidence spoke up; together they did.")];
+  return loudest.map(([name, nats]) => make("li", {},
+    make("b", {}, `${name}, ${nats.toFixed(1)}`), ` ${EVIDENCES[name] ?? ""} By itself, `,
+    `${odds(Math.exp(-nats))}.`));
+}

@@ -1,0 +1,196 @@
+// API: asks the service, and gives the pages one shape of every answer.
+//
+// All that is known of the service's JSON is here. Times are milliseconds since 1970.
+
+/** What went wrong, in the service's own words. */
+export class Refused extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+const PATIENCE = 20_000;
+
+async function ask(path, options = {}) {
+  const stop = new AbortController();
+  const timer = setTimeout(() => stop.abort(), PATIENCE);
+  try {
+    const answer = await fetch(path, { ...options, signal: stop.signal, credentials: "same-origin" });
+    if (answer.status === 401) {
+      const next = location.pathname + location.search;
+      location.assign(`/login?next=${encodeURIComponent(next)}`);
+    }
+    const content = await answer.json().catch(() => ({}));
+    if (!answer.ok) throw new Refused(answer.status, content.error ?? `the service answered ${answer.status}`);
+    return content;
+  } catch (error) {
+    if (error instanceof Refused) throw error;
+    throw new Refused(0, "the service does not answer");
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function path(parts, query = {}) {
+  const asked = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  const text = (value) => String(typeof value === "number" ? Math.max(0, Math.round(value)) : value);
+  const pairs = asked.flatMap(([name, value]) => [value].flat().map((one) => [name, text(one)]));
+  const search = new URLSearchParams(pairs).toString();
+  return `/api/v1/${parts.map(encodeURIComponent).join("/")}${search ? `?${search}` : ""}`;
+}
+
+function post(parts, content) {
+  return ask(path(parts), {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(content),
+  });
+}
+
+// ------------------------------------------------------------------------------- questions
+
+// How far the service's clock is ahead of the browser's.
+let ahead = 0;
+
+/** The service's time. */
+export const now = () => Date.now() + ahead;
+
+/** Every watch with its lanes. */
+export async function watches() {
+  const answer = await ask(path(["watches"]));
+  ahead = answer.now - Date.now();
+  return answer.watches.map(watchOf);
+}
+
+/** Scores of a lane: columns, thinned to so many points. */
+export async function scores(watch, entity, since, until, points) {
+  return scoresOf(await ask(path(["watches", watch, "scores"], { entity, since, until, points })));
+}
+
+/** Presence of a lane's variables: names, times, and a share for each name and time. */
+export async function presence(watch, entity, since, until, columns, names) {
+  return presenceOf(
+    await ask(path(["watches", watch, "presence"], { entity, since, until, columns, names })),
+  );
+}
+
+/** Readings of some variables, by name. */
+export async function traces(watch, entity, names, since, until) {
+  const answer = await ask(path(["watches", watch, "traces"], { entity, name: names, since, until }));
+  return tracesOf(answer);
+}
+
+/** Alerts, newest first. */
+export async function alerts(query = {}) {
+  const answer = await ask(path(["alerts"], query));
+  return answer.alerts.map(alertOf);
+}
+
+/** One alert. */
+export async function alert(id) {
+  return alertOf(await ask(path(["alerts", id])));
+}
+
+/** An alert's window beside a normal one; null where too few rows are kept. */
+export async function kernel(id) {
+  const answer = await ask(path(["alerts", id, "kernel"]));
+  return answer && answer.channels ? answer : null;
+}
+
+export const acknowledge = (id, note) => post(["alerts", id, "acknowledge"], { note });
+export const giveFeedback = (id) => post(["alerts", id, "feedback"], {});
+export const LIVE = "/api/v1/live";
+
+// ------------------------------------------------------------------------------- shapes
+
+function watchOf(one) {
+  const lanes = one.lanes.map((lane) => laneOf(lane, one));
+  return {
+    name: one.name,
+    source: one.source,
+    step: one.step,
+    phase: one.phase,
+    progress: one.progress,
+    rows: one.rows,
+    inbox: one.inbox,
+    problems: one.problems,
+    lastError: one.last_error,
+    lanes,
+  };
+}
+
+function laneOf(lane, watch) {
+  return {
+    watch: lane.watch,
+    entity: lane.entity,
+    step: watch.step,
+    phase: lane.phase,
+    progress: watch.progress,
+    rows: lane.rows,
+    series: lane.series,
+    lastTime: lane.last_time,
+    isRefitting: lane.is_refitting,
+    latest: lane.latest ? verdictOf(lane.latest) : null,
+    alert: lane.alert ? alertOf(lane.alert) : null,
+    problems: lane.problems,
+  };
+}
+
+/** What is said of a row. */
+export function verdictOf(one) {
+  return {
+    time: one.time,
+    anomaly: one.anomaly,
+    cardinality: one.cardinality,
+    appeared: one.appeared,
+    vanished: one.vanished,
+    evidences: one.evidences,
+  };
+}
+
+/** An alert as it stands. */
+export function alertOf(one) {
+  return {
+    id: one.id,
+    watch: one.watch,
+    entity: one.entity,
+    start: one.start,
+    end: one.end,
+    peak: one.peak,
+    anomaly: one.anomaly,
+    pValue: one.p_value,
+    isOpen: one.is_open,
+    evidences: one.evidences,
+    causes: one.causes.map((cause) => ({
+      variable: cause.variable,
+      share: cause.share,
+      kind: cause.kind,
+      detail: cause.detail,
+      jointWith: cause.joint_with,
+    })),
+    acknowledgedBy: one.acknowledged_by ?? "",
+    acknowledgedAt: one.acknowledged_at ?? null,
+    note: one.note ?? "",
+    feedback: one.feedback ?? "",
+  };
+}
+
+function scoresOf(answer) {
+  return {
+    times: answer.times,
+    anomaly: answer.anomaly,
+    cardinality: answer.cardinality,
+    appeared: answer.appeared,
+    vanished: answer.vanished,
+    evidences: answer.evidences,
+  };
+}
+
+function presenceOf(answer) {
+  return { names: answer.names, times: answer.times, share: answer.seen };
+}
+
+function tracesOf(answer) {
+  return new Map(answer.traces.map((one) => [one.name, { times: one.times, values: one.values }]));
+}

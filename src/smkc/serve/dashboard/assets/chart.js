@@ -1,0 +1,190 @@
+// Charts: lines over time as drawings that follow the page's style, its width and its colours.
+
+import { draw, fill, make, onWidth } from "./dom.js";
+import { areaPath, linePath, linear, nearest, timeTicks, valueTicks } from "./scale.js";
+import { clock, figure } from "./words.js";
+
+const AXIS = 20;
+const TOP = 8;
+const PIXELS_A_TICK = 34;
+
+let drawings = 0;
+
+/**
+ * A chart with a title, a time axis, and a reading under the pointer or the arrow keys.
+ *
+ * Its ``show`` takes { since, until, lines: [{ name, times, values, kind }], bands, threshold,
+ * floor, least, format }: bands are spans that are shaded, and lead somewhere if they have a href.
+ */
+export function chart(title, height, describe) {
+  const reading = make("output", { class: "reading" });
+  const canvas = draw("svg", { class: "plot", role: "img", tabindex: "0", height });
+  const box = make("div", { class: "plot-box" }, canvas);
+  const caption = make("figcaption", {}, make("span", { class: "chart-title" }, title), reading);
+  const node = make("figure", { class: "chart" }, caption, box);
+  let data = null, width = 0, plotted = null, cursor = null;
+
+  const redraw = () => {
+    if (data === null || width === 0) return;
+    plotted = plot(canvas, data, width, height);
+    canvas.setAttribute("aria-label", `${title}: ${describe(data)}`);
+    point(cursor);
+  };
+  const point = (index) => {
+    const main = data.lines[0];
+    cursor = index === null || !main.times.length ? null
+      : Math.max(0, Math.min(index, main.times.length - 1));
+    reading.textContent = cursor === null ? "" : readAt(data, main.times[cursor]);
+    const at = cursor === null ? -10 : plotted.x(main.times[cursor]);
+    plotted.mark.setAttribute("x1", at);
+    plotted.mark.setAttribute("x2", at);
+  };
+  canvas.addEventListener("pointermove", (event) => {
+    if (data === null || !data.lines[0].times.length) return;
+    const at = plotted.timeAt(event.clientX - canvas.getBoundingClientRect().left);
+    point(nearest(data.lines[0].times, at));
+  });
+  canvas.addEventListener("pointerleave", () => data && point(null));
+  canvas.addEventListener("blur", () => data && point(null));
+  canvas.addEventListener("keydown", (event) => {
+    const steps = { ArrowLeft: -1, ArrowRight: 1, PageUp: -20, PageDown: 20 };
+    if (data === null) return;
+    if (event.key in steps) {
+      point((cursor ?? data.lines[0].times.length - 1) + steps[event.key]);
+      event.preventDefault();
+    } else if (event.key === "Escape") point(null);
+  });
+  onWidth(box, (now) => {
+    width = now;
+    redraw();
+  });
+  return {
+    node,
+    show(next) {
+      data = next;
+      redraw();
+    },
+  };
+}
+
+/** A small chart without axes, for a row of a table. */
+export function strip(height, describe) {
+  const canvas = draw("svg", { class: "plot strip", role: "img", height });
+  const box = make("div", { class: "plot-box" }, canvas);
+  let data = null, width = 0;
+  const redraw = () => {
+    if (data === null || width === 0) return;
+    canvas.setAttribute("aria-label", describe(data));
+    plot(canvas, { ...data, isBare: true }, width, height);
+  };
+  onWidth(box, (now) => {
+    width = now;
+    redraw();
+  });
+  return {
+    node: box,
+    show(next) {
+      data = next;
+      redraw();
+    },
+  };
+}
+
+// ------------------------------------------------------------------------------- drawing
+
+function plot(canvas, data, width, height) {
+  const bottom = data.isBare ? height - 2 : height - AXIS;
+  const top = data.isBare ? 2 : TOP;
+  const [low, high] = valueRange(data);
+  const x = linear(data.since, data.until, 0, width);
+  const y = linear(low, high, bottom, top);
+  canvas.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  const parts = [];
+  for (const band of data.bands ?? []) parts.push(bandOf(band, data, x, top, bottom));
+  if (!data.isBare) parts.push(...axes(data, x, y, low, high, width, bottom));
+  for (const line of data.lines) parts.push(...lineOf(line, data, x, y, width, top));
+  if (data.threshold !== undefined && data.threshold !== null) {
+    const level = y(data.threshold);
+    parts.push(draw("line", { class: "threshold", x1: 0, x2: width, y1: level, y2: level }));
+  }
+  const mark = draw("line", { class: "cursor", x1: -10, x2: -10, y1: top, y2: bottom });
+  fill(canvas, ...parts, mark);
+  return { x, mark, timeAt: linear(0, width, data.since, data.until) };
+}
+
+function valueRange(data) {
+  let low = data.floor ?? Infinity, high = data.least ?? -Infinity;
+  for (const line of data.lines) {
+    for (const value of line.values) {
+      if (value === null || value === undefined) continue;
+      low = Math.min(low, value);
+      high = Math.max(high, value);
+    }
+  }
+  if (!Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];
+  if (high - low < 1e-12 * Math.max(1, Math.abs(high))) {
+    const around = Math.abs(high) * 0.1 || 1;
+    return data.floor === undefined ? [low - around, high + around] : [low, high + around];
+  }
+  const margin = 0.06 * (high - low);
+  return [data.floor === undefined ? low - margin : low, high + margin];
+}
+
+function bandOf(band, data, x, top, bottom) {
+  const from = x(Math.max(band.start, data.since));
+  const until = x(Math.min(Math.max(band.end, band.start), data.until));
+  const wide = Math.max(until - from, 3);
+  const rect = draw("rect", {
+    class: band.isOpen ? "band open" : "band", x: from, y: top, width: wide, height: bottom - top,
+  }, draw("title", {}, band.label));
+  const tip = draw("rect", { class: "band-tip", x: from, y: top - 2, width: wide, height: 3 });
+  return band.href ? draw("a", { href: band.href, tabindex: "-1" }, rect, tip)
+    : draw("g", {}, rect, tip);
+}
+
+function axes(data, x, y, low, high, width, bottom) {
+  const parts = [];
+  const format = data.format ?? figure;
+  const wanted = Math.max(2, Math.round(bottom / PIXELS_A_TICK));
+  for (const value of valueTicks(low, high, wanted)) {
+    const level = y(value);
+    parts.push(draw("line", { class: "grid", x1: 0, x2: width, y1: level, y2: level }));
+    if (level > 14) parts.push(draw("text", { class: "value", x: 2, y: level - 3 }, format(value)));
+  }
+  for (const tick of timeTicks(data.since, data.until, width)) {
+    const place = x(tick.at);
+    if (place < 16 || place > width - 16) continue;
+    parts.push(draw("line", { class: "tick", x1: place, x2: place, y1: bottom, y2: bottom + 4 }));
+    parts.push(draw("text", { class: "time", x: place, y: bottom + 15 }, tick.text));
+  }
+  parts.push(draw("line", { class: "axis", x1: 0, x2: width, y1: bottom, y2: bottom }));
+  return parts;
+}
+
+function lineOf(line, data, x, y, width, top) {
+  const parts = [];
+  const path = linePath(line.times, line.values, x, y);
+  if (data.threshold !== undefined && data.threshold !== null) {
+    drawings += 1;
+    const id = `past-${drawings}`;
+    const level = y(data.threshold);
+    const above = draw("rect", { x: 0, y: top - 8, width, height: Math.max(level - top + 8, 0) });
+    parts.push(draw("clipPath", { id }, above));
+    parts.push(draw("path", { class: `line ${line.kind ?? ""}`, d: path }));
+    const outline = areaPath(line.times, line.values, x, y, data.threshold);
+    parts.push(draw("path", { class: "past", d: outline, "clip-path": `url(#${id})` }));
+    parts.push(draw("path", { class: "line past-line", d: path, "clip-path": `url(#${id})` }));
+  } else {
+    parts.push(draw("path", { class: `line ${line.kind ?? ""}`, d: path }));
+  }
+  return parts;
+}
+
+function readAt(data, at) {
+  const format = data.format ?? figure;
+  const values = data.lines.filter((line) => line.times.length).map((line) => {
+    const index = nearest(line.times, at);
+    return `${line.name} ${format(line.values[index])}`;
+  });
+  return `${clock(at)}  ${values.join(", ")}`;
+}

@@ -1,0 +1,69 @@
+// Elements: the one way in which anything gets onto a page.
+//
+// Text goes in as text, never as markup, so a name such as "<img onerror=...>" is only ever read.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** Make an HTML element; properties are attributes, "on" holds listeners, null ones are left out. */
+export function make(tag, properties = {}, ...children) {
+  return filled(document.createElement(tag), properties, children);
+}
+
+/** Make an element of a drawing. */
+export function draw(tag, properties = {}, ...children) {
+  return filled(document.createElementNS(SVG, tag), properties, children);
+}
+
+/** Put these children into a node instead of what it holds. */
+export function fill(node, ...children) {
+  node.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+/** Find an element by its id. */
+export function byId(id) {
+  return document.getElementById(id);
+}
+
+/** Set one property of an element's style; a content policy allows this and forbids attributes. */
+export function styled(node, name, value) {
+  node.style.setProperty(name, value);
+  return node;
+}
+
+/** Call back when an element's width becomes another; at first when it is laid out. */
+export function onWidth(node, callback) {
+  let last = 0;
+  new ResizeObserver(() => {
+    const width = Math.floor(node.clientWidth);
+    if (width > 0 && width !== last) {
+      last = width;
+      callback(width);
+    }
+  }).observe(node);
+}
+
+/** Say something to people who listen rather than look. */
+export function announce(text) {
+  let region = byId("announcer");
+  if (!region) {
+    region = make("p", { id: "announcer", class: "unseen", role: "status" });
+    document.body.append(region);
+  }
+  region.textContent = text;
+}
+
+function filled(node, properties, children) {
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === "on") {
+      for (const [kind, listener] of Object.entries(value)) node.addEventListener(kind, listener);
+    } else {
+      node.setAttribute(name, value === true ? "" : String(value));
+    }
+  }
+  for (const child of children.flat()) {
+    if (child !== null && child !== undefined && child !== false) node.append(child);
+  }
+  return node;
+}

@@ -1,0 +1,209 @@
+// Fleet: every lane in a row, those in trouble first, and the latest alerts.
+
+import * as api from "./api.js";
+import { alertList } from "./alert_list.js";
+import { strip } from "./chart.js";
+import { fill, make } from "./dom.js";
+import { RANGES, rangeFromAddress, reach } from "./ranges.js";
+import { alertAddress, byTrouble, laneAddress, stateOf, stateSign } from "./state.js";
+import { ago, alertTitle, clock, count, figure, laneName, score } from "./words.js";
+
+const POINTS = 240;
+const STRIP_HEIGHT = 34;
+const AT_ONCE = 4;
+const LATEST_ALERTS = 12;
+const LOOK_AGAIN = 1_000;
+
+const keyOf = (watch, entity) => JSON.stringify([watch, entity]);
+
+/** Show the fleet; return how it follows what happens. */
+export async function show(main, page) {
+  const range = rangeFromAddress("6h");
+  const rows = new Map();
+  const queue = [];
+  let asking = 0, looking = null, filterText = "";
+
+  const summary = make("p", { class: "sub", id: "summary" });
+  const problems = make("div", { class: "problems" });
+  const body = make("div", { role: "rowgroup", class: "lanes" });
+  const head = make("div", { role: "rowgroup" }, make("div", { role: "row", class: "lane head" },
+    ...["State", "Recording", `Score over ${RANGES[range.name].words}`, "Now", "Variables",
+      "Open alert", "Last row"].map((words) => make("span", { role: "columnheader" }, words))));
+  const table = make("div", { role: "table", "aria-label": "Recordings", class: "card fleet" }, head, body);
+  const filter = make("input", {
+    type: "search", placeholder: "Filter by name", "aria-label": "Filter recordings by name",
+    on: { input: () => { filterText = filter.value.trim().toLowerCase(); arrange(); } },
+  });
+  const buttons = ["1h", "6h", "1d", "7d"].map((name) => make("a", {
+    class: "choice", href: `/?range=${name}`, "aria-current": name === range.name ? "true" : null,
+    "aria-label": RANGES[name].words,
+  }, name));
+  const alerts = make("div");
+  fill(main,
+    make("div", { class: "title" },
+      make("div", {}, make("h1", {}, "Fleet"), summary),
+      make("div", { class: "tools" }, filter,
+        make("div", { class: "group", role: "group", "aria-label": "Time range" }, ...buttons))),
+    problems, table,
+    make("section", { "aria-labelledby": "latest" },
+      make("h2", { id: "latest" }, "Latest alerts"), alerts));
+
+  // Strips are asked for when they come near the screen, a few at a time.
+  const near = new IntersectionObserver((seen) => {
+    for (const one of seen.filter((entry) => entry.isIntersecting)) {
+      near.unobserve(one.target);
+      queue.push(one.target.lane);
+    }
+    askNext();
+  }, { rootMargin: "400px" });
+
+  const askNext = () => {
+    while (asking < AT_ONCE && queue.length) {
+      const row = queue.shift();
+      const { since, until } = reach(range, api.now());
+      asking += 1;
+      api.scores(row.lane.watch, row.lane.entity, since, until, POINTS)
+        .then((found) => { row.take(found.times, found.anomaly); })
+        .catch(() => { row.take([], []); })
+        .finally(() => { asking -= 1; askNext(); });
+    }
+  };
+
+  const arrange = () => {
+    const lanes = [...rows.values()].filter((row) => laneName(row.lane).toLowerCase().includes(filterText));
+    lanes.sort((a, b) => byTrouble(a.lane, b.lane));
+    const nodes = lanes.map((row) => row.node);
+    if (nodes.length === body.children.length && nodes.every((node, i) => body.children[i] === node)) return;
+    const focused = document.activeElement;
+    fill(body, ...(nodes.length ? nodes : [nothing(filterText)]));
+    if (focused instanceof HTMLElement && body.contains(focused)) focused.focus();
+  };
+
+  const take = (watches) => {
+    const lanes = watches.flatMap((watch) => (watch.lanes.length ? watch.lanes : [laneless(watch)]));
+    const known = new Set(lanes.map((lane) => keyOf(lane.watch, lane.entity)));
+    for (const key of rows.keys()) if (!known.has(key)) rows.delete(key);
+    for (const lane of lanes) {
+      const key = keyOf(lane.watch, lane.entity);
+      if (!rows.has(key)) {
+        rows.set(key, laneRow(range));
+        near.observe(rows.get(key).node);
+      }
+      rows.get(key).update(lane);
+    }
+    const open = lanes.filter((lane) => lane.alert).length;
+    const calm = lanes.filter((lane) => stateOf(lane).kind === "calm").length;
+    summary.textContent = [
+      open ? `${count(open, "recording")} with an open alert` : "No open alert",
+      `${figure(calm)} of ${figure(lanes.length)} calm`,
+    ].join(", ");
+    page.title(open ? `${count(open, "alert")} - fleet` : "Fleet");
+    fill(problems, ...watches.flatMap((watch) => watch.problems)
+      .map((problem) => make("p", { class: "problem" }, problem)));
+    arrange();
+  };
+
+  const look = async (found) => {
+    const [watches, latest] = await Promise.all([
+      found ?? api.watches(), api.alerts({ limit: LATEST_ALERTS })]);
+    take(watches);
+    fill(alerts, alertList(latest, { withLane: true }));
+  };
+  const lookSoon = () => {
+    looking ??= setTimeout(() => { looking = null; look().catch(() => {}); }, LOOK_AGAIN);
+  };
+
+  await look();
+  setInterval(() => rows.forEach((row) => row.tick()), 5_000);
+  return {
+    look: (found) => look(found).catch(() => {}),
+    event(kind, content) {
+      const row = rows.get(keyOf(content.watch, content.entity));
+      if (kind === "row" && row && content.verdict) {
+        const verdict = api.verdictOf(content.verdict);
+        const isNews = row.lane.phase !== "following";
+        row.update({ ...row.lane, latest: verdict, lastTime: verdict.time, series: verdict.cardinality });
+        row.append(verdict.time, verdict.anomaly);
+        if (!isNews) return;
+      }
+      lookSoon();
+    },
+  };
+}
+
+function laneless(watch) {
+  return { watch: watch.name, entity: "", step: watch.step, phase: watch.phase, progress: watch.progress,
+    rows: 0, series: 0, lastTime: null, latest: null, alert: null, problems: watch.problems };
+}
+
+function nothing(filterText) {
+  return make("p", { class: "note" }, filterText
+    ? "No recording has this in its name." : "Nothing is watched yet.");
+}
+
+/** One lane's row of the table: made once, updated as things happen. */
+function laneRow(range) {
+  const cells = Object.fromEntries(["state", "name", "score", "now", "series", "alert", "seen"].map(
+    (name) => [name, make("span", { role: "cell", class: `cell ${name}` })]));
+  const node = make("div", { role: "row", class: "lane" }, ...Object.values(cells));
+  const link = make("a", {});
+  fill(cells.name, link);
+  const chart = strip(STRIP_HEIGHT, (data) => describe(row.lane, data));
+  fill(cells.score, chart.node);
+  let times = [], anomalies = [];
+  const redraw = () => {
+    const { since, until } = reach(range, api.now());
+    chart.show({
+      since, until, floor: 0, least: 1.6, threshold: 1,
+      lines: [{ name: "score", times, values: anomalies }],
+    });
+  };
+  const row = {
+    node,
+    lane: null,
+    update(lane) {
+      row.lane = lane;
+      link.textContent = laneName(lane);
+      link.href = laneAddress(lane);
+      const state = stateOf(lane);
+      node.dataset.state = state.kind;
+      fill(cells.state, stateSign(state));
+      const isPast = (lane.latest?.anomaly ?? 0) > 1;
+      fill(cells.now, make("b", { class: isPast ? "hot" : null }, score(lane.latest?.anomaly)));
+      fill(cells.series, figure(lane.series));
+      fill(cells.alert, lane.alert
+        ? make("a", { href: alertAddress(lane.alert) }, alertTitle(lane.alert)) : "");
+      row.tick();
+    },
+    tick() {
+      const at = row.lane.lastTime;
+      cells.seen.title = at === null ? "" : `${clock(at)} UTC`;
+      cells.seen.textContent = at === null ? "never" : ago(at, api.now());
+    },
+    take(newTimes, newAnomalies) {
+      times = [...newTimes];
+      anomalies = [...newAnomalies];
+      redraw();
+    },
+    append(time, anomaly) {
+      if (times.length && time <= times.at(-1)) return;
+      const { since } = reach(range, api.now());
+      times.push(time);
+      anomalies.push(anomaly);
+      while (times.length && times[0] < since) {
+        times.shift();
+        anomalies.shift();
+      }
+      redraw();
+    },
+  };
+  node.lane = row;
+  return row;
+}
+
+function describe(lane, data) {
+  const values = data.lines[0].values.filter((value) => value !== null);
+  if (!values.length) return `${laneName(lane)}: no scores yet`;
+  return `${laneName(lane)}: score now ${score(values.at(-1))}, at most ${score(Math.max(...values))}; `
+    + "1 is the threshold";
+}

@@ -1,0 +1,53 @@
+// The way in: which page an address means, and what it hears of the service.
+
+import * as alertPage from "./alert.js";
+import { byId, fill, make } from "./dom.js";
+import * as fleetPage from "./fleet.js";
+import { follow } from "./live.js";
+import * as watchPage from "./watch.js";
+
+const main = byId("content");
+
+const page = {
+  /** Name the page in the browser's title. */
+  title(words) {
+    document.title = `${words} - smkc`;
+  },
+  /** Say where the page lies: words, each with an address unless it is the page itself. */
+  trail(steps) {
+    const home = make("li", {}, make("a", { href: "/", class: "home" }, "smkc"));
+    fill(byId("trail"), home, ...steps.map(([words, address]) => make("li", {},
+      address ? make("a", { href: address }, words) : make("span", { "aria-current": "page" }, words))));
+  },
+  /** Say that something could not be had. */
+  failed(error) {
+    fill(main, make("h1", {}, error.status === 404 ? "Not there" : "This cannot be shown"),
+      make("p", { class: "sub" }, error.message),
+      make("p", {}, make("a", { href: "/" }, "Back to the fleet")));
+    page.title("Not there");
+  },
+};
+
+async function start() {
+  const [, kind, name] = location.pathname.split("/").map(decodeURIComponent);
+  const [shown, given] = { watches: [watchPage, name], alerts: [alertPage, name] }[kind] ?? [fleetPage];
+  let view = null;
+  const open = async () => {
+    try {
+      main.setAttribute("aria-busy", "true");
+      view = await shown.show(main, page, given);
+    } catch (error) {
+      console.warn(error.message);
+      page.failed(error);
+    } finally {
+      main.removeAttribute("aria-busy");
+    }
+  };
+  await open();
+  follow(
+    (event, content) => view?.event(event, content),
+    (found) => (view ? view.look(found) : open()),
+  );
+}
+
+start();

@@ -1,0 +1,71 @@
+// Ranges: how much time a page shows, chosen by buttons and kept in its address.
+
+import { fill, make } from "./dom.js";
+
+const HOUR = 3_600_000;
+export const RANGES = {
+  "1h": { span: HOUR, words: "1 hour" },
+  "6h": { span: 6 * HOUR, words: "6 hours" },
+  "1d": { span: 24 * HOUR, words: "1 day" },
+  "7d": { span: 7 * 24 * HOUR, words: "7 days" },
+  "30d": { span: 30 * 24 * HOUR, words: "30 days" },
+};
+
+/** Read the range from the page's address. */
+export function rangeFromAddress(usual) {
+  const query = new URLSearchParams(location.search);
+  const name = query.get("range");
+  const until = Number(query.get("until"));
+  return { name: Object.hasOwn(RANGES, name ?? "") ? name : usual, until: until > 0 ? until : null };
+}
+
+/** Write the range into the page's address without a new entry in the browser's history. */
+function keep(range) {
+  const query = new URLSearchParams(location.search);
+  query.set("range", range.name);
+  if (range.until === null) query.delete("until");
+  else query.set("until", String(Math.round(range.until)));
+  history.replaceState(null, "", `${location.pathname}?${query}`);
+}
+
+/** Since when and until when a range reaches; to now where it has no end of its own. */
+export function reach(range, now) {
+  const until = range.until ?? now;
+  return { since: until - RANGES[range.name].span, until };
+}
+
+/** Buttons for the range; ``onChange`` is called with the new one. */
+export function rangeButtons(range, names, now, onChange) {
+  const node = make("div", { class: "ranges" });
+  const change = (next) => {
+    Object.assign(range, next);
+    keep(range);
+    render();
+    onChange();
+  };
+  const move = (share) => {
+    const { until } = reach(range, now());
+    const next = until + share * RANGES[range.name].span;
+    change({ until: next >= now() ? null : next });
+  };
+  const button = (words, label, isPressed, onClick, isOff = false) =>
+    make("button", {
+      type: "button", "aria-label": label, "aria-pressed": isPressed === null ? null : String(isPressed),
+      disabled: isOff, on: { click: onClick },
+    }, words);
+  const render = () => {
+    const focused = node.contains(document.activeElement)
+      ? [...node.querySelectorAll("button")].indexOf(document.activeElement) : -1;
+    const spans = names.map((name) =>
+      button(name, RANGES[name].words, name === range.name, () => change({ name })));
+    fill(node,
+      make("div", { class: "group", role: "group", "aria-label": "Time range" }, ...spans),
+      make("div", { class: "group", role: "group", "aria-label": "Move in time" },
+        button("Earlier", "Half a range earlier", null, () => move(-0.5)),
+        button("Later", "Half a range later", null, () => move(0.5), range.until === null),
+        button("Now", "Up to now", range.until === null, () => change({ until: null }))));
+    if (focused >= 0) node.querySelectorAll("button")[focused]?.focus();
+  };
+  render();
+  return node;
+}

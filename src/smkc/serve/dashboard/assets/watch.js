@@ -1,0 +1,204 @@
+// Watch: one recording over time: its score, what the evidences said, and who was observed.
+
+import * as api from "./api.js";
+import { alertList } from "./alert_list.js";
+import { chart } from "./chart.js";
+import { fill, make } from "./dom.js";
+import { evidenceStrips } from "./evidence_strips.js";
+import { presenceMap } from "./presence_map.js";
+import { rangeButtons, rangeFromAddress, reach } from "./ranges.js";
+import { alertAddress, byTrouble, laneAddress, stateOf, stateSign } from "./state.js";
+import { ago, count, duration, figure, laneName, score, span } from "./words.js";
+
+const POINTS = 900;
+const MOST_ALERTS = 100;
+const COLUMNS = 160;
+const NAMES = 150;
+const LOOK_AGAIN = 1_500;
+const PRESENCE_AGAIN = 30_000;
+
+/** Show one lane of a watch; return how it follows what happens. */
+export async function show(main, page, name) {
+  const watch = (await api.watches()).find((one) => one.name === name);
+  if (!watch) throw new api.Refused(404, `there is no watch called ${name}`);
+  const asked = new URLSearchParams(location.search).get("entity");
+  const wanted = asked ?? [...watch.lanes].sort(byTrouble)[0]?.entity ?? "";
+  const lane = watch.lanes.find((one) => one.entity === wanted);
+  if (!lane && asked !== null) throw new api.Refused(404, `${name} has no recording called ${asked}`);
+  return lane ? laneView(main, page, watch, lane) : emptyView(main, page, watch);
+}
+
+/** A watch that has taken no row yet. */
+function emptyView(main, page, watch) {
+  page.title(watch.name);
+  page.trail([[watch.name, null]]);
+  fill(main, make("h1", {}, watch.name),
+    make("p", { class: "sub" }, watch.source === "push"
+      ? "Nothing has been pushed to this watch yet. Its first row appears here when it closes."
+      : "No row has been taken yet. It appears here when the source answers."),
+    ...watch.problems.map((problem) => make("p", { class: "problem" }, problem)));
+  return { event: () => location.reload(), look: () => {} };
+}
+
+async function laneView(main, page, watch, lane) {
+  const range = rangeFromAddress("6h");
+  page.title(laneName(lane));
+  page.trail([[laneName(lane), null]]);
+
+  const facts = make("p", { class: "sub" });
+  const problems = make("div", { class: "problems" });
+  const parts = {
+    score: chart("Score", 210, (data) => describeScore(data)),
+    cardinality: chart("Variables observed", 110, (data) => describeRange(data)),
+    churn: chart("Variables that came and went", 90, (data) => describeRange(data)),
+    evidences: evidenceStrips(),
+    presence: presenceMap(),
+  };
+  const alerts = make("div");
+  fill(main,
+    make("div", { class: "title" },
+      make("div", {}, make("h1", {}, laneName(lane)), facts),
+      make("div", { class: "tools" }, ...siblings(watch, lane),
+        rangeButtons(range, ["1h", "6h", "1d", "7d", "30d"], api.now, () => load().catch(page.failed)))),
+    problems,
+    section("Score over time", "How unlike before each moment is. Above 1 is past the threshold; shaded "
+      + "spans are alerts. Point at the line, or focus it and use the arrow keys, to read it.",
+    parts.score.node),
+    section("Which evidence speaks", "How surprised each evidence is, in nats: 2.3 is one in ten, 6.9 one "
+      + "in a thousand.", parts.evidences.node),
+    section("Variables", "How many were observed in a row, and how many of them the row before lacked or "
+      + "lost.", parts.cardinality.node, parts.churn.node, key()),
+    section("Who was observed", "A line a variable, by name; blank where nothing came.",
+      parts.presence.node),
+    make("section", { "aria-labelledby": "alerts" }, make("h2", { id: "alerts" }, "Alerts"), alerts));
+
+  let data = null, known = [], presenceAt = 0, looking = null, loading = 0;
+
+  const showLane = () => {
+    const seen = lane.lastTime === null ? "no row yet" : `last row ${ago(lane.lastTime, api.now())}`;
+    fill(facts, stateSign(stateOf(lane)), ` ${[`a row every ${duration(lane.step)}`,
+      count(lane.rows, "row"), count(lane.series, "variable"), seen].join(", ")}`);
+    fill(problems, ...lane.problems.map((problem) => make("p", { class: "problem" }, problem)));
+  };
+
+  const draw = () => {
+    const { since, until } = reach(range, api.now());
+    const bands = known.filter((one) => (one.isOpen ? until : one.end) >= since && one.start <= until)
+      .map((one) => ({
+        start: one.start, end: one.isOpen ? until : one.end, isOpen: one.isOpen,
+        href: alertAddress(one), label: `Alert, ${span(one.start, one.end)}`,
+      }));
+    const line = (title, values, kind) => ({ name: title, times: data.times, values, kind });
+    const common = { since, until, bands };
+    parts.score.show({ ...common, floor: 0, least: 1.6, threshold: 1, format: score,
+      lines: [line("score", data.anomaly)] });
+    parts.cardinality.show({ ...common, lines: [line("variables", data.cardinality)],
+      ...(Math.min(...data.cardinality) < 0.7 * Math.max(...data.cardinality) ? { floor: 0 } : {}) });
+    parts.churn.show({ ...common, floor: 0, least: 2, lines: [
+      line("came", data.appeared, "came"), line("went", data.vanished, "went")] });
+    parts.evidences.show({ since, until, times: data.times, evidences: data.evidences });
+  };
+
+  const loadPresence = async () => {
+    presenceAt = Date.now();
+    const { since, until } = reach(range, api.now());
+    const found = await api.presence(lane.watch, lane.entity, since, until, COLUMNS, NAMES);
+    parts.presence.show(found, since, until);
+  };
+
+  const load = async () => {
+    loading += 1;
+    const own = loading;
+    const { since, until } = reach(range, api.now());
+    const [found, list] = await Promise.all([
+      api.scores(lane.watch, lane.entity, since, until, POINTS),
+      api.alerts({ watch: lane.watch, entity: lane.entity, limit: MOST_ALERTS })]);
+    if (own !== loading) return;
+    data = found;
+    known = list;
+    showLane();
+    draw();
+    fill(alerts, alertList(list));
+    await loadPresence();
+  };
+
+  const look = async () => {
+    const now = (await api.watches()).find((one) => one.name === watch.name);
+    lane = now?.lanes.find((one) => one.entity === lane.entity) ?? lane;
+    await load();
+  };
+  const lookSoon = () => {
+    looking ??= setTimeout(() => { looking = null; look().catch(() => {}); }, LOOK_AGAIN);
+  };
+
+  await load();
+  setInterval(showLane, 5_000);
+  return {
+    look: () => look().catch(() => {}),
+    event(kind, content) {
+      if (content.watch !== lane.watch || content.entity !== lane.entity) return;
+      if (kind !== "row" || !content.verdict || lane.phase !== "following") {
+        lookSoon();
+        return;
+      }
+      const verdict = api.verdictOf(content.verdict);
+      lane = { ...lane, rows: lane.rows + 1, latest: verdict, lastTime: verdict.time,
+        series: verdict.cardinality };
+      if (range.until === null && verdict.time > (data.times.at(-1) ?? 0)) append(data, verdict);
+      showLane();
+      if (range.until !== null) return;
+      if (data.times.length > 2 * POINTS) lookSoon();
+      else draw();
+      if (Date.now() - presenceAt > PRESENCE_AGAIN) loadPresence().catch(() => {});
+    },
+  };
+}
+
+/** Add what is said of one more row to the columns. */
+function append(data, verdict) {
+  data.times.push(verdict.time);
+  for (const name of ["anomaly", "cardinality", "appeared", "vanished"]) data[name].push(verdict[name]);
+  for (const name of Object.keys(verdict.evidences)) {
+    data.evidences[name] ??= data.times.slice(1).map(() => null);
+  }
+  for (const [name, column] of Object.entries(data.evidences)) column.push(verdict.evidences[name] ?? null);
+}
+
+function siblings(watch, lane) {
+  if (watch.lanes.length < 2) return [];
+  const choice = make("select", { "aria-label": "Recording", on: {
+    change: () => location.assign(laneAddress({ watch: watch.name, entity: choice.value })),
+  } }, ...watch.lanes.map((one) => make("option", {
+    value: one.entity, selected: one.entity === lane.entity,
+  }, one.entity)));
+  return [choice];
+}
+
+let sections = 0;
+
+function section(title, note, ...content) {
+  sections += 1;
+  const id = `section-${sections}`;
+  return make("section", { "aria-labelledby": id }, make("h2", { id }, title),
+    make("p", { class: "note" }, note), make("div", { class: "card" }, ...content));
+}
+
+function key() {
+  return make("p", { class: "key", "aria-hidden": "true" },
+    make("span", { class: "k-came" }, "came"), make("span", { class: "k-went" }, "went"));
+}
+
+function describeScore(data) {
+  const values = data.lines[0].values.filter((value) => value !== null);
+  if (!values.length) return "nothing was scored in this time";
+  return `${span(data.since, data.until)} UTC, now ${score(values.at(-1))}, at most `
+    + `${score(Math.max(...values))}, ${count(data.bands.length, "alert")}`;
+}
+
+function describeRange(data) {
+  return data.lines.map((line) => {
+    const values = line.values.filter((value) => value !== null);
+    if (!values.length) return `${line.name}: none`;
+    return `${line.name} from ${figure(Math.min(...values))} to ${figure(Math.max(...values))}`;
+  }).join(", ");
+}

@@ -1,0 +1,150 @@
+// Words: numbers, times and findings as people read them.
+
+/** What an evidence asks, and what it means that it speaks. */
+export const EVIDENCES = {
+  "level": "No normal window is near this one.",
+  "local level": "Nor is one near, taken about the recent past.",
+  "slow level": "Nor is one near in the mean over some windows.",
+  "pooled lags": "The system as a whole moves unlike before.",
+  "jump": "A variable took a larger step than it usually does.",
+  "relation": "Variables stand to each other unlike before.",
+  "presence": "More variables fell silent at once than is routine.",
+  "newcomers": "Variables that are new changed after they came.",
+};
+
+const KINDS = {
+  "level": "its values are unusual",
+  "jump": "it changed faster than it does",
+  "relation": "it moves unlike the others",
+  "shape": "the whole system moved unlike before",
+  "presence": "it appeared or vanished",
+  "newcomer": "it is new and did not stay as it came",
+};
+
+export const CHANNELS = {
+  "cos_g": "Likeness of states",
+  "cos_delta": "Likeness of changes",
+  "cos_abs": "Likeness of change sizes",
+  "log_g": "Distance of states",
+  "log_delta": "Distance of changes",
+  "log_abs": "Distance of change sizes",
+};
+
+const SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+export const kindWords = (kind) => KINDS[kind] ?? "it behaves differently";
+
+const two = (number) => String(number).padStart(2, "0");
+
+/** Date and time of day, seconds only where they matter: 2026-03-02 04:05. */
+export function clock(ms) {
+  const at = new Date(ms);
+  return `${at.getUTCFullYear()}-${two(at.getUTCMonth() + 1)}-${two(at.getUTCDate())} ${timeOfDay(ms)}`;
+}
+
+/** Time of day alone. */
+export function timeOfDay(ms) {
+  const at = new Date(ms);
+  const seconds = at.getUTCSeconds() ? `:${two(at.getUTCSeconds())}` : "";
+  return `${two(at.getUTCHours())}:${two(at.getUTCMinutes())}${seconds}`;
+}
+
+/** Day of the month, for an axis: 2 Mar. */
+export function day(ms) {
+  const at = new Date(ms);
+  return `${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]}`;
+}
+
+/** First and last time; the date only once if it is the same. */
+export function span(start, end) {
+  const first = clock(start), last = clock(end);
+  return `${first} to ${first.slice(0, 10) === last.slice(0, 10) ? last.slice(11) : last}`;
+}
+
+/** How long: 45 s, 20 min, 1 h 30 min, 3 d 4 h. */
+export function duration(ms) {
+  if (ms < MINUTE) return `${Math.round(ms / SECOND)} s`;
+  const minutes = Math.round(ms / MINUTE);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return minutes % 60 ? `${hours} h ${minutes % 60} min` : `${hours} h`;
+  const days = Math.floor(hours / 24);
+  return hours % 24 ? `${days} d ${hours % 24} h` : `${days} d`;
+}
+
+/** How long ago. */
+export function ago(ms, now) {
+  const past = now - ms;
+  return past < 5 * SECOND ? "just now" : `${duration(past)} ago`;
+}
+
+/** A number with at most four digits that matter; a count in full. */
+export function figure(number) {
+  if (number === null || number === undefined || !Number.isFinite(number)) return "-";
+  if (Number.isInteger(number) && Math.abs(number) < 1e6) return number.toLocaleString("en-US");
+  const size = Math.abs(number);
+  const units = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e4, "k"]];
+  for (const [unit, letter] of units) {
+    if (size >= unit) return `${Number((number / (unit === 1e4 ? 1e3 : unit)).toPrecision(3))}${letter}`;
+  }
+  if (size !== 0 && size < 1e-3) return number.toExponential(1);
+  return String(Number(number.toPrecision(4)));
+}
+
+/** A score: two digits after the point. */
+export const score = (number) => (number === null || number === undefined ? "-" : number.toFixed(2));
+
+/** A share as a percentage. */
+export function percent(share) {
+  const value = 100 * share;
+  return value >= 10 || value === 0 ? `${Math.round(value)}%` : `${value.toFixed(1)}%`;
+}
+
+/** A count and its noun. */
+export const count = (number, one, many = `${one}s`) => `${figure(number)} ${number === 1 ? one : many}`;
+
+/** How rare a score is among normal rows. */
+export function odds(pValue) {
+  if (pValue === null || pValue === undefined || !Number.isFinite(pValue)) {
+    return "there is too little reference data to say how rare this is";
+  }
+  if (pValue >= 0.5) return "most normal rows score as high";
+  const times = 1 / Math.max(pValue, 1e-12);
+  const rounded = times >= 100 ? Number(times.toPrecision(2)) : Math.round(times);
+  return `at most 1 normal row in ${rounded.toLocaleString("en-US")} scores as high`;
+}
+
+/** A lane's name: its watch, and its entity if the watch is split. */
+export const laneName = (lane) => (lane.entity ? `${lane.watch} / ${lane.entity}` : lane.watch);
+
+/** The metric of a variable without its labels. */
+export const metric = (variable) => variable.split("{", 1)[0] || variable;
+
+/** A name shortened in its middle, where label sets are least telling. */
+export function shortName(name, limit = 60) {
+  if (name.length <= limit) return name;
+  const tail = Math.floor((limit - 3) / 2);
+  return `${name.slice(0, limit - 3 - tail)}...${name.slice(name.length - tail)}`;
+}
+
+/** An alert in one line: whose fault, and in what way. */
+export function alertTitle(alert) {
+  const [first, ...others] = alert.causes;
+  if (!first) return "no single variable stands out";
+  const more = others.length ? ` and ${count(others.length, "other")}` : "";
+  return `${metric(first.variable)}${more}: ${kindWords(first.kind)}`;
+}
+
+/** An alert in sentences. */
+export function alertStory(alert, now) {
+  const lasted = duration(alert.end - alert.start || 0);
+  const when = alert.isOpen
+    ? `Since ${clock(alert.start)}, ${ago(alert.start, now)}, ${laneName(alert)} behaves unlike before.`
+    : `From ${span(alert.start, alert.end)}, for ${lasted}, ${laneName(alert)} behaved unlike before.`;
+  const worst = `At its worst, at ${timeOfDay(alert.peak)}, it scored ${score(alert.anomaly)} where 1 is `
+    + `the threshold: ${odds(alert.pValue)}.`;
+  const spoke = Object.entries(alert.evidences).sort((a, b) => b[1] - a[1]).slice(0, 2);
+  const loud = spoke.filter(([, nats]) => nats >= 1).map(([name]) => EVIDENCES[name] ?? `${name} spoke.`);
+  return [when, worst, ...loud].join(" ");
+}

@@ -1,0 +1,95 @@
+"""Routes: the dashboard's pages and what they load, from memory.
+
+In: the files of this package. Out: an ``APIRouter``. Pages are asked for anew each time, by their
+ETag; what they load lies under a name made from its content and may be kept for ever.
+"""
+
+import hashlib
+from functools import lru_cache
+from importlib.resources import files
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+__all__ = ["routes"]
+
+PAGES = {"page": "page.html", "login": "login.html"}
+
+# Where a page names the folder of what it loads.
+FOLDER = "{{assets}}"
+
+CONTENT_TYPES = {
+    "css": "text/css; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+
+FOR_EVER = "public, max-age=31536000, immutable"
+ASK_AGAIN = "no-cache"
+
+
+def routes() -> APIRouter:
+    """Return the routes of the pages: ``/``, a watch's, an alert's, ``/login``, ``/assets/``."""
+    router = APIRouter(include_in_schema=False)
+    shell, login = _page("page"), _page("login")
+
+    async def page(request: Request) -> Response:
+        return _answer(request, shell)
+
+    async def login_page(request: Request) -> Response:
+        return _answer(request, login)
+
+    async def asset(version: str, name: str) -> Response:
+        body = _assets().get(name)
+        if body is None or version != _version():
+            return Response("there is no such file\n", 404, media_type="text/plain")
+        return Response(
+            body, headers={"Cache-Control": FOR_EVER, "Content-Type": _content_type(name)}
+        )
+
+    for path in ("/", "/watches/{watch}", "/alerts/{alert}"):
+        router.add_api_route(path, page, methods=["GET", "HEAD"])
+    router.add_api_route("/login", login_page, methods=["GET", "HEAD"])
+    router.add_api_route("/assets/{version}/{name}", asset, methods=["GET", "HEAD"])
+    return router
+
+
+def _answer(request: Request, body: bytes) -> Response:
+    """Send a page, or say that the visitor's copy is good."""
+    tag = f'"{_digest(body)}"'
+    headers = {"Cache-Control": ASK_AGAIN, "ETag": tag}
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(body, headers=headers | {"Content-Type": CONTENT_TYPES["html"]})
+
+
+def _page(name: str) -> bytes:
+    """Read a page and tell it where its files lie."""
+    text = files(__package__).joinpath(PAGES[name]).read_text("utf-8")
+    return text.replace(FOLDER, f"/assets/{_version()}").encode()
+
+
+@lru_cache(maxsize=1)
+def _assets() -> dict[str, bytes]:
+    """Read all that pages load, by name."""
+    folder = files(__package__).joinpath("assets")
+    return {
+        one.name: one.read_bytes()
+        for one in sorted(folder.iterdir(), key=lambda one: one.name)
+        if one.name.rpartition(".")[2] in CONTENT_TYPES
+    }
+
+
+@lru_cache(maxsize=1)
+def _version() -> str:
+    """Return a name for this state of all files: another when any of them changes."""
+    return _digest(b"".join(name.encode() + body for name, body in _assets().items()))
+
+
+def _digest(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()[:16]
+
+
+def _content_type(name: str) -> str:
+    return CONTENT_TYPES[name.rpartition(".")[2]]
