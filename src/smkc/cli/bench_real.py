@@ -40,7 +40,7 @@ def real(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="smd, asd, skab, nezha, lro, petshop, nasa, cloudmon, or some of them.",
+            help="smd, asd, skab, nezha, lro, petshop, nasa, cloudmon, hostwatch, or some of them.",
             rich_help_panel=WHAT,
         ),
     ] = None,

@@ -1,6 +1,7 @@
-"""``smkc demo``: the main job on made-up telemetry with churn, held against the truth.
+"""``smkc demo``: the main job on telemetry with churn, made up or real, held against the truth.
 
-In: a seed. Out: a summary of what was found against what was planted, and a report page.
+In: a seed, or a recording to replay. Out: a summary of what was found against what was planted, and
+a report page.
 """
 
 from pathlib import Path
@@ -24,6 +25,13 @@ def demo(
         "smkc-demo"
     ),
     seed: Annotated[int, typer.Option(min=0, help="Another seed makes another fleet.")] = 0,
+    replay: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATASET",
+            help="Watch the project's own recording of a real machine instead: hostwatch.",
+        ),
+    ] = None,
     png: Annotated[bool, typer.Option("--png", help="Write the plots as PNG files too.")] = False,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
@@ -34,14 +42,18 @@ def demo(
     new names, a metric is renamed, samples are lost: all that is routine. Four incidents are not.
     The summary says honestly what was found, missed and falsely alarmed.
 
+    With `--replay hostwatch` the telemetry is real: a machine that Prometheus watched while faults
+    were planted on it. The recording comes with a checkout of the project, in data/hostwatch.
+
     **Examples**
 
     - `smkc demo`
     - `smkc demo --out /tmp/demo --seed 7 --png`
+    - `smkc demo --replay hostwatch`
     """
     with explained_failures(quiet or as_json):
         from smkc.detector import Detector
-        from smkc.fleet import hold_against, make_fleet
+        from smkc.fleet import hold_against
         from smkc.plot import report
         from smkc.plot.extra import need
 
@@ -49,7 +61,7 @@ def demo(
         if png:
             need("matplotlib")
         out.mkdir(parents=True, exist_ok=True)
-        fleet = make_fleet(seed)
+        fleet, title = _watched(seed, replay)
         detector = Detector().fit(fleet.reference)
         alerts = detector.alerts(fleet.live)
         finding = hold_against(alerts, fleet.incidents)
@@ -58,7 +70,7 @@ def demo(
             fleet.live,
             detector,
             alerts,
-            title="A small fleet's day: what smkc found",
+            title=title,
             incidents=fleet.incidents,
             routine=fleet.routine,
         )
@@ -67,6 +79,17 @@ def demo(
             _print_record(fleet, alerts, finding, page, pictures)
         else:
             _print_summary(fleet, alerts, finding, page, pictures, quiet)
+
+
+def _watched(seed: int, replay: str | None) -> "tuple[Fleet, str]":
+    """Return what is watched, and the title of its page."""
+    if replay is None:
+        from smkc.fleet import make_fleet
+
+        return make_fleet(seed), "A small fleet's day: what smkc found"
+    from smkc.bench.real.replay import replayed
+
+    return replayed(replay), "A real machine's hour: what smkc found"
 
 
 def _save_pictures(

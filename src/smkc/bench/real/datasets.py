@@ -2,7 +2,8 @@
 
 In: the name of a dataset, and the environment variable SMKC_DATA, which names the folder that holds
 a folder for each. Out: its description, and paths of files whose size and SHA-256 agree with
-``registry.json`` beside this file. The data themselves are no part of the project.
+``registry.json`` beside this file. The data of others are no part of the project; its own recording
+lies in the folder data of its checkout.
 """
 
 import hashlib
@@ -29,6 +30,9 @@ __all__ = [
 ]
 
 DATA_VARIABLE = "SMKC_DATA"
+
+# Where a checkout of the project holds its own data; what is installed from a wheel has no such.
+PROJECT_DATA = Path(__file__).resolve().parents[4] / "data"
 
 # What a file of a dataset has to look like, for somebody who makes it from the public source.
 PREPARED_AS = (
@@ -84,6 +88,10 @@ class Dataset:
         the labelled recordings, in the benchmark's order.
     files
         every file that is read, by name.
+    is_beside
+        whether it has a column of its own that the mean over datasets leaves out.
+    ships
+        whether it is the project's own and comes with its checkout, in the folder ``path``.
     """
 
     name: str
@@ -100,6 +108,8 @@ class Dataset:
     notes: tuple[str, ...]
     series: tuple[Parts, ...]
     files: Mapping[str, DataFile]
+    is_beside: bool = False
+    ships: bool = False
 
     def parts(self, series: str) -> Parts:
         """Return the files of one recording."""
@@ -170,12 +180,8 @@ def checked_file(about: Dataset, file: str) -> Path:
             f"{', '.join(about.files)}"
         )
     expected = about.files[file]
-    folder = data_folder()
-    path = folder / about.name / file
-    remedy = (
-        f"{file} belongs in the folder {about.name} of {DATA_VARIABLE}={folder}; public source: "
-        f"{about.source} at {about.commit}, folder {about.path}, prepared as {PREPARED_AS}"
-    )
+    folder, remedy = _place(about, file)
+    path = folder / file
     try:
         status = path.stat()
         if status.st_size != expected.n_bytes:
@@ -195,6 +201,22 @@ def checked_file(about: Dataset, file: str) -> Path:
             f"where {expected.sha256} belongs. {remedy}"
         )
     return path
+
+
+def _place(about: Dataset, file: str) -> tuple[Path, str]:
+    """Return the folder of a dataset's files, and what to do about one that is not right there."""
+    given = os.environ.get(DATA_VARIABLE, "")
+    if about.ships:
+        folder = Path(given) / about.name
+        return folder if given and folder.is_dir() else PROJECT_DATA / about.name, (
+            f"{file} comes with {about.source}, in the folder {about.path}; run from a checkout, "
+            f"or copy that folder into one that the environment variable {DATA_VARIABLE} names"
+        )
+    folder = data_folder()
+    return folder / about.name, (
+        f"{file} belongs in the folder {about.name} of {DATA_VARIABLE}={folder}; public source: "
+        f"{about.source} at {about.commit}, folder {about.path}, prepared as {PREPARED_AS}"
+    )
 
 
 @lru_cache(maxsize=4096)

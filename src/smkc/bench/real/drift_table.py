@@ -57,15 +57,18 @@ def drift(figures: Figures) -> Table:
 def drift_columns(figures: Figures) -> Table:
     """Return the same, column by column."""
     columns = [str(column) for column in figures.plan.columns]
+    beside = figures.plan.beside
     rows = []
     for name, setting in SETTINGS.items():
         for method in in_order(figures):
-            cells = main_cells(figures, method, under=setting, seeds=_seeds(figures))
-            rows.append(Row(method.name, (*cells, mean_cell(cells)), None, name))
+            n = _seeds(figures)
+            cells = main_cells(figures, method, under=setting, seeds=n)
+            further = main_cells(figures, method, under=setting, seeds=n, columns=beside)
+            rows.append(Row(method.name, (*cells, mean_cell(cells), *further), None, name))
     return Table(
         "drift-columns",
         f"Drift by dataset, {METRICS[HEADLINE]}",
-        (*columns, mean_name(len(columns))),
+        (*columns, mean_name(len(columns)), *map(str, beside)),
         with_values(rows) if True in figures.plan.drift else (),
         _notes(figures),
     )

@@ -10,7 +10,7 @@ from smkc.bench.real.condition import Condition
 from smkc.bench.real.first_figures import first_figure, first_mean
 from smkc.bench.real.measures import METRICS
 from smkc.bench.real.methods import Method
-from smkc.bench.real.plan import Figures, by_value, mean_cell
+from smkc.bench.real.plan import Column, Figures, by_value, mean_cell
 from smkc.bench.table import Cell, Row, Table
 
 __all__ = [
@@ -35,6 +35,7 @@ STATIC = Condition()
 def main(figures: Figures) -> Table:
     """Return the main table."""
     columns = [str(column) for column in figures.plan.columns]
+    beside = figures.plan.beside
     rows = []
     for metric, heading in METRICS.items():
         for method in in_order(figures):
@@ -47,11 +48,12 @@ def main(figures: Figures) -> Table:
                     for cell, name in zip(cells, columns, strict=True)
                 ]
                 mean = replace(mean, paper=first_mean(method.key, columns))
-            rows.append(Row(method.name, (*cells, mean), None, heading))
+            further = main_cells(figures, method, metric, columns=beside)
+            rows.append(Row(method.name, (*cells, mean, *further), None, heading))
     return Table(
         "main",
         "Real data: every method on every dataset",
-        (*columns, mean_name(len(columns))),
+        (*columns, mean_name(len(columns)), *map(str, beside)),
         tuple(rows),
         (
             "A cell is the mean over a dataset's recordings, +- its sd over seeds where chance is "
@@ -59,6 +61,7 @@ def main(figures: Figures) -> Table:
             "themselves.",
             "Steps without a score count as the least anomalous. Delays are those of the events "
             "that are found: who finds only the easy ones is quick.",
+            *_told_beside(beside),
             *not_run(figures),
         ),
         beside=FIRST,
@@ -73,11 +76,15 @@ def main_cells(
     *,
     under: Condition = STATIC,
     seeds: int | None = None,
+    columns: Sequence[Column] | None = None,
 ) -> list[Cell]:
-    """Return a method's cells under the main columns, with the drift and mode of a condition."""
+    """Return a method's cells under the main columns, with the drift and mode of a condition.
+
+    ``columns`` are those that the mean is over unless given.
+    """
     return [
         figures.cell(method, column.dataset, replace(under, churn=column.churn), metric, seeds)
-        for column in figures.plan.columns
+        for column in (figures.plan.columns if columns is None else columns)
     ]
 
 
@@ -116,6 +123,11 @@ def not_run(figures: Figures) -> tuple[str, ...]:
     if held:
         notes.append(f"Run under less, because it is dear: {'; '.join(held)}.")
     return tuple(notes)
+
+
+def _told_beside(columns: Sequence[Column]) -> tuple[str, ...]:
+    names = list(dict.fromkeys(column.dataset for column in columns))
+    return (f"Beside the mean, which leaves it out: {', '.join(names)}.",) if names else ()
 
 
 def _held(method: Method) -> str:

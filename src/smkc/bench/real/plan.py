@@ -75,12 +75,28 @@ class Plan:
 
     @property
     def columns(self) -> list[Column]:
-        """The columns of the main table: every dataset, and under full churn those that take it."""
+        """The columns that a mean is over: datasets, and under full churn those that take it.
+
+        Datasets that stand beside are not among them, unless the plan has no others.
+        """
+        return self._columns([name for name in self.datasets if name not in self._beside])
+
+    @property
+    def beside(self) -> list[Column]:
+        """The columns that no mean is over."""
+        return self._columns(self._beside)
+
+    @property
+    def _beside(self) -> list[str]:
+        names = [name for name in self.datasets if dataset(name).is_beside]
+        return names if len(names) < len(self.datasets) else []
+
+    def _columns(self, names: Sequence[str]) -> list[Column]:
         levels = [churn for churn in ("none", "full") if churn in self.churn]
         return [
             Column(name, churn)
             for churn in levels
-            for name in self.datasets
+            for name in names
             if churn == "none" or dataset(name).takes_churn
         ]
 

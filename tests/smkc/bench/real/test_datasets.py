@@ -1,6 +1,8 @@
 import hashlib
 import os
 import re
+import shutil
+from dataclasses import replace
 
 import pytest
 from tests.smkc.bench.real.made_up import described, two_part_dataset
@@ -32,8 +34,11 @@ def test_every_dataset_says_where_it_comes_from_and_what_may_be_done_with_it():
     for name in dataset_names(ranked=False):
         about = dataset(name)
         assert about.name == name
-        assert about.source.startswith("https://")
-        assert re.fullmatch(r"[0-9a-f]{12}", about.commit)
+        if about.ships:
+            assert about.path == f"data/{name}"
+        else:
+            assert about.source.startswith("https://")
+            assert re.fullmatch(r"[0-9a-f]{12}", about.commit)
         assert about.licence
         assert about.what
         assert about.path
@@ -45,6 +50,7 @@ def test_every_file_has_a_checksum_and_every_recording_its_files():
         about = dataset(name)
         used = {parts.test for parts in about.series}
         used |= {parts.reference for parts in about.series if parts.reference}
+        used |= {"routine.csv"} if about.ships else set()
         assert used | {"events.csv"} == set(about.files) | {"events.csv"}
         assert len({parts.name for parts in about.series}) == len(about.series)
         for file in about.files.values():
@@ -157,6 +163,46 @@ def test_a_file_is_read_for_its_checksum_once(about):
     for _ in range(3):
         checked_file(about, "box.test.parquet")
     assert datasets._sha256.cache_info().misses == 1
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A dataset that comes with the project, in the checkout's folder."""
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    monkeypatch.setattr(datasets, "PROJECT_DATA", folder)
+    monkeypatch.delenv("SMKC_DATA", raising=False)
+    about = two_part_dataset(folder)
+    return replace(about, ships=True, source="the project's source", path="data/made-up")
+
+
+def test_data_of_the_project_are_found_in_its_checkout_without_a_variable(own, tmp_path):
+    expected = tmp_path / "checkout" / "made-up" / "box.test.parquet"
+    assert checked_file(own, "box.test.parquet") == expected
+
+
+def test_a_folder_of_data_without_the_projects_own_does_not_hide_them(own, tmp_path, monkeypatch):
+    (tmp_path / "others").mkdir()
+    for value in ("others", "nowhere"):
+        monkeypatch.setenv("SMKC_DATA", str(tmp_path / value))
+        assert checked_file(own, "box.test.parquet").parent.parent.name == "checkout"
+
+
+def test_a_copy_in_the_folder_of_data_comes_first(own, tmp_path, monkeypatch):
+    monkeypatch.setenv("SMKC_DATA", str(tmp_path / "copies"))
+    shutil.copytree(tmp_path / "checkout", tmp_path / "copies")
+    assert checked_file(own, "box.test.parquet").parent.parent.name == "copies"
+    (tmp_path / "copies" / "made-up" / "box.test.parquet").unlink()
+    with pytest.raises(ReadError, match=r"copies.* is missing"):
+        checked_file(own, "box.test.parquet")
+
+
+def test_without_a_checkout_the_message_says_where_the_projects_data_are(own, monkeypatch):
+    monkeypatch.setattr(datasets, "PROJECT_DATA", datasets.PROJECT_DATA / "nowhere")
+    with pytest.raises(ReadError, match="is missing") as error:
+        checked_file(own, "box.test.parquet")
+    assert "comes with the project's source, in the folder data/made-up" in str(error.value)
+    assert "SMKC_DATA names" in str(error.value)
 
 
 @needs_data

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from smkc.bench.real import datasets
 from smkc.bench.real.budget import BUDGETS
 from smkc.bench.real.condition import Condition
 from smkc.bench.real.jobs import RunSettings, run
@@ -66,6 +67,18 @@ def test_columns_are_the_datasets_and_those_with_churn(registry, tmp_path):
     names = [str(column) for column in plan_of(tmp_path, "pca").columns]
     assert names == ["smd", "lro", "smd, full churn"]
     assert [str(c) for c in plan_of(tmp_path, "pca", churn=["none"]).columns] == names[:2]
+
+
+def test_a_dataset_beside_the_others_has_columns_that_no_mean_is_over(registry, tmp_path):
+    found = datasets._registry()
+    found["lro"] = replace(found["lro"], is_beside=True)
+    plan = plan_of(tmp_path, "pca")
+    assert [str(column) for column in plan.columns] == ["smd", "smd, full churn"]
+    assert [str(column) for column in plan.beside] == ["lro"]
+    assert {job.dataset for job in plan.jobs()} == {"smd", "lro"}
+    alone = plan_of(tmp_path, "pca", datasets=["lro"])
+    assert [str(column) for column in alone.columns] == ["lro"], "there is nothing to be beside"
+    assert alone.beside == []
 
 
 def test_cells_are_means_over_recordings_and_seeds(registry, tmp_path):

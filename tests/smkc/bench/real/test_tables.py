@@ -7,7 +7,7 @@ import pytest
 from tests.smkc.bench.real.test_jobs import use
 from tests.smkc.bench.real.test_plan import plan_of
 
-from smkc.bench.real import pictures
+from smkc.bench.real import datasets, pictures
 from smkc.bench.real.first_figures import first_figure, first_mean
 from smkc.bench.real.main_table import in_order
 from smkc.bench.real.measures import METRICS
@@ -78,6 +78,32 @@ def test_nothing_runs_twice_and_tables_come_again_from_metrics_alone(plan):
     for before, after in zip(first, again.tables, strict=True):
         assert [row.name for row in before.rows] == [row.name for row in after.rows]
         for one, other in zip(before.rows, after.rows, strict=True):
+            values = [cell.value for cell in one.cells]
+            assert [cell.value for cell in other.cells] == pytest.approx(
+                values, abs=1e-4, nan_ok=True
+            )
+
+
+def test_a_dataset_beside_is_shown_after_the_mean_and_changes_no_mean(registry, tmp_path):
+    found = datasets._registry()
+    found["lro"] = replace(found["lro"], is_beside=True)
+    narrow = {"churn": ["none"], "modes": [False], "seeds": 1}
+    both = plan_of(tmp_path, KEYS, **narrow)
+    tables = {table.name: table for table in run_tables(both, "smkc bench real").tables}
+    assert tables["main"].columns == ("smd", "mean of 1", "lro")
+    assert any(
+        note == "Beside the mean, which leaves it out: lro." for note in tables["main"].notes
+    )
+    for row in tables["main"].rows_of("VUS-PR, tsb_ad"):
+        smd, mean, lro = (cell.value for cell in row.cells)
+        assert smd == mean
+        assert 0 < lro <= 1
+    assert tables["drift-columns"].columns == ("smd", "mean of 1", "lro")
+    without = plan_of(tmp_path, KEYS, datasets=["smd"], **narrow)
+    fewer = {table.name: table for table in run_tables(without, "smkc bench real").tables}
+    for name in ("comparison", "drift"):
+        for one, other in zip(fewer[name].rows, tables[name].rows, strict=True):
+            assert one.name == other.name
             values = [cell.value for cell in one.cells]
             assert [cell.value for cell in other.cells] == pytest.approx(
                 values, abs=1e-4, nan_ok=True
