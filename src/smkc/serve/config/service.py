@@ -14,8 +14,8 @@ from smkc.serve.config.peers import (
     PrometheusConfig,
     RemoteWriteConfig,
     WebhookConfig,
-    check_url,
 )
+from smkc.serve.config.reaching import check_url
 from smkc.serve.config.watch import WatchConfig
 
 __all__ = ["TOKENS_VARIABLE", "Config", "Limits", "Listen", "Retention"]

@@ -1,0 +1,69 @@
+"""Reaching: addresses, labels and secrets, checked before they are used.
+
+In: what stands in a configuration. Out: nothing or an error; a secret, read where it lies. No error
+shows a secret, not even one that was written where none belongs.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from smkc.errors import SettingError
+
+__all__ = ["check_labels", "check_url", "read_secret"]
+
+LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+
+
+def read_secret(variable: str, file: Path | None, what: str) -> str:
+    """Return a secret from an environment variable or a file; errors never show it."""
+    if variable:
+        secret = os.environ.get(variable, "").strip()
+        if not secret:
+            raise SettingError(
+                f"{what}: the environment variable {variable} is not set; export it, or correct "
+                "its name in the configuration"
+            )
+        place = f"the environment variable {variable}"
+    else:
+        place = f"the file {file}"
+        try:
+            secret = Path(str(file)).read_text("utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise SettingError(
+                f"{what}: {place} cannot be read ({reason}); give one that this process may read"
+            ) from None
+        if not secret:
+            raise SettingError(f"{what}: {place} is empty; write the secret into it")
+    if not secret.isprintable():
+        raise SettingError(f"{what}: {place} holds signs no secret has; write one line of text")
+    return secret
+
+
+def check_url(name: str, url: object) -> None:
+    """Refuse what is no address over HTTP, and an address with a password in it."""
+    try:
+        parts = urlsplit(url) if isinstance(url, str) else None
+        is_usable = parts is not None and parts.hostname and (parts.port is None or parts.port > 0)
+    except ValueError:
+        parts, is_usable = None, False
+    if parts is None or not is_usable or parts.scheme not in ("http", "https"):
+        shown = repr(url) if "@" not in str(url) else "what was given"
+        raise SettingError(f"{name}={shown} is no address; write it like 'http://localhost:9090'")
+    if parts.username is not None or parts.password is not None:
+        raise SettingError(
+            f"{name} of {parts.hostname} holds a user or a password; take them out and give "
+            "username and password_env, or token_env"
+        )
+
+
+def check_labels(labels: Mapping[str, str]) -> None:
+    """Refuse labels that Prometheus does not know."""
+    for label in labels:
+        if not LABEL.fullmatch(label):
+            raise SettingError(
+                f"labels: {label!r} is no label's name; use letters, digits and underscores"
+            )
