@@ -1,10 +1,11 @@
 """The export: a recording in Prometheus' storage -> the dataset's files.
 
 In: the folder of a finished recording. Out: a reference part, a test part, the events and what was
-routine, with a summary of each part on standard output.
+routine; on standard output a summary of each part, and size and SHA-256 as the registry has them.
 """
 
 import csv
+import hashlib
 import json
 import shutil
 import sys
@@ -85,6 +86,10 @@ def export(folder: Path, out: Path) -> None:
     _write_csv(out / "events.csv", "series part start end variables kind", events)
     _write_csv(out / "routine.csv", "start end kind story", list(_routine(log, first, stop)))
     shutil.copyfile(folder / "schedule.json", out / "schedule.json")
+    for file in ("events.csv", f"{SERIES}.test.parquet", f"{SERIES}.train.parquet", "routine.csv"):
+        content = (out / file).read_bytes()
+        told = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        sys.stdout.write(f'"{file}": {json.dumps(told)}\n')
 
 
 def _wait_for(address: str) -> None:
