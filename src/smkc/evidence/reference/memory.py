@@ -21,6 +21,10 @@ EMPTY, FRESH, WAITING, ADMITTED = 0, 1, 2, 3
 ROWS_NEAR = 3
 LASTED = 0.5
 
+# One surprise is held for two windows. Suspects beyond that, with less than a window of calm among
+# them, belong to the same episode and are no further observation.
+EPISODE = 2
+
 
 class Memory:
     """A ring of the latest rows, one status a row.
@@ -47,6 +51,7 @@ class Memory:
         self.is_counted = np.zeros(self.size, bool)  # whether they are part of nulls
         # Scores as they were, and as they count: a suspect's only up to a bound.
         self.scores, self.counted = np.zeros(self.size), np.zeros(self.size)
+        self.n_in_episode, self.n_calm = 0, 0
         self.waiting = np.empty(0, np.int64)
         self.near = np.empty(0, np.int64)
         self.reach = 0.0
@@ -70,11 +75,12 @@ class Memory:
         scores: NDArray[np.float64],
         suspect: NDArray[np.bool_],
         most: float,
+        later: float,
     ) -> None:
         """Write rows' statistics (n, E), scores and suspicions (n,), all of one block.
 
         Unless things have changed for good, a suspect's statistics are no part of nulls, and its
-        score counts for at most ``most``.
+        score counts for at most ``most``, or for at most ``later`` when its episode is old.
         """
         places = self.places(len(suspect))
         self.statistics[places] = statistics
@@ -85,8 +91,22 @@ class Memory:
         doubted = suspect & (not self.is_changed)
         self.is_counted[places] = ~doubted
         self.scores[places] = scores
-        self.counted[places] = np.where(doubted, np.minimum(scores, most), scores)
+        bound = np.where(self._is_old(suspect), later, most)
+        self.counted[places] = np.where(doubted, np.minimum(scores, bound), scores)
         self.n_rows += len(suspect)
+
+    def _is_old(self, suspect: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """(n,) whether a row's episode of suspects has lasted longer than one surprise is held."""
+        is_old = np.zeros(len(suspect), bool)
+        if not suspect.any() and self.n_calm >= self.window:
+            return is_old
+        for i, is_suspect in enumerate(suspect.tolist()):
+            self.n_calm = 0 if is_suspect else self.n_calm + 1
+            if self.n_calm >= self.window:
+                self.n_in_episode = 0
+            self.n_in_episode += is_suspect
+            is_old[i] = self.n_in_episode > EPISODE * self.window
+        return is_old
 
     def end_block(self) -> None:
         """Admit what has waited long enough; called after each whole block."""
@@ -130,15 +150,17 @@ class Memory:
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return what :meth:`restore` needs to go on exactly."""
         return {key: getattr(self, key) for key in _SAVED} | {
-            "scalars": np.array([self.n_rows, self.reach, self.is_changed])
+            "scalars": np.array([self.reach, self.is_changed]),
+            "counters": np.array([self.n_rows, self.n_in_episode, self.n_calm]),
         }
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Take over what :meth:`to_arrays` gave."""
         for key in _SAVED:
             setattr(self, key, arrays[key].copy())
-        n_rows, reach, is_changed = arrays["scalars"].tolist()
-        self.n_rows, self.reach, self.is_changed = int(n_rows), reach, bool(is_changed)
+        self.reach, is_changed = arrays["scalars"].tolist()
+        self.is_changed = bool(is_changed)
+        self.n_rows, self.n_in_episode, self.n_calm = arrays["counters"].tolist()
 
 
 _SAVED = (

@@ -94,7 +94,7 @@ class Scorer:
         self.recent = np.zeros(2 * choices.window - 2)  # the latest rows' joined surprises
         self.in_nats = [evidence.name == "presence" for evidence in evidences]
         self.said = np.zeros((self.memory.size, len(evidences)))  # nats of the rows in memory
-        self.most = np.inf
+        self.most, self.threshold = np.inf, np.inf
         if normal is not None:
             self.frozen = Nulls.of(normal.frozen, self.in_nats)
             self._renew()
@@ -132,7 +132,7 @@ class Scorer:
             p_values = self.joined_null.p_values(scores)
         suspects = p_values < SUSPECT
         self.said[memory.places(n)] = nats[:, :, 1]
-        memory.take(statistics[:, :, 1], scores, suspects, self.most)
+        memory.take(statistics[:, :, 1], scores, suspects, self.most, self.threshold)
         if n and memory.n_rows % self.choices.block == 0:
             memory.end_block()
             for part in self.parts:
@@ -167,9 +167,10 @@ class Scorer:
         n_windows = int(is_known.sum()) * step / self.choices.window
         self.joined_null = JoinedNull(scores, self.normal.n_independent + n_windows)
         # A suspect counts as if it stood as far beyond the threshold as that is beyond the bulk:
-        # false alarms that go on raise the threshold step by step, a fault does so once.
-        bulk, threshold = upper_quantiles(scores, BULK, 1.0 - SUSPECT)
-        self.most = 2.0 * threshold - bulk
+        # false alarms that come again raise the threshold step by step. In an episode that goes on
+        # it counts up to the threshold, or a fault would hide the next.
+        bulk, self.threshold = upper_quantiles(scores, BULK, 1.0 - SUSPECT)
+        self.most = 2.0 * self.threshold - bulk
 
     # ------------------------------------------------------------------ who made it
 
@@ -199,7 +200,9 @@ class Scorer:
         if self.normal is not None:
             arrays |= {f"running.{k}": getattr(self.running, k) for k in _OF_NULLS}
             arrays |= {"joined": self.joined_null.sample}
-            arrays["scalars"] = np.array([self.joined_null.n_independent, self.most])
+            arrays["scalars"] = np.array(
+                [self.joined_null.n_independent, self.most, self.threshold]
+            )
         for e, part in enumerate(self.parts):
             arrays |= prefixed(f"part{e}", part.to_arrays())
         return arrays
@@ -211,7 +214,7 @@ class Scorer:
         self.said = arrays["said"].copy()
         if self.normal is not None:
             self.running = Nulls(**{k: arrays[f"running.{k}"] for k in _OF_NULLS})
-            n_independent, self.most = arrays["scalars"].tolist()
+            n_independent, self.most, self.threshold = arrays["scalars"].tolist()
             self.joined_null = JoinedNull(arrays["joined"], n_independent)
         for e, part in enumerate(self.parts):
             part.restore(under(f"part{e}", arrays))
