@@ -1,0 +1,81 @@
+import pytest
+from tests.smkc.serve.delivery.parts import START, alert_at, config_with, eventually, put, server
+
+from smkc.serve.delivery import Delivery
+from smkc.serve.store import Store
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "data") as made:
+        yield made
+
+
+def test_a_slow_receiver_holds_up_no_other(store):
+    with server() as slow, server() as quick:
+        config = config_with(
+            webhook=[
+                {"name": "slow", "url": slow.url, "timeout": "30s"},
+                {"name": "quick", "url": quick.url},
+            ]
+        )
+        slow.answers = ["slow"]
+        delivery = Delivery(store, config, now=lambda: START, seed=1)
+        delivery.start()
+        try:
+            put(store, config, [("open", alert_at())])
+            delivery.wake()
+            eventually(lambda: slow.requests and quick.requests)
+            put(store, config, [("close", alert_at(is_open=False))])
+            delivery.wake()
+            eventually(lambda: len(quick.requests) == 2)
+            assert len(slow.requests) == 1
+        finally:
+            slow.leave.set()
+            delivery.stop()
+
+
+def test_what_is_wrong_is_said_until_it_is_well_again(store):
+    times = iter(range(START, START + 10**9, 60_000))
+    with server() as hook:
+        config = config_with(webhook=[{"name": "pager", "url": hook.url}])
+        hook.answers = [500, (400, {}, b"never")]
+        put(store, config, [("open", alert_at())])
+        put(store, config, [("close", alert_at(is_open=False))])
+        delivery = Delivery(store, config, now=lambda: next(times), seed=1)
+        assert delivery.problems() == []
+        (courier,) = delivery.workers
+        courier.step(START)
+        (problem,) = delivery.problems()
+        assert problem.startswith("webhook pager since 2026-09-21T14:13:30.000Z: answered 500")
+        courier.step(START + 60_000)
+        (problem,) = delivery.problems()
+        assert problem.startswith("webhook pager: 1 dropped since the start")
+        delivery.stop()
+
+
+def test_a_store_that_fails_is_waited_out(store, caplog):
+    with server() as hook:
+        config = config_with(webhook=[{"name": "pager", "url": hook.url}])
+        put(store, config, [("open", alert_at())])
+        with store._database.alone("refuse to write") as connection:
+            connection.execute("PRAGMA query_only = ON")
+        delivery = Delivery(store, config, now=lambda: START, seed=1)
+        delivery.start()
+        try:
+            eventually(lambda: "waits" in caplog.text)
+            with store._database.alone("write again") as connection:
+                connection.execute("PRAGMA query_only = OFF")
+            delivery.wake()
+            eventually(lambda: store.n_waiting() == 0)
+        finally:
+            delivery.stop()
+        assert len(hook.requests) == 1
+
+
+def test_stopping_twice_or_without_receivers_is_fine(store):
+    delivery = Delivery(store, config_with())
+    delivery.start()
+    delivery.stop()
+    delivery.stop()
+    assert delivery.status() == ()
