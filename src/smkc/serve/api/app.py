@@ -1,0 +1,90 @@
+"""App: the routes behind their limits, for one service.
+
+In: a service and its tokens. Out: an ASGI app. From outside to inside a request passes the shell
+(headers on every answer), the limits (who asks, from where, how often, how long) and its route's
+rule; then the route runs, in a thread where it may have to wait.
+"""
+
+from typing import Any
+
+import anyio
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from smkc.serve.api.access import GuardedRoute
+from smkc.serve.api.keys import OPEN, Keys
+from smkc.serve.api.limits import Limited
+from smkc.serve.api.listening import check_listening
+from smkc.serve.api.refusals import add_refusals
+from smkc.serve.api.routes import ROUTERS
+from smkc.serve.api.shell import Shell
+from smkc.serve.api.tokens import read_keys
+from smkc.serve.dashboard import routes as dashboard_routes
+from smkc.serve.view import ServiceView
+from smkc.version import VERSION
+
+__all__ = ["create_app"]
+
+# Threads a kind of work, so that slow explanations hold up neither probes nor pushes.
+POOLS = {"heavy": 3, "live": 4, "probes": 2, "pushes": 2}
+
+ABOUT = """Scores, alerts and their causes, of systems whose variables come and go.
+
+Times are milliseconds since 1970, UTC. Every error is `{"error": "a sentence"}`. With tokens
+configured, send `Authorization: Bearer TOKEN`; roles are read, write (pushes) and admin (all)."""
+
+
+def create_app(service: ServiceView, keys: Keys | None = None) -> FastAPI:
+    """Return the app of a service.
+
+    Parameters
+    ----------
+    service
+        what is asked; it may start before or after.
+    keys
+        tokens that open it; by default those of the configuration and the environment. Without
+        any, the configured address must be this machine's own.
+    """
+    keys = read_keys(service.config) if keys is None else keys
+    check_listening(service.config.listen, keys)
+    app = FastAPI(
+        title="smkc",
+        version=VERSION,
+        description=ABOUT,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.service = service
+    app.state.keys = keys
+    app.state.limits = service.config.limits
+    app.state.pools = {name: anyio.CapacityLimiter(size) for name, size in POOLS.items()}
+    app.state.n_pushes = 0
+    for router in (*ROUTERS, dashboard_routes()):
+        app.router.routes.extend(router.routes)
+    add_refusals(app)
+    app.add_middleware(Limited, service=service, keys=keys)
+    app.add_middleware(Shell, is_https=service.config.public_url.startswith("https://"))
+    app.openapi = lambda: _described(app)  # type: ignore[method-assign]
+    return app
+
+
+def _described(app: FastAPI) -> dict[str, Any]:
+    """Describe the API, with what each route asks of its caller where there are tokens."""
+    if app.openapi_schema is None:
+        found = get_openapi(
+            title=app.title, version=app.version, description=app.description, routes=app.routes
+        )
+        for route in app.routes:
+            if not isinstance(route, GuardedRoute) or not route.include_in_schema:
+                continue
+            for method in route.methods or ():
+                operation = found["paths"][route.path_format][method.lower()]
+                operation["x-role"] = route.needs
+                if app.state.keys and route.needs != OPEN:
+                    operation["security"] = [{"token": []}]
+        if app.state.keys:
+            found["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        app.openapi_schema = found
+    return app.openapi_schema

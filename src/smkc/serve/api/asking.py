@@ -1,0 +1,110 @@
+"""Asking: what the routes' parameters may be, in one place.
+
+In: path and query. Out: annotated types that FastAPI checks and describes, the service and the
+caller of a request, and the refusals that a route's description lists.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import anyio.to_thread
+from fastapi import Depends, Path, Query, Request
+
+from smkc.serve.api.access import CALLER
+from smkc.serve.api.answers import Problem
+from smkc.serve.api.keys import Caller
+from smkc.serve.store import LaneStore
+from smkc.serve.view import ServiceView, UnknownError
+
+__all__ = [
+    "REFUSALS",
+    "REFUSED_BODIES",
+    "AlertId",
+    "Asking",
+    "Entity",
+    "Here",
+    "Names",
+    "Since",
+    "Time",
+    "Until",
+    "Watch",
+    "in_pool",
+    "known_lane",
+    "span",
+]
+
+# Milliseconds up to the end of the year 9999.
+LAST_TIME = 253_402_300_799_999
+
+DAY = 86_400_000
+DEFAULT_SPAN = DAY // 4
+
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    400: {"model": Problem, "description": "It cannot be used."},
+    401: {"model": Problem, "description": "A valid token is needed."},
+    403: {"model": Problem, "description": "The token's role may not do this."},
+    404: {"model": Problem, "description": "There is no such thing."},
+    422: {"model": Problem, "description": "A parameter is not as described."},
+    429: {"model": Problem, "description": "Too many requests a minute; see Retry-After."},
+    503: {"model": Problem, "description": "Not now; see Retry-After."},
+}
+
+REFUSED_BODIES: dict[int | str, dict[str, Any]] = {
+    408: {"model": Problem, "description": "The body took too long."},
+    413: {"model": Problem, "description": "The body is too long, packed or unpacked."},
+    415: {"model": Problem, "description": "The body is of a kind that is not read here."},
+}
+
+
+async def _service(request: Request) -> ServiceView:
+    service: ServiceView = request.app.state.service
+    return service
+
+
+async def _caller(request: Request) -> Caller:
+    caller: Caller = request.scope[CALLER]
+    return caller
+
+
+Here = Annotated[ServiceView, Depends(_service)]
+Asking = Annotated[Caller, Depends(_caller)]
+
+_TIME = "milliseconds since 1970, UTC"
+Time = Annotated[int, Query(ge=0, le=LAST_TIME, description=_TIME)]
+Since = Annotated[
+    int | None, Query(ge=0, le=LAST_TIME, description=f"{_TIME}; by default 6 h before until")
+]
+Until = Annotated[int | None, Query(ge=0, le=LAST_TIME, description=f"{_TIME}; by default now")]
+Watch = Annotated[str, Path(pattern=r"^[a-zA-Z0-9_.-]{1,64}$", description="a watch's name")]
+Entity = Annotated[
+    str, Query(max_length=1024, description="which lane of a watch that is split by a label")
+]
+Names = Annotated[
+    list[Annotated[str, Query(min_length=1, max_length=4096)]],
+    Query(alias="name", min_length=1, max_length=50, description="variables, by identifier"),
+]
+AlertId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$", description="an alert's id")]
+
+
+def span(service: ServiceView, since: int | None, until: int | None) -> tuple[int, int]:
+    """Return first and last time; without either, the latest six hours."""
+    last = service.now() if until is None else until
+    first = max(0, last - DEFAULT_SPAN) if since is None else since
+    return first, max(first, last)
+
+
+def known_lane(service: ServiceView, watch: str, entity: str) -> LaneStore:
+    """Return the history of a lane that is followed; asking for another must not make it."""
+    for status in service.watches():
+        if status.name == watch:
+            if any(lane.entity == entity for lane in status.lanes):
+                return service.store.lane(watch, entity)
+            raise UnknownError(
+                f"watch {watch!r} has no such entity; /api/v1/watches lists those that it has"
+            )
+    raise UnknownError("there is no watch of this name; /api/v1/watches lists them")
+
+
+async def in_pool(request: Request, pool: str, work: Callable[[], Any]) -> Any:
+    """Run work in a thread of one of the app's pools, so that no kind of work starves another."""
+    return await anyio.to_thread.run_sync(work, limiter=request.app.state.pools[pool])

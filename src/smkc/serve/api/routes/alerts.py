@@ -1,0 +1,128 @@
+"""Alerts: what happened, seen by people who say so, and say when it was normal.
+
+In: an alert's id, or what is looked for. Out: alerts with their causes.
+"""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Query, Request
+from pydantic import BaseModel, Field
+
+from smkc.serve.api.access import GuardedRoute, needs
+from smkc.serve.api.answers import AlertAnswer, AlertsAnswer, KernelAnswer
+from smkc.serve.api.asking import (
+    LAST_TIME,
+    REFUSALS,
+    REFUSED_BODIES,
+    AlertId,
+    Asking,
+    Here,
+    in_pool,
+)
+from smkc.serve.dashboard import kernel_view
+from smkc.serve.store import StoredAlert
+from smkc.serve.view import ServiceView, UnknownError
+
+__all__ = ["alert_answer", "router"]
+
+router = APIRouter(prefix="/api/v1", route_class=GuardedRoute, tags=["alerts"], responses=REFUSALS)
+
+LOCAL = "local"
+
+
+class Note(BaseModel):
+    """What is said on acknowledging."""
+
+    note: Annotated[str, Field(max_length=2000, description="for whoever reads it later")] = ""
+
+
+@router.get("/alerts", summary="Alerts, newest first")
+@needs("read")
+def alerts(
+    service: Here,
+    watch: Annotated[str | None, Query(max_length=64)] = None,
+    entity: Annotated[str | None, Query(max_length=1024)] = None,
+    open_only: Annotated[bool, Query(alias="open", description="only those that go on")] = False,
+    since: Annotated[int | None, Query(ge=0, le=LAST_TIME)] = None,
+    until: Annotated[int | None, Query(ge=0, le=LAST_TIME)] = None,
+    limit: Annotated[int, Query(ge=1, le=500, description="a page")] = 100,
+    before: Annotated[
+        str | None, Query(pattern=r"^[0-9a-f]{16}$", description="the page after this alert")
+    ] = None,
+) -> AlertsAnswer:
+    """Return alerts of a watch, an entity, a span of time, or of all."""
+    found = service.store.alerts(
+        watch=watch,
+        entity=entity,
+        open_only=open_only,
+        since=since,
+        until=until,
+        limit=limit,
+        before_id=before,
+    )
+    return AlertsAnswer(
+        alerts=tuple(alert_answer(one) for one in found),
+        next=found[-1].record.id if len(found) == limit else None,
+    )
+
+
+@router.get("/alerts/{id}", summary="One alert")
+@needs("read")
+def alert(service: Here, id: AlertId) -> AlertAnswer:
+    """Return an alert with its causes and what people said of it."""
+    return alert_answer(_known(service, id))
+
+
+@router.get("/alerts/{id}/kernel", summary="An alert's window beside a normal one")
+@needs("read")
+async def kernel(request: Request, service: Here, id: AlertId) -> KernelAnswer:
+    """Return both windows as kernel images, channel by channel."""
+
+    def work() -> KernelAnswer:
+        record = _known(service, id).record
+        lane = service.store.lane(record.watch, record.entity)
+        return KernelAnswer.model_validate(kernel_view(lane, record) or {})
+
+    answer: KernelAnswer = await in_pool(request, "heavy", work)
+    return answer
+
+
+@router.post("/alerts/{id}/acknowledge", summary="Say that it was seen", responses=REFUSED_BODIES)
+@needs("admin")
+def acknowledge(
+    service: Here, caller: Asking, id: AlertId, content: Annotated[Note | None, Body()] = None
+) -> AlertAnswer:
+    """Note who saw an alert, when, and what they say; a later word replaces an earlier one."""
+    _known(service, id)
+    note = content.note if content is not None else ""
+    service.store.acknowledge(id, caller.name or LOCAL, note, service.now())
+    return alert_answer(_known(service, id))
+
+
+@router.post("/alerts/{id}/feedback", summary="Say that it was normal")
+@needs("admin")
+def feedback(service: Here, caller: Asking, id: AlertId) -> AlertAnswer:
+    """Let an alert's rows join what counts as normal."""
+    _known(service, id)
+    service.feedback(id, caller.name or LOCAL)
+    return alert_answer(_known(service, id))
+
+
+def alert_answer(stored: StoredAlert) -> AlertAnswer:
+    """Return an alert and what people said of it, in one."""
+    answer = AlertAnswer.model_validate(stored.record)
+    return answer.model_copy(
+        update={
+            "acknowledged_by": stored.acknowledged_by,
+            "acknowledged_at": stored.acknowledged_at,
+            "note": stored.note,
+            "feedback": stored.feedback,
+        }
+    )
+
+
+def _known(service: ServiceView, id: str) -> StoredAlert:
+    found = service.store.alert(id)
+    if found is None:
+        raise UnknownError(f"there is no alert {id!r}; it may have been kept long enough")
+    return found

@@ -1,0 +1,162 @@
+"""Pushes: samples that others send, as Prometheus' remote write, OTLP or plain JSON.
+
+In: a body. Out: an answer once the samples are on the disk. Bodies are read as they come, up to
+the limit; a few are worked on together, each unpacked in a thread, so that memory stays bounded.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from smkc.serve.api.access import GuardedRoute, needs
+from smkc.serve.api.answers import ReceivedAnswer
+from smkc.serve.api.asking import REFUSALS, REFUSED_BODIES, Here, in_pool
+from smkc.serve.api.body import read_body
+from smkc.serve.observations import decode_observations
+from smkc.serve.otlp import decode_otlp, encode_otlp_response
+from smkc.serve.remote_write import decode_remote_write
+from smkc.serve.samples import Samples
+from smkc.serve.view import BusyError, Received, ServiceView
+
+__all__ = ["MOST_PUSHES", "router"]
+
+router = APIRouter(
+    route_class=GuardedRoute, tags=["push"], responses={**REFUSALS, **REFUSED_BODIES}
+)
+
+# Bodies that are held together.
+MOST_PUSHES = 8
+
+JSON = "application/json"
+PROTOBUF = "application/x-protobuf"
+
+WatchAsked = Annotated[
+    str | None,
+    Query(
+        pattern=r"^[a-zA-Z0-9_.-]{1,64}$", description="only this watch; by default all that match"
+    ),
+]
+
+OBSERVATION = {
+    "type": "object",
+    "required": ["time", "value"],
+    "properties": {
+        "time": {
+            "anyOf": [{"type": "number"}, {"type": "string"}],
+            "description": "ISO 8601, or seconds or milliseconds since 1970",
+        },
+        "name": {"type": "string", "description": 'an identifier: metric{label="value"}'},
+        "metric": {"type": "string", "description": "in place of a name, with labels"},
+        "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+        "value": {"type": ["number", "null"], "description": "null says that it is gone"},
+    },
+}
+
+OBSERVATIONS = {
+    "type": "object",
+    "properties": {
+        "observations": {"type": "array", "items": OBSERVATION},
+        "time": {"type": "array", "description": "in place of observations: a column of times"},
+        "series": {
+            "type": "object",
+            "description": "with time: a column of values a name",
+            "additionalProperties": {"type": "array", "items": {"type": ["number", "null"]}},
+        },
+    },
+}
+
+
+def _body(schemas: dict[str, Any]) -> dict[str, Any]:
+    """Describe a body that FastAPI does not read itself."""
+    content = {kind: {"schema": schema} for kind, schema in schemas.items()}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+@router.post(
+    "/api/v1/observations",
+    summary="Push samples as JSON",
+    openapi_extra=_body({JSON: OBSERVATIONS, "application/x-ndjson": {"type": "string"}}),
+)
+@needs("write", takes_samples=True)
+async def observations(request: Request, service: Here, watch: WatchAsked = None) -> ReceivedAnswer:
+    """Take samples as a list, as columns, or one JSON object a line."""
+    kind = request.headers.get("content-type", JSON)
+    encoding = request.headers.get("content-encoding", "")
+    limits = service.config.limits
+    received = await _received(
+        request, service, watch, lambda body: decode_observations(body, kind, encoding, limits)
+    )
+    return ReceivedAnswer.model_validate(received)
+
+
+@router.post(
+    "/api/v1/write",
+    status_code=204,
+    summary="Prometheus' remote write, 1.0 and 2.0",
+    openapi_extra=_body({PROTOBUF: {"type": "string", "format": "binary"}}),
+)
+@needs("write", takes_samples=True)
+async def write(request: Request, service: Here, watch: WatchAsked = None) -> Response:
+    """Take samples as a snappy-compressed protobuf message."""
+    kind = request.headers.get("content-type", "")
+    encoding = request.headers.get("content-encoding", "")
+    limits = service.config.limits
+    n_samples = 0
+
+    def decode(body: bytes) -> Samples:
+        nonlocal n_samples
+        samples = decode_remote_write(body, kind, encoding, limits)
+        n_samples = len(samples)
+        return samples
+
+    await _received(request, service, watch, decode)
+    # Senders of 2.0 take a missing or smaller count for a loss; what no watch wants is no loss.
+    written = {"X-Prometheus-Remote-Write-Samples-Written": str(n_samples)}
+    return Response(status_code=204, headers=written)
+
+
+@router.post(
+    "/v1/metrics",
+    summary="OTLP metrics",
+    response_class=Response,
+    responses={200: {"content": {PROTOBUF: {}, JSON: {}}}},
+    openapi_extra=_body({PROTOBUF: {"type": "string", "format": "binary"}, JSON: {}}),
+)
+@router.post("/api/v1/otlp/v1/metrics", include_in_schema=False, response_class=Response)
+@needs("write", takes_samples=True)
+async def otlp(request: Request, service: Here, watch: WatchAsked = None) -> Response:
+    """Take an ExportMetricsServiceRequest as protobuf or JSON, plain or gzipped."""
+    kind = request.headers.get("content-type", "")
+    encoding = request.headers.get("content-encoding", "")
+    limits = service.config.limits
+    await _received(request, service, watch, lambda body: decode_otlp(body, kind, encoding, limits))
+    if kind.partition(";")[0].strip().lower() == JSON:
+        return Response(b"{}", headers={"Content-Type": JSON})
+    return Response(encode_otlp_response(), headers={"Content-Type": PROTOBUF})
+
+
+async def _received(
+    request: Request, service: ServiceView, watch: str | None, decode: Callable[[bytes], Samples]
+) -> Received:
+    async with _place(request):
+        body = await read_body(request)
+        received: Received = await in_pool(
+            request, "pushes", lambda: service.receive(watch, decode(body))
+        )
+    return received
+
+
+@asynccontextmanager
+async def _place(request: Request) -> AsyncIterator[None]:
+    """Hold one of the places for bodies; all taken, the sender comes back later."""
+    state = request.app.state
+    if state.n_pushes >= MOST_PUSHES:
+        raise BusyError(f"{MOST_PUSHES} pushes are being taken already; send it again")
+    state.n_pushes += 1
+    try:
+        yield
+    finally:
+        state.n_pushes -= 1
