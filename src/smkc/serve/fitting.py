@@ -122,19 +122,16 @@ class FitBeside:
         return self._process.poll() is not None
 
     def result(self) -> Detector:
-        """Return the fitted detector, waiting for it; clears up either way."""
-        try:
-            code = self._process.wait()
-            if code != 0:
-                self._errors.seek(0)
-                said = self._errors.read().decode("utf-8", "replace").strip().splitlines()
-                raise ModelFileError(
-                    f"the new model could not be fitted: {said[-1] if said else f'code {code}'}; "
-                    "the one before goes on"
-                )
-            return load(self._folder / MODEL)
-        finally:
-            self.cancel()
+        """Return the fitted detector, waiting for it; :meth:`cancel` clears up afterwards."""
+        code = self._process.wait()
+        if code != 0:
+            self._errors.seek(0)
+            said = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+            raise ModelFileError(
+                f"the new model could not be fitted: {said[-1] if said else f'code {code}'}; "
+                "the one before goes on"
+            )
+        return load(self._folder / MODEL)
 
     def cancel(self, *, keep_note: bool = False) -> None:
         """End the process and remove its files; ``keep_note`` begins it anew at the next start."""

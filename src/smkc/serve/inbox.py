@@ -5,6 +5,7 @@ In: samples. Out: few bytes that hold them exactly; other bytes are refused.
 
 import json
 import zlib
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +48,7 @@ def unpack_samples(body: bytes) -> Samples:
         at = 2 * _LENGTH.itemsize
         names = json.loads(plain[at : at + n_letters])
         at += n_letters
-        arrays = {}
+        arrays: dict[str, Any] = {}
         for name, kind in _COLUMNS:
             arrays[name] = np.frombuffer(plain, kind, n, at)
             at += n * kind.itemsize

@@ -1,0 +1,147 @@
+"""Pulling: asks Prometheus for the rows that are due, history first, and hands them to the lanes.
+
+In: a clock and a server that may be slow, wrong or away. Out: every row once and in order: what
+could not be asked for is asked for later.
+"""
+
+from smkc.serve.clock import Clock
+from smkc.serve.config import WatchConfig
+from smkc.serve.grouping import Readings, ends_of, group
+from smkc.serve.intake import Intake
+from smkc.serve.lanes import Lanes
+from smkc.serve.prometheus import Prometheus
+from smkc.serve.samples import Samples
+
+__all__ = ["PullFeed"]
+
+# Rows that are asked for and committed at once.
+ROWS_AT_A_TIME = 120
+
+# The last rows of the history are not learned from but judged: the first score comes with them.
+HELD_BACK = 4
+
+# Milliseconds after which the clock is looked at again, however far away the next row is: clocks
+# step.
+LONGEST_WAIT = 5_000
+
+
+class PullFeed:
+    """Rows of one watch, asked for.
+
+    Parameters
+    ----------
+    watch
+        its settings.
+    lanes
+        that take the rows.
+    prometheus
+        that is asked.
+    clock
+        says what is due.
+    oldest
+        milliseconds: rows older than that are not asked for.
+
+    Attributes
+    ----------
+    is_backfilling
+        whether history is still being fetched: nothing is fitted before it is there.
+    problems
+        sentences by what they are about.
+    """
+
+    def __init__(
+        self, watch: WatchConfig, lanes: Lanes, prometheus: Prometheus, clock: Clock, oldest: int
+    ) -> None:
+        self._watch, self._lanes, self._prometheus = watch, lanes, prometheus
+        self._clock, self._oldest = clock, oldest
+        self.problems: dict[str, str] = {}
+        self.late = self.duplicates = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Go back to where the lanes' journals end."""
+        self._intake = Intake(self._watch, [lane.entity for lane in self._lanes])
+        self._next: int | None = None
+        self._first = 0
+        self._learned_until = 0
+        self.is_backfilling = not any(lane.model.follower for lane in self._lanes)
+
+    @property
+    def refused(self) -> int:
+        """Count of variables and samples that there was no place for."""
+        return sum(lane.refused for lane in self._lanes) + self._intake.over_lanes
+
+    @property
+    def progress(self) -> float:
+        """Share of the history that is there."""
+        if not self.is_backfilling:
+            return 1.0
+        if self._next is None or self._learned_until <= self._first:
+            return 0.0
+        return min((self._next - self._first) / (self._learned_until - self._first), 1.0)
+
+    def advance(self) -> float:
+        """Ask for the next rows, if any are due; return the seconds until there is more to do."""
+        for lane in self._lanes:
+            lane.flush()
+        step, lateness = self._watch.step, self._watch.lateness
+        now = self._clock.now()
+        due = (now - lateness) // step * step
+        if self._next is None:
+            self._begin(due)
+        assert self._next is not None
+        start = self._next
+        end = min(due, start + (ROWS_AT_A_TIME - 1) * step)
+        if self.is_backfilling:
+            end = min(end, self._learned_until)
+        if start > end:
+            self.is_backfilling = False
+            self._look_at_clock(now)
+            return min(start + lateness - now, LONGEST_WAIT) / 1000 if start > due else 0.0
+        self._take(self._prometheus.range(self._watch.query, start, end, step))
+        self._next = end + step
+        return 0.0
+
+    def _begin(self, due: int) -> None:
+        """Choose the first row to ask for."""
+        step = self._watch.step
+        last = self._lanes.last_time
+        history = self._watch.history // step * step
+        self._first = self._next = due - history
+        self._learned_until = due - HELD_BACK * step
+        if last is None:
+            return
+        # Lanes commit one after another: some may lack the rows that were asked for last.
+        back = 0 if len(self._lanes) == 1 and not self._watch.entity else ROWS_AT_A_TIME - 1
+        oldest = (due - self._oldest) // step * step
+        self._next = max(last + step - back * step, oldest, 0)
+        # A grid of another step goes on after the latest row.
+        self._next = -(-self._next // step) * step
+
+    def _take(self, samples: Samples) -> None:
+        step, most = self._watch.step, self._watch.max_series
+        over_lanes = self._intake.over_lanes
+        for entity, part in self._intake.by_entity(samples).items():
+            lane = self._lanes.of(entity)
+            readings = Readings(ends_of(part.times, step), part.codes, part.times, part.values)
+            grouped = group(readings, part.names, most, (), lane.names)
+            self.duplicates += grouped.duplicates
+            lane.refuse(grouped.refused)
+            lane.take(grouped.rows)
+        if self._intake.over_lanes > over_lanes:
+            self.problems["lanes"] = (
+                f"there are more entities than max_lanes={self._watch.max_lanes}; the others are "
+                "left out: raise it, or narrow the query"
+            )
+        else:
+            self.problems.pop("lanes", None)
+
+    def _look_at_clock(self, now: int) -> None:
+        last = self._lanes.last_time
+        if last is not None and now < last:
+            self.problems["clock"] = (
+                f"the clock is {(last - now) / 1000:.0f} s behind the latest row; rows go on once "
+                "it has caught up: see that it is right"
+            )
+        else:
+            self.problems.pop("clock", None)

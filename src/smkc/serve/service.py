@@ -1,0 +1,250 @@
+"""Service: all watches of a configuration, their history, and everything that is asked of them.
+
+In: a configuration and a clock. Out: a :class:`smkc.serve.view.ServiceView` that runs until it is
+stopped, and goes on where it was when it is started again.
+"""
+
+import logging
+import os
+import threading
+from pathlib import Path
+
+from smkc.decide import Cause
+from smkc.errors import InputError, SettingError
+from smkc.serve.clock import Clock, WallClock
+from smkc.serve.config import Config
+from smkc.serve.delivery import Delivery
+from smkc.serve.inbox import pack_samples
+from smkc.serve.intake import Intake
+from smkc.serve.lane import CHECKPOINT_ROWS
+from smkc.serve.lanes import LANES_FOLDER, Lanes
+from smkc.serve.live import LiveUpdates
+from smkc.serve.prometheus import Prometheus
+from smkc.serve.pulling import PullFeed
+from smkc.serve.pushing import PushFeed
+from smkc.serve.rows import AlertRecord
+from smkc.serve.runner import Feed, Runner
+from smkc.serve.samples import Samples
+from smkc.serve.store import Store, StoreError
+from smkc.serve.view import BusyError, Health, Received, UnknownError, WatchStatus
+
+__all__ = ["Service"]
+
+log = logging.getLogger("smkc.serve.service")
+
+# Seconds between two rounds of retention.
+RETAIN_SECONDS = 3_600.0
+
+# Bodies of a watch that may wait; a sender is asked to come back later when there are more.
+MOST_INBOX = 10_000
+
+
+class Service:
+    """Follows all watches; see :class:`smkc.serve.view.ServiceView` for what may be asked.
+
+    Parameters
+    ----------
+    config
+        what is watched.
+    clock
+        by default the machine's.
+    checkpoint_rows
+        rows from one checkpoint of a lane to the next.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        clock: Clock | None = None,
+        *,
+        checkpoint_rows: int = CHECKPOINT_ROWS,
+    ) -> None:
+        self.config = config
+        self._clock = clock or WallClock()
+        self._checkpoint_rows = checkpoint_rows
+        self._live = LiveUpdates()
+        self._runners: dict[str, Runner] = {}
+        self._clients: list[Prometheus] = []
+        self._store: Store | None = None
+        self._delivery: Delivery | None = None
+        self._intakes: dict[str, Intake] = {}
+        self._receiving = threading.Lock()
+        self._stopping = threading.Event()
+        self._keeper: threading.Thread | None = None
+        self._problems: dict[str, str] = {}
+
+    # ------------------------------------------------------------------ running
+
+    def start(self) -> None:
+        """Open the history and begin to follow; returns at once."""
+        store = self._opened()
+        self._store = store
+        for watch in self.config.watches:
+            lanes = Lanes(store, watch, self.config, self._live, self._checkpoint_rows)
+            feed: Feed
+            if watch.source == "push":
+                feed = PushFeed(watch, lanes, store, self._clock)
+                self._intakes[watch.name] = Intake(watch)
+            else:
+                feed = self._pulled(lanes)
+            self._runners[watch.name] = Runner(watch, lanes, feed, self._clock)
+        self._delivery = Delivery(store, self.config, now=self._clock.now)
+        self._delivery.start()
+        for runner in self._runners.values():
+            runner.start()
+        self._keeper = threading.Thread(target=self._retain, name="smkc-retention", daemon=True)
+        self._keeper.start()
+
+    def stop(self) -> None:
+        """End cleanly: rows at hand are committed, and each lane writes a checkpoint."""
+        self._stopping.set()
+        for runner in self._runners.values():
+            runner.stop(timeout_s=0.0)
+        for runner in self._runners.values():
+            runner.stop()
+        if self._keeper is not None:
+            self._keeper.join()
+        if self._delivery is not None:
+            self._delivery.stop()
+        for client in self._clients:
+            client.close()
+        if self._store is not None:
+            self._store.close()
+
+    def __enter__(self) -> "Service":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _opened(self) -> Store:
+        store = Store.open(self.config.data)
+        if store.set_aside:
+            # Models and checkpoints belong to the rows of the history that is gone.
+            lanes = Path(self.config.data) / LANES_FOLDER
+            if lanes.exists():
+                os.replace(lanes, lanes.with_name(f"{LANES_FOLDER}{store.set_aside[0].suffix}"))
+            self._problems["history"] = (
+                f"the history was damaged and is set aside as {store.set_aside[0].name}; a new one "
+                "was begun"
+            )
+            log.error(self._problems["history"])
+        return store
+
+    def _pulled(self, lanes: Lanes) -> PullFeed:
+        peer = self.config.prometheus
+        if peer is None:
+            raise SettingError(
+                f"watch {lanes.watch.name!r} asks Prometheus, but no address is given; add a table "
+                "[prometheus] with its url"
+            )
+        client = Prometheus.of(peer)
+        self._clients.append(client)
+        return PullFeed(lanes.watch, lanes, client, self._clock, self.config.retention.rows)
+
+    def _retain(self) -> None:
+        """Remove what is older than it shall be kept, once in a while."""
+        retention = self.config.retention
+        while not self._stopping.is_set():
+            try:
+                self.store.retain(self.now(), retention.rows, retention.scores, retention.alerts)
+                self._problems.pop("retention", None)
+            except StoreError as error:
+                self._problems["retention"] = f"old history cannot be removed: {error}"
+                log.warning("retention: %s", error)
+            self._clock.sleep(RETAIN_SECONDS, self._stopping)
+
+    # ------------------------------------------------------------------ being asked
+
+    @property
+    def store(self) -> Store:
+        """The history."""
+        if self._store is None:
+            raise BusyError("the service is not running; start it first")
+        return self._store
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether every watch has begun to take rows."""
+        return bool(self._runners) and all(runner.has_begun for runner in self._runners.values())
+
+    def now(self) -> int:
+        """Return the service's time."""
+        return self._clock.now()
+
+    def watches(self) -> list[WatchStatus]:
+        """Return every watch as it stands, in the order of the configuration."""
+        now = self.now()
+        return [runner.status(now, self._n_inbox(name)) for name, runner in self._runners.items()]
+
+    def health(self) -> Health:
+        """Say how the service is."""
+        watches = {status.name: status for status in self.watches()}
+        problems = [*self._problems.values()]
+        if self._delivery is not None:
+            problems += self._delivery.problems()
+        for status in watches.values():
+            problems += [f"watch {status.name}: {problem}" for problem in status.problems]
+        return Health(ok=not problems, problems=tuple(problems), watches=watches)
+
+    def refit(self, watch: str, entity: str = "", *, reason: str = "") -> None:
+        """Fit a new model of a lane beside, and swap it in; return at once."""
+        runner = self._runner(watch)
+        runner.ask(lambda: runner.lanes.known(entity).refit(reason or "asked for"))
+
+    def feedback(self, alert_id: str, who: str) -> AlertRecord:
+        """Say that an alert was normal; its rows join the reference. Return the alert."""
+        stored = self.store.alert(alert_id)
+        if stored is None:
+            raise UnknownError(f"there is no alert {alert_id!r}; look at the list of alerts")
+        if stored.feedback is None:
+            runner, entity = self._runner(stored.record.watch), stored.record.entity
+            runner.ask(lambda: runner.lanes.known(entity).accept(alert_id))
+            stored = self.store.give_feedback(alert_id, who, self.now()) or stored
+        return stored.record
+
+    def explain(self, watch: str, entity: str, time: int) -> list[Cause]:
+        """Return the causes at a time, most guilty first."""
+        runner = self._runner(watch)
+        return runner.ask(lambda: runner.lanes.known(entity).explain(time))
+
+    def receive(self, watch: str | None, samples: Samples) -> Received:
+        """Take pushed samples for one watch, or for all that match; durable once it returns."""
+        if watch is not None and self._runner(watch).watch.source != "push":
+            raise InputError(
+                f"watch {watch!r} asks Prometheus and cannot be pushed to; give it "
+                "source = 'push', or name another"
+            )
+        names = list(self._intakes) if watch is None else [watch]
+        body: bytes | None = None
+        taken = []
+        most = 0
+        for name in names:
+            with self._receiving:
+                parts = self._intakes[name].by_entity(samples)
+            n = sum(len(part) for part in parts.values())
+            if not n:
+                continue
+            if self._n_inbox(name) >= MOST_INBOX:
+                raise BusyError(
+                    f"{MOST_INBOX:,} bodies wait for watch {name!r} already; send again later"
+                )
+            body = body or pack_samples(samples)
+            self.store.put_inbox(name, body)
+            taken.append(name)
+            most = max(most, n)
+        return Received(samples=most, watches=tuple(taken))
+
+    def subscribe(self) -> LiveUpdates:
+        """Return the live updates."""
+        return self._live
+
+    def _runner(self, watch: str) -> Runner:
+        if watch not in self._runners:
+            known = ", ".join(self._runners) or "none"
+            raise UnknownError(f"there is no watch {watch!r}; the watches are {known}")
+        return self._runners[watch]
+
+    def _n_inbox(self, watch: str) -> int:
+        return self.store.n_inbox(watch) if watch in self._intakes else 0
