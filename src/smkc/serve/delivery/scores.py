@@ -32,12 +32,13 @@ __all__ = ["FILE", "METRICS", "ScoreWriter"]
 
 FILE = "scores-sent.json"
 
-# Metric -> what of a verdict it holds; the names are those of /metrics.
+# What of a verdict is written -> the metric that holds it; the names are those of /metrics.
 METRICS = {
-    "anomaly_score": "anomaly",
-    "smkc_p_value": "p_value",
-    "smkc_cardinality": "cardinality",
+    "anomaly": "anomaly_score",
+    "p_value": "smkc_p_value",
+    "cardinality": "smkc_cardinality",
 }
+EVIDENCE, EVIDENCE_METRIC = "evidence.", "smkc_evidence_nats"
 
 # Rows of one lane, and samples altogether, that one request holds at most.
 MOST_ROWS = 500
@@ -56,7 +57,7 @@ Lane = tuple[str, str]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Part:
-    """The scores of one lane up to a time: (n,) times, and (n,) values by metric."""
+    """The scores of one lane up to a time: (n,) times, and (n,) values by the store's names."""
 
     lane: Lane
     until: int
@@ -138,21 +139,26 @@ class ScoreWriter:
         names: list[str] = []
         codes, times, values = [], [], []
         for part in parts:
-            watch, entity = part.lane
-            labels = {"watch": watch, "entity": entity, **self._labels}
-            told = {name: value for name, value in labels.items() if value}
-            for metric, column in part.values.items():
-                is_number = np.isfinite(column)
-                codes.append(np.full(int(is_number.sum()), len(names), np.int64))
-                names.append(identifier(metric, told))
-                times.append(part.times[is_number])
-                values.append(column[is_number])
-        return Samples(
+            for what, column in part.values.items():
+                said = np.isfinite(column)
+                codes.append(np.full(int(said.sum()), len(names), np.int64))
+                names.append(self._name(part.lane, what))
+                times.append(part.times[said])
+                values.append(column[said])
+        samples = Samples(
             names=tuple(names),
             codes=np.concatenate(codes),
             times=np.concatenate(times),
             values=np.concatenate(values),
         )
+        return samples.take(np.ones(len(samples), np.bool_))  # without names that say nothing
+
+    def _name(self, lane: Lane, what: str) -> str:
+        metric = METRICS.get(what, EVIDENCE_METRIC)
+        labels = {"watch": lane[0], "entity": lane[1], **self._labels}
+        if metric == EVIDENCE_METRIC:
+            labels["evidence"] = what.removeprefix(EVIDENCE)
+        return identifier(metric, {name: value for name, value in labels.items() if value})
 
     # ------------------------------------------------------------------ sending
 
@@ -206,5 +212,9 @@ def _part(lane: LaneStore, after: int, step: int) -> _Part:
         lane=(lane.watch, lane.entity),
         until=until,
         times=np.asarray(columns["time"], np.int64),
-        values={name: np.asarray(columns[key], np.float64) for name, key in METRICS.items()},
+        values={
+            what: np.asarray(column, np.float64)
+            for what, column in columns.items()
+            if what in METRICS or what.startswith(EVIDENCE)
+        },
     )

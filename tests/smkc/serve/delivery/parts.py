@@ -62,9 +62,10 @@ def put(
     changes: list[tuple[str, AlertRecord]],
     time: int | None = None,
     anomaly: float = 0.1,
+    entity: str = "checkout",
 ) -> None:
     """Commit one row with its verdict and what follows from it, as a lane does."""
-    lane = store.lane("shop", "checkout")
+    lane = store.lane("shop", entity)
     at = time if time is not None else (lane.last_time or START - STEP) + STEP
     row = Row(time=at, names=("cpu",), values=np.ones(1, np.float32))
     verdict = Verdict(

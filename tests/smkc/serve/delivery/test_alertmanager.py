@@ -1,77 +1,16 @@
 import json
 import random
-import shutil
-import socket
-import subprocess
 import time
 from contextlib import contextmanager
-from pathlib import Path
 
-import httpx
 import pytest
+from tests.prometheus_server import real_alertmanager
 from tests.smkc.serve.delivery.parts import alert_at, config_with, eventually, put, server
 
 from smkc.serve.delivery.courier import HOLDS_FOR, Courier
 from smkc.serve.store import Store
 
-ALERTMANAGER = shutil.which("prometheus-alertmanager") or shutil.which("alertmanager")
-
-pytestmark = [
-    pytest.mark.prometheus,
-    pytest.mark.skipif(ALERTMANAGER is None, reason="needs Debian's prometheus-alertmanager"),
-]
-
-CONFIG = """
-global: {{resolve_timeout: 1s}}
-route: {{receiver: hook, group_by: [watch, entity], group_wait: 0s, group_interval: 1s}}
-receivers: [{{name: hook, webhook_configs: [{{url: "{url}", send_resolved: true}}]}}]
-"""
-
-
-class Alertmanager:
-    """The real one, on a port of its own, telling a webhook of what it notifies people of."""
-
-    def __init__(self, folder: Path, hook: str) -> None:
-        self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
-        self._folder = folder
-        folder.mkdir()
-        (folder / "config.yml").write_text(CONFIG.format(url=hook))
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        self._process = subprocess.Popen(
-            [
-                str(ALERTMANAGER),
-                f"--config.file={self._folder / 'config.yml'}",
-                f"--storage.path={self._folder / 'data'}",
-                f"--web.listen-address=127.0.0.1:{self.port}",
-                "--cluster.listen-address=",
-            ],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        eventually(self._is_ready)
-
-    def stop(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-
-    def alerts(self) -> list[dict]:
-        return httpx.get(f"{self.url}/api/v2/alerts").json()
-
-    def _is_ready(self) -> bool:
-        try:
-            return httpx.get(f"{self.url}/-/ready").is_success
-        except httpx.HTTPError:
-            return False
-
-
-def free_port() -> int:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        return bound.getsockname()[1]
+pytestmark = pytest.mark.prometheus
 
 
 @pytest.fixture
@@ -81,12 +20,9 @@ def hook():
 
 
 @pytest.fixture
-def manager(tmp_path, hook):
-    made = Alertmanager(tmp_path / "alertmanager", hook.url)
-    try:
+def manager(hook):
+    with real_alertmanager(hook.url) as made:
         yield made
-    finally:
-        made.stop()
 
 
 @contextmanager
@@ -104,6 +40,10 @@ def now() -> int:
     return time.time_ns() // 1_000_000
 
 
+def alerts_of(manager) -> list[dict]:
+    return manager.get("/api/v2/alerts")
+
+
 def notified(hook) -> list[tuple[str, str]]:
     """Return what people were told, in order: the state and the entity."""
     told = [json.loads(request.body) for request in hook.requests]
@@ -111,7 +51,6 @@ def notified(hook) -> list[tuple[str, str]]:
 
 
 def test_an_alert_arrives_stays_and_is_resolved(manager, hook, tmp_path):
-    manager.start()
     with courier_to(manager, tmp_path) as (store, config, courier):
         began = now() // 1000 * 1000
         alert = alert_at(began)
@@ -119,7 +58,7 @@ def test_an_alert_arrives_stays_and_is_resolved(manager, hook, tmp_path):
         # Times that lie back, so that what is told holds for two seconds of ours.
         back = HOLDS_FOR * 1000 - 2000
         courier.step(now() - back)
-        (told,) = manager.alerts()
+        (told,) = alerts_of(manager)
         assert told["labels"] == {
             "alertname": "SmkcAnomaly",
             "watch": "shop",
@@ -133,29 +72,29 @@ def test_an_alert_arrives_stays_and_is_resolved(manager, hook, tmp_path):
         for _ in range(16):
             time.sleep(0.25)
             courier.step(now() - back)
-            assert manager.alerts(), "it expired although it was told again"
+            assert alerts_of(manager), "it expired although it was told again"
         closed = alert_at(began, end=began + 1000, is_open=False)
         put(store, config, [("close", closed)], began + 15_000)
         courier.step(now())
-        assert manager.alerts() == []
+        assert alerts_of(manager) == []
         eventually(lambda: ("resolved", "checkout") in notified(hook))
         courier.step(now() + 2000)
-        assert manager.alerts() == []
+        assert alerts_of(manager) == []
         assert notified(hook) == [("firing", "checkout"), ("resolved", "checkout")]
         assert store.n_waiting() == 0
 
 
 def test_an_alert_that_nobody_tells_of_again_expires(manager, hook, tmp_path):
-    manager.start()
     with courier_to(manager, tmp_path) as (store, config, courier):
         began = now() // 1000 * 1000
         put(store, config, [("open", alert_at(began))], began)
         courier.step(now() - HOLDS_FOR * 1000 + 1000)
-        assert manager.alerts()
-        eventually(lambda: not manager.alerts())
+        assert alerts_of(manager)
+        eventually(lambda: not alerts_of(manager))
 
 
 def test_down_for_ten_minutes_nothing_is_lost_and_nothing_doubled(manager, hook, tmp_path):
+    manager.stop()
     with courier_to(manager, tmp_path) as (store, config, courier):
         end = now() // 1000 * 1000
         start = end - 600_000
@@ -179,7 +118,7 @@ def test_down_for_ten_minutes_nothing_is_lost_and_nothing_doubled(manager, hook,
             if store.n_waiting() == 0:
                 break
         assert store.n_waiting() == 0
-        (told,) = manager.alerts()
+        (told,) = alerts_of(manager)
         assert told["labels"]["entity"] == "checkout"
         assert told["annotations"]["summary"].startswith("shop, checkout is anomalous")
         eventually(lambda: ("firing", "checkout") in notified(hook))
@@ -190,7 +129,6 @@ def test_down_for_ten_minutes_nothing_is_lost_and_nothing_doubled(manager, hook,
 
 
 def test_alerts_of_a_watch_that_is_no_more_are_not_told_again(manager, hook, tmp_path):
-    manager.start()
     with courier_to(manager, tmp_path) as (store, config, courier):
         began = now() // 1000 * 1000
         put(store, config, [("open", alert_at(began, watch="gone"))], began)
