@@ -1,0 +1,184 @@
+import shutil
+import subprocess
+import threading
+from dataclasses import dataclass, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from tests.prometheus_server import real_prometheus
+from tests.smkc.serve.delivery.parts import START, alert_at, config_with, eventually, put
+
+from smkc.serve.config import Config
+from smkc.serve.metrics import CONTENT_TYPE, STALE_AFTER, render
+from smkc.serve.rows import Verdict
+from smkc.serve.store import Store
+from smkc.serve.view import Health, LaneStatus, WatchStatus
+from smkc.version import VERSION
+
+LANE = LaneStatus(
+    watch="shop",
+    entity='check"out\n',
+    phase="following",
+    rows=500,
+    series=17,
+    last_time=START,
+    lag=4_500,
+    appeared=12,
+    vanished=7,
+    refused=3,
+    latest=Verdict(
+        number=499,
+        time=START,
+        score=9.0,
+        p_value=1e-6,
+        anomaly=1.75,
+        cardinality=17,
+        appeared=1,
+        vanished=0,
+        evidences={"level": 12.5, "presence": 0.25},
+    ),
+    alert=alert_at(),
+)
+WATCH = WatchStatus(
+    name="shop",
+    source="push",
+    phase="following",
+    errors={"source": 2, "decode": 1},
+    late=5,
+    duplicates=6,
+    refused=8,
+    inbox=9,
+    lanes=(LANE, replace(LANE, entity="new", phase="collecting", latest=None, alert=None)),
+)
+
+
+@dataclass
+class Still:
+    """A service that stands still: what metrics ask of one, and no more."""
+
+    config: Config
+    store: Store
+    status: WatchStatus = WATCH
+    is_ready: bool = True
+
+    def watches(self):
+        return [self.status]
+
+    def health(self):
+        return Health(ok=False, problems=("shop waits",), watches={"shop": self.status})
+
+
+@pytest.fixture
+def service(tmp_path):
+    config = config_with(webhook=[{"name": "pager", "url": "http://127.0.0.1:9"}])
+    with Store.open(tmp_path / "data") as store:
+        put(store, config, [("open", alert_at())])
+        yield Still(config, store)
+
+
+def values_of(text: bytes) -> dict[tuple[str, ...], float]:
+    """Return (name, label values in order of their names) -> value."""
+    return {
+        (sample.name, *(sample.labels[name] for name in sorted(sample.labels))): sample.value
+        for family in text_string_to_metric_families(text.decode())
+        for sample in family.samples
+    }
+
+
+def test_scores_and_health_are_there(service):
+    found = values_of(render(service))
+    entity = 'check"out\n'
+    expected = {
+        ("anomaly_score", entity, "shop"): 1.75,
+        ("smkc_p_value", entity, "shop"): 1e-6,
+        ("smkc_cardinality", entity, "shop"): 17,
+        ("smkc_evidence_nats", entity, "level", "shop"): 12.5,
+        ("smkc_evidence_nats", entity, "presence", "shop"): 0.25,
+        ("smkc_churn_total", "appeared", entity, "shop"): 12,
+        ("smkc_churn_total", "vanished", entity, "shop"): 7,
+        ("smkc_alert_open", entity, "shop"): 1,
+        ("smkc_alert_open", "new", "shop"): 0,
+        ("smkc_lag_seconds", entity, "shop"): 4.5,
+        ("smkc_rows_total", entity, "shop"): 500,
+        ("smkc_refused_variables_total", entity, "shop"): 3,
+        ("smkc_errors_total", "source", "shop"): 2,
+        ("smkc_errors_total", "decode", "shop"): 1,
+        ("smkc_late_samples_total", "shop"): 5,
+        ("smkc_duplicate_samples_total", "shop"): 6,
+        ("smkc_refused_samples_total", "shop"): 8,
+        ("smkc_inbox", "shop"): 9,
+        ("smkc_phase", "following", "shop"): 1,
+        ("smkc_phase", "waiting", "shop"): 0,
+        ("smkc_outbox_waiting",): 1,
+        ("smkc_store_bytes",): service.store.size_bytes(),
+        ("smkc_healthy",): 0,
+        ("smkc_ready",): 1,
+        ("smkc_problems",): 1,
+        ("smkc_build_info", VERSION): 1,
+    }
+    assert {key: found.get(key) for key in expected} == expected
+    assert found["smkc_resident_bytes",] > 1_000_000
+
+
+def test_a_lane_without_a_verdict_has_no_score(service):
+    names = {key[:2] for key in values_of(render(service))}
+    assert ("smkc_rows_total", "new") in names
+    assert ("anomaly_score", "new") not in names
+
+
+@pytest.mark.parametrize(("past", "is_there"), [(0, True), (1, False)])
+def test_an_old_score_does_not_look_like_a_new_one(service, past, is_there):
+    watch = service.config.watch("shop")
+    lag = watch.step + watch.lateness + STALE_AFTER + past
+    service.status = replace(WATCH, lanes=(replace(LANE, lag=lag),))
+    found = values_of(render(service))
+    assert (("anomaly_score", LANE.entity, "shop") in found) is is_there
+    assert found["smkc_lag_seconds", LANE.entity, "shop"] == lag / 1000
+
+
+def test_a_watch_that_left_the_configuration_does_no_harm(service):
+    service.status = replace(WATCH, name="gone", lanes=(replace(LANE, watch="gone"),))
+    assert ("anomaly_score", LANE.entity, "gone") in values_of(render(service))
+
+
+@pytest.mark.prometheus
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="needs Debian's package prometheus")
+def test_promtool_has_nothing_to_say(service):
+    done = subprocess.run(
+        ["promtool", "check", "metrics"], input=render(service), capture_output=True, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+@pytest.mark.prometheus
+def test_the_real_prometheus_scrapes_it(service):
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = render(service)
+            self.send_response(200)
+            self.send_header("Content-Type", CONTENT_TYPE)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    served = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=served.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        with real_prometheus({"smkc": [f"127.0.0.1:{served.server_port}"]}) as prometheus:
+            query = "/api/v1/query?query=anomaly_score%20%3E%201"
+            (found,) = eventually(lambda: prometheus.get(query)["data"]["result"])
+            assert found["metric"]["watch"] == "shop"
+            assert found["metric"]["entity"] == 'check"out\n'
+            assert found["metric"]["job"] == "smkc"
+            assert found["value"][1] == "1.75"
+            (target,) = prometheus.get("/api/v1/targets")["data"]["activeTargets"]
+            assert (target["health"], target["lastError"]) == ("up", "")
+    finally:
+        served.shutdown()
+        thread.join()
+        served.server_close()
