@@ -31,15 +31,16 @@ class Answer:
     claimed
         length that the header promises, if another than the body's; -1 promises none and ends the
         body by closing.
-    wait
-        waited for before the body is sent, and between its halves.
+    n_pieces, pause_s
+        parts that the body is sent in, and seconds before each of them.
     """
 
     status: int = 200
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
     claimed: int | None = None
-    wait: threading.Event | None = None
+    n_pieces: int = 1
+    pause_s: float = 0.0
 
 
 Behaviour = Callable[[Asked], Answer]
@@ -51,6 +52,7 @@ class MisbehavingServer:
     def __init__(self, behaviour: Behaviour) -> None:
         self.asked: list[Asked] = []
         self.behaviour = behaviour
+        self._is_over = threading.Event()
         served = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -83,11 +85,11 @@ class MisbehavingServer:
                 else:
                     self.send_header("Content-Length", str(length))
                 self.end_headers()
-                half = len(answer.body) // 2
-                for piece in (answer.body[:half], answer.body[half:]):
-                    if answer.wait is not None:
-                        answer.wait.wait(30)
-                    self.wfile.write(piece)
+                width = -(-len(answer.body) // answer.n_pieces)
+                for start in range(0, len(answer.body), max(width, 1)):
+                    if answer.pause_s:
+                        served._is_over.wait(answer.pause_s)
+                    self.wfile.write(answer.body[start : start + width])
                     self.wfile.flush()
                 self.close_connection = length != len(answer.body)
 
@@ -101,6 +103,7 @@ class MisbehavingServer:
         self._thread.start()
 
     def close(self) -> None:
+        self._is_over.set()
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()

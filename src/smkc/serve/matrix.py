@@ -3,8 +3,7 @@
 In: pieces of the JSON body. Out: names, codes, times and values, flat; only what was not yet
 understood is held as text.
 
-The numbers of many series are read at once by Arrow, which is some ten times faster than a list
-for each sample. The usual compact form is cut by searching for its marks: a quotation mark inside
+The usual compact form is cut by searching for its marks: a quotation mark inside
 of a JSON text is always escaped, so ``,"values":[[`` can stand nowhere but at a series' values.
 What is written otherwise goes through the JSON parser, one series at a time.
 """
@@ -14,12 +13,11 @@ import re
 from collections.abc import MutableMapping
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
-from pyarrow import csv
 
 from smkc.errors import InputError
 from smkc.recording import identifier
+from smkc.serve.sample_texts import numbers_of_pairs, numbers_of_texts
 
 __all__ = ["CutShortError", "ForeignError", "MatrixReader", "TooLongError"]
 
@@ -30,18 +28,10 @@ LATEST = 1e11  # seconds: no time of day is further from 1970
 NAMELESS = "value"  # the metric of what a query has computed
 
 RESULT = re.compile(rb'"result"\s*:\s*\[')
-SERIES, VALUES, BETWEEN, END = b'{"metric":', b',"values":[[', b'"],[', b'"]]'
+SERIES, VALUES, END = b'{"metric":', b',"values":[[', b'"]]'
 BLANK = " \t\r\n"
 
 Part = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
-
-READ = csv.ReadOptions(column_names=["time", "value"], use_threads=False, block_size=4 * BATCH)
-SPLIT = csv.ParseOptions(quote_char=False, ignore_empty_lines=False)
-CONVERT = csv.ConvertOptions(
-    column_types={"time": pa.float64(), "value": pa.float64()},
-    null_values=[],
-    strings_can_be_null=False,
-)
 
 
 class CutShortError(InputError):
@@ -96,7 +86,6 @@ class MatrixReader:
         self._is_first = True
         self._texts: list[bytes] = []  # numbers of series that Arrow was not given yet
         self._text_codes: list[int] = []
-        self._text_counts: list[int] = []
         self._n_text = 0
 
     def feed(self, piece: bytes) -> None:
@@ -233,17 +222,16 @@ class MatrixReader:
             raise ForeignError("the answer holds a series without values")
         self.n_histograms += len(histograms)
         try:
-            numbers = np.array([(float(time), float(value)) for time, value in pairs], np.float64)
-        except (OverflowError, TypeError, ValueError):
+            seconds, values = numbers_of_pairs(pairs)
+        except ValueError:
             raise ForeignError(f"a value of {name!r} is no number") from None
-        if len(numbers):
+        if len(values):
             self._convert()  # so that samples stay in the order of the answer
-            self._add([self._code(name)], [len(numbers)], numbers[:, 0], numbers[:, 1])
+            self._add([self._code(name)], [len(values)], seconds, values)
 
     def _add_text(self, name: str, text: bytes) -> None:
         self._texts.append(text)
         self._text_codes.append(self._code(name))
-        self._text_counts.append(text.count(BETWEEN) + 1)
         self._n_text += len(text)
         if self._n_text >= BATCH:
             self._convert()
@@ -252,16 +240,13 @@ class MatrixReader:
         """Turn the texts of many series into numbers at once."""
         if not self._texts:
             return
-        lines = BETWEEN.join(self._texts).replace(BETWEEN, b"\n").replace(b',"', b",")
-        codes, counts = self._text_codes, self._text_counts
-        self._texts, self._text_codes, self._text_counts, self._n_text = [], [], [], 0
+        texts, codes = self._texts, self._text_codes
+        self._texts, self._text_codes, self._n_text = [], [], 0
         try:
-            table = csv.read_csv(pa.py_buffer(lines), READ, SPLIT, CONVERT)
-        except pa.ArrowInvalid:
+            counts, seconds, values = numbers_of_texts(texts)
+        except ValueError:
             raise CutShortError("the answer's numbers are damaged") from None
-        if len(table) != sum(counts):
-            raise CutShortError("the answer's numbers are damaged")
-        self._add(codes, counts, *(table.column(which).to_numpy() for which in (0, 1)))
+        self._add(codes, counts, seconds, values)
 
     def _add(
         self,
