@@ -57,6 +57,7 @@ class MisbehavingServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # else each answer waits 40 ms for the other side
 
             def handle_any(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
