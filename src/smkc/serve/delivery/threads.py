@@ -112,7 +112,7 @@ class Delivery:
                     _log.error("delivery to %s waits: %s", worker.standing.name, error)
                 was_failing = True
             except Exception:  # the thread must live: what is not sent now is sent later
-                if not was_failing:
+                if not was_failing and not self._stopping.is_set():
                     _log.exception("delivery to %s failed", worker.standing.name)
                 was_failing = True
             wake.wait(POLL_S)

@@ -1,0 +1,62 @@
+"""A service that stands still, with a value wherever metrics look for one."""
+
+from dataclasses import dataclass, replace
+
+from tests.smkc.serve.delivery.parts import START, alert_at
+
+from smkc.serve.config import Config
+from smkc.serve.rows import Verdict
+from smkc.serve.store import Store
+from smkc.serve.view import Health, LaneStatus, WatchStatus
+
+LANE = LaneStatus(
+    watch="shop",
+    entity='check"out\n',
+    phase="following",
+    rows=500,
+    series=17,
+    last_time=START,
+    lag=4_500,
+    appeared=12,
+    vanished=7,
+    refused=3,
+    latest=Verdict(
+        number=499,
+        time=START,
+        score=9.0,
+        p_value=1e-6,
+        anomaly=1.75,
+        cardinality=17,
+        appeared=1,
+        vanished=0,
+        evidences={"level": 12.5, "presence": 0.25},
+    ),
+    alert=alert_at(),
+)
+WATCH = WatchStatus(
+    name="shop",
+    source="push",
+    phase="following",
+    errors={"source": 2, "decode": 1},
+    late=5,
+    duplicates=6,
+    refused=8,
+    inbox=9,
+    lanes=(LANE, replace(LANE, entity="new", phase="collecting", latest=None, alert=None)),
+)
+
+
+@dataclass
+class Still:
+    """A service that stands still: what metrics ask of one, and no more."""
+
+    config: Config
+    store: Store
+    status: WatchStatus = WATCH
+    is_ready: bool = True
+
+    def watches(self):
+        return [self.status]
+
+    def health(self):
+        return Health(ok=False, problems=("shop waits",), watches={"shop": self.status})
