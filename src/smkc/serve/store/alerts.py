@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from smkc.serve.rows import AlertRecord
+from smkc.serve.store.errors import decoding
 from smkc.serve.store.packing import from_bytes, to_bytes
 from smkc.serve.store.records import StoredAlert, alert_from_text, alert_to_text
 
@@ -42,7 +43,10 @@ def open_of(connection: sqlite3.Connection, lane: int) -> AlertRecord | None:
     found = connection.execute(
         "SELECT content FROM alerts WHERE lane = ? AND is_open ORDER BY start DESC LIMIT 1", (lane,)
     ).fetchone()
-    return None if found is None else alert_from_text(found[0])
+    if found is None:
+        return None
+    with decoding("an alert"):
+        return alert_from_text(found[0])
 
 
 def find_many(
@@ -102,14 +106,15 @@ def give_feedback(connection: sqlite3.Connection, alert_id: str, who: str, at: i
 
 def _stored(found: tuple[Any, ...]) -> StoredAlert:
     content, by, at, note, feedback, feedback_at = found
-    return StoredAlert(
-        record=alert_from_text(content),
-        acknowledged_by=_text(by),
-        acknowledged_at=at,
-        note=_text(note),
-        feedback=_text(feedback),
-        feedback_at=feedback_at,
-    )
+    with decoding("an alert"):
+        return StoredAlert(
+            record=alert_from_text(content),
+            acknowledged_by=_text(by),
+            acknowledged_at=at,
+            note=_text(note),
+            feedback=_text(feedback),
+            feedback_at=feedback_at,
+        )
 
 
 def _text(content: bytes | None) -> str | None:

@@ -4,7 +4,6 @@ In: rows. Out: the same rows one after another for a replay, or many at once as 
 """
 
 import sqlite3
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from smkc.recording import Recording
 from smkc.serve.rows import Row
 from smkc.serve.store.database import Database
-from smkc.serve.store.errors import StoreError
+from smkc.serve.store.errors import StoreError, decoding
 from smkc.serve.store.names import NameBook, names_of
 from smkc.serve.store.packing import pack_row, unpack_row
 
@@ -85,7 +84,9 @@ def each_kept(database: Database, lane: int, first: int, last: int | None) -> It
         for place, time, n, content in found:
             if place != row_id(lane, number):
                 raise _damaged(database, f"row {number} of lane {lane} is missing")
-            yield _unpacked(database, number, time, n, content)
+            with decoding(f"row {number}"):
+                kept = Kept(number, int(time), *unpack_row(content, n))
+            yield kept
             number += 1
         if len(found) < A_BATCH:
             return
@@ -139,13 +140,6 @@ def _known(
         if len(kept) < len(wanted):
             raise _damaged(database, f"lane {lane} has lost names of its rows")
     return kept
-
-
-def _unpacked(database: Database, number: int, time: int, n: int, content: bytes) -> Kept:
-    try:
-        return Kept(number, int(time), *unpack_row(content, n))
-    except (TypeError, ValueError, zlib.error) as error:
-        raise _damaged(database, f"row {number} cannot be read ({error})") from error
 
 
 def _damaged(database: Database, what: str) -> StoreError:

@@ -4,14 +4,20 @@ In: rows with their verdicts, alerts, messages and events, in one piece. Out: al
 """
 
 import json
+import sqlite3
+import threading
 from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from smkc.recording import Recording
 from smkc.serve.rows import AlertRecord, Row, Verdict
 from smkc.serve.store import alerts as alert_table
-from smkc.serve.store import inbox, journal, outbox, scores
+from smkc.serve.store import history, inbox, journal, outbox, scores
 from smkc.serve.store.database import Database
-from smkc.serve.store.errors import StoreError
+from smkc.serve.store.errors import StoreError, decoding
 from smkc.serve.store.names import NameBook
 from smkc.serve.store.records import Event, Message
 
@@ -36,20 +42,24 @@ class LaneStore:
         self.book = NameBook(id)
         self._database = database
         self._evidences = scores.EvidenceBook()
+        self._committing = threading.Lock()
         with database.read("read a lane") as connection:
-            self._n_rows, self._last_time = connection.execute(
+            found = connection.execute(
                 "SELECT n_rows, last_time FROM lanes WHERE id = ?", (id,)
             ).fetchone()
+        with decoding(f"lane {id}"):
+            self._n_rows = int(found[0])
+            self._last_time = None if found[1] is None else int(found[1])
 
     @property
     def n_rows(self) -> int:
         """How many rows were ever kept: the number of the next one."""
-        return int(self._n_rows)
+        return self._n_rows
 
     @property
     def last_time(self) -> int | None:
         """Time of the latest row in milliseconds; None before the first."""
-        return None if self._last_time is None else int(self._last_time)
+        return self._last_time
 
     @property
     def first_kept_row(self) -> int:
@@ -89,38 +99,29 @@ class LaneStore:
         inbox_up_to
             bodies of the watch's inbox up to this number are done with.
         """
-        first, after = self.n_rows, self.n_rows + len(rows)
-        self._require_fitting(rows, verdicts, events)
-        last_time = rows[-1].time if rows else self.last_time
-        try:
-            with self._database.write("keep rows") as connection:
-                journal.add_rows(connection, self.id, self.book, rows, first, self.last_time)
-                scores.add(connection, self.id, self._evidences, verdicts)
-                alert_table.put(connection, self.id, alerts)
-                outbox.add(connection, messages, last_time or 0)
-                if events:
-                    found = connection.execute(
-                        "SELECT coalesce(max(number) + 1, 0) FROM events WHERE lane = ?", (self.id,)
-                    ).fetchone()[0]
-                    connection.executemany(
-                        "INSERT INTO events (lane, number, at_row, kind, content) "
-                        "VALUES (?, ?, ?, ?, ?)",
-                        [
-                            (self.id, number, event.at_row, event.kind, json.dumps(event.content))
-                            for number, event in enumerate(events, start=found)
-                        ],
+        with self._committing:
+            self._require_fitting(rows, verdicts, events)
+            last_time = rows[-1].time if rows else self.last_time
+            try:
+                with self._database.write("keep rows") as connection:
+                    journal.add_rows(
+                        connection, self.id, self.book, rows, self.n_rows, self.last_time
                     )
-                if inbox_up_to is not None:
-                    inbox.drop(connection, self.watch, inbox_up_to)
-                connection.execute(
-                    "UPDATE lanes SET n_rows = ?, last_time = ? WHERE id = ?",
-                    (after, last_time, self.id),
-                )
-        except BaseException:
-            self.book.forget()
-            self._evidences.forget()
-            raise
-        self._n_rows, self._last_time = after, last_time
+                    scores.add(connection, self.id, self._evidences, verdicts)
+                    alert_table.put(connection, self.id, alerts)
+                    outbox.add(connection, messages, last_time or 0)
+                    self._add_events(connection, events)
+                    if inbox_up_to is not None:
+                        inbox.drop(connection, self.watch, inbox_up_to)
+                    connection.execute(
+                        "UPDATE lanes SET n_rows = ?, last_time = ? WHERE id = ?",
+                        (self.n_rows + len(rows), last_time, self.id),
+                    )
+            except BaseException:
+                self.book.forget()
+                self._evidences.forget()
+                raise
+            self._n_rows, self._last_time = self.n_rows + len(rows), last_time
 
     def need_rows_from(self, number: int) -> None:
         """Say that rows from this number on are still needed: retention leaves them alone.
@@ -130,6 +131,18 @@ class LaneStore:
         """
         with self._database.write("note which rows are needed") as connection:
             connection.execute("UPDATE lanes SET needed_row = ? WHERE id = ?", (number, self.id))
+
+    def _add_events(self, connection: sqlite3.Connection, events: Sequence[Event]) -> None:
+        first = connection.execute(
+            "SELECT coalesce(max(number) + 1, 0) FROM events WHERE lane = ?", (self.id,)
+        ).fetchone()[0]
+        connection.executemany(
+            "INSERT INTO events (lane, number, at_row, kind, content) VALUES (?, ?, ?, ?, ?)",
+            [
+                (self.id, number, event.at_row, event.kind, json.dumps(event.content))
+                for number, event in enumerate(events, start=first)
+            ],
+        )
 
     def _require_fitting(
         self, rows: Sequence[Row], verdicts: Sequence[Verdict | None], events: Sequence[Event]
@@ -170,10 +183,11 @@ class LaneStore:
                 "ORDER BY number",
                 (self.id, first_row),
             ).fetchall()
-        return [
-            Event(at_row=at_row, kind=kind, content=json.loads(content), number=number)
-            for at_row, kind, content, number in found
-        ]
+        with decoding("an event"):
+            return [
+                Event(at_row=at_row, kind=kind, content=json.loads(content), number=number)
+                for at_row, kind, content, number in found
+            ]
 
     def open_alert(self) -> AlertRecord | None:
         """Return the alert that goes on, if one does."""
@@ -184,3 +198,57 @@ class LaneStore:
         """Return the latest verdict that was kept."""
         with self._database.read("read scores") as connection:
             return scores.last(connection, self.id)
+
+    def verdicts(
+        self, since: int | None = None, until: int | None = None, limit: int = 1000
+    ) -> dict[str, NDArray[Any]]:
+        """Return verdicts over a time as columns, thinned so that no peak is lost.
+
+        Parameters
+        ----------
+        since, until
+            milliseconds, both ends included; None for all there is.
+        limit
+            at most so many points. Where there are more verdicts, the time is cut into so many
+            equal parts, and the verdict with the highest anomaly stands for its part.
+
+        Returns
+        -------
+        Columns of equal length in order of time: ``number``, ``time``, ``cardinality``,
+        ``appeared`` and ``vanished`` (int64; the last two are sums over the part), ``score``,
+        ``p_value``, ``anomaly`` (float64), and ``evidence.<name>`` for each evidence that spoke
+        (float64, NaN where it did not).
+        """
+        return history.verdicts(self._database, self.id, since, until, limit)
+
+    def presence(
+        self, since: int, until: int, n_columns: int = 120, n_names: int = 40
+    ) -> history.Presence:
+        """Return which variables were there when, from rows spread evenly over the time.
+
+        Parameters
+        ----------
+        since, until
+            milliseconds, both ends included.
+        n_columns
+            parts that the time is cut into.
+        n_names
+            at most so many variables: those that came and went most.
+        """
+        return history.presence(self._database, self.id, since, until, n_columns, n_names)
+
+    def traces(
+        self, names: Sequence[str], since: int, until: int, limit: int = 2000
+    ) -> dict[str, tuple[NDArray[np.int64], NDArray[np.float32]]]:
+        """Return times in milliseconds and values of some variables.
+
+        Parameters
+        ----------
+        names
+            which; one that is not known comes back empty.
+        since, until
+            milliseconds, both ends included.
+        limit
+            rows looked at, at most, spread evenly over the time.
+        """
+        return history.traces(self._database, self.id, names, since, until, limit)

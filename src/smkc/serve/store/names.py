@@ -13,10 +13,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.serve.store.errors import StoreError
+from smkc.serve.store.errors import StoreError, decoding
 from smkc.serve.store.packing import from_bytes, to_bytes
 
-__all__ = ["TOUCH_ROWS", "NameBook", "names_of"]
+__all__ = ["TOUCH_ROWS", "NameBook", "codes_of", "names_of"]
 
 TOUCH_ROWS = 256
 MOST_NAMES = 2**31 - 1  # codes are 32-bit
@@ -112,8 +112,9 @@ class NameBook:
                 f"WHERE lane = ? AND name IN ({_marks(chunk)})",
                 (self._lane, *(to_bytes(name) for name in chunk)),
             )
-            for name, code, last_row in found:
-                self._young[from_bytes(name)] = (code << _HALF) | last_row
+            with decoding("a name"):
+                for name, code, last_row in found:
+                    self._young[from_bytes(name)] = (code << _HALF) | last_row
 
     def _add(self, connection: sqlite3.Connection, names: list[str], row: int) -> None:
         if self._next_code is None:
@@ -139,17 +140,29 @@ class NameBook:
         self._next_code = codes.stop
 
 
+def codes_of(connection: sqlite3.Connection, lane: int, names: Sequence[str]) -> dict[str, int]:
+    """Return the codes of some names of a lane; names that are not known are left out."""
+    found: dict[str, int] = {}
+    for chunk in _chunks(names):
+        rows = connection.execute(
+            f"SELECT name, code FROM names WHERE lane = ? AND name IN ({_marks(chunk)})",
+            (lane, *(to_bytes(name) for name in chunk)),
+        )
+        with decoding("a name"):
+            found.update((from_bytes(name), code) for name, code in rows)
+    return found
+
+
 def names_of(connection: sqlite3.Connection, lane: int, codes: Iterable[int]) -> dict[int, str]:
     """Return the names of some codes of a lane; codes that are not known are left out."""
     found: dict[int, str] = {}
     for chunk in _chunks(list(codes)):
-        found.update(
-            (code, from_bytes(name))
-            for code, name in connection.execute(
-                f"SELECT code, name FROM names WHERE lane = ? AND code IN ({_marks(chunk)})",
-                (lane, *chunk),
-            )
+        rows = connection.execute(
+            f"SELECT code, name FROM names WHERE lane = ? AND code IN ({_marks(chunk)})",
+            (lane, *chunk),
         )
+        with decoding("a name"):
+            found.update((code, from_bytes(name)) for code, name in rows)
     return found
 
 

@@ -9,7 +9,7 @@ import sqlite3
 from pathlib import Path
 
 from smkc.serve.store import schema
-from smkc.serve.store.database import Database, connect
+from smkc.serve.store.database import BUSY_SECONDS, Database
 from smkc.serve.store.errors import BUSY, NOTADB, StoreError, explained
 
 __all__ = ["FILE", "FolderLock", "open_database"]
@@ -18,6 +18,7 @@ FILE = "history.sqlite"
 LOCK_FILE = "history.lock"
 BESIDE = ("", "-wal", "-shm")  # the file, SQLite's log, and the index of the log
 LOCK_SECONDS = 0.5
+BEGINNING = b"SQLite format 3\0"
 
 
 class FolderLock:
@@ -92,15 +93,24 @@ def open_database(folder: Path, *, start_anew: bool = False) -> tuple[Database, 
 
 
 def _require_whole(path: Path) -> None:
-    if path.is_file() and path.stat().st_size == 0:
-        raise StoreError(f"{path} is damaged: it is empty", is_damaged=True)
+    try:
+        with open(path, "rb") as file:
+            if file.read(len(BEGINNING)) != BEGINNING:  # SQLite would write to a file that is short
+                raise StoreError(f"{path} is damaged: it is no SQLite file", is_damaged=True)
+    except OSError as error:
+        raise StoreError(
+            f"{path} cannot be read ({error.strerror or error}); give a folder whose files may be "
+            "read and written"
+        ) from error
     with explained(path, "open it"):
-        connection = connect(path)
+        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
         try:
             schema.require_ours(connection, path)
-            found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-            if found != "ok":
-                raise StoreError(f"{path} is damaged: {found}", is_damaged=True)
+            # The quick check leaves indices out; that of the lanes is small, and all hangs on it.
+            for check in ("quick_check(1)", "integrity_check(lanes)"):
+                found = connection.execute(f"PRAGMA {check}").fetchone()[0]
+                if found != "ok":
+                    raise StoreError(f"{path} is damaged: {found}", is_damaged=True)
             astray = connection.execute(
                 "SELECT count(*) FROM lanes l WHERE l.n_rows != coalesce((SELECT max(r.id) + 1 "
                 "FROM rows r WHERE r.id >= l.id << 40 AND r.id < (l.id + 1) << 40) "

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
+from smkc.serve.store.errors import decoding
 from smkc.serve.store.packing import from_bytes, to_bytes
 from smkc.serve.store.records import Message
 
@@ -74,14 +75,15 @@ def put_off(connection: sqlite3.Connection, number: int, error: str, retry_at: i
 
 def _message(found: tuple[Any, ...]) -> Message:
     number, kind, receiver, about, key, content, created, attempts, error = found
-    return Message(
-        kind=kind,
-        to=from_bytes(receiver),
-        key=from_bytes(key),
-        content=json.loads(content),
-        about=from_bytes(about),
-        id=number,
-        created=created,
-        attempts=attempts,
-        error=from_bytes(error or b""),
-    )
+    with decoding("a message"):
+        return Message(
+            kind=kind,
+            to=from_bytes(receiver),
+            key=from_bytes(key),
+            content=json.loads(content),
+            about=from_bytes(about),
+            id=number,
+            created=created,
+            attempts=attempts,
+            error=from_bytes(error or b""),
+        )

@@ -60,7 +60,7 @@ def to_bytes(text: str) -> bytes:
 
 def from_bytes(content: bytes) -> str:
     """Return the text that :func:`to_bytes` was given."""
-    return content.decode("utf-8", "surrogatepass")
+    return str(content, "utf-8", "surrogatepass")
 
 
 def _by_place(numbers: NDArray[np.int32] | NDArray[np.float32]) -> bytes:

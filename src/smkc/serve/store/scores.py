@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from smkc.serve.rows import Verdict
+from smkc.serve.store.errors import decoding
 from smkc.serve.store.packing import from_bytes, pack_evidences, to_bytes, unpack_evidences
 
 __all__ = ["COLUMNS", "EvidenceBook", "add", "evidence_names", "last"]
@@ -86,18 +87,19 @@ def evidence_names(connection: sqlite3.Connection) -> dict[int, str]:
 
 def _verdict(found: tuple[Any, ...], names: dict[int, str]) -> Verdict:
     number, time, score, p_value, anomaly, cardinality, appeared, vanished, packed = found
-    codes, nats = unpack_evidences(packed)
-    return Verdict(
-        number=number,
-        time=time,
-        score=_real(score),
-        p_value=_real(p_value),
-        anomaly=_real(anomaly),
-        cardinality=cardinality,
-        appeared=appeared,
-        vanished=vanished,
-        evidences={names[code]: value for code, value in zip(codes, nats, strict=True)},
-    )
+    with decoding("a verdict"):
+        codes, nats = unpack_evidences(packed)
+        return Verdict(
+            number=number,
+            time=time,
+            score=_real(score),
+            p_value=_real(p_value),
+            anomaly=_real(anomaly),
+            cardinality=cardinality,
+            appeared=appeared,
+            vanished=vanished,
+            evidences={names[code]: value for code, value in zip(codes, nats, strict=True)},
+        )
 
 
 def _real(value: float | None) -> float:

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from smkc.serve.store import alerts as alert_table
-from smkc.serve.store import inbox, outbox
+from smkc.serve.store import inbox, outbox, retention
 from smkc.serve.store.database import Database
-from smkc.serve.store.errors import StoreError
+from smkc.serve.store.errors import StoreError, decoding
 from smkc.serve.store.lane import LaneStore
 from smkc.serve.store.opening import BESIDE, FolderLock, open_database
 from smkc.serve.store.packing import from_bytes, to_bytes
-from smkc.serve.store.records import Message, StoredAlert
+from smkc.serve.store.records import Message, Removed, StoredAlert
 
 __all__ = ["Store"]
 
@@ -90,6 +90,28 @@ class Store:
             if os.path.exists(f"{self.path}{end}")
         )
 
+    def retain(self, now: int, rows_ms: int, scores_ms: int, alerts_ms: int) -> Removed:
+        """Remove what is old, a little at a time, and give room back to the disk.
+
+        Parameters
+        ----------
+        now
+            milliseconds.
+        rows_ms
+            how long rows are kept, their names, events and messages that were sent; and scores that
+            could not be sent by remote write. Rows that a lane needs stay however old they are.
+        scores_ms, alerts_ms
+            how long verdicts and alerts are kept; an alert that goes on stays. Messages that could
+            not be sent are kept as long as alerts.
+        """
+
+        def forget_names(lane: int) -> None:
+            for known in list(self._lanes.values()):
+                if known.id == lane:
+                    known.book.forget()
+
+        return retention.retain(self._database, forget_names, now, rows_ms, scores_ms, alerts_ms)
+
     # ------------------------------------------------------------------ lanes
 
     def lane(self, watch: str, entity: str) -> LaneStore:
@@ -115,7 +137,9 @@ class Store:
         """Return the stores of all lanes, oldest first."""
         with self._database.read("read lanes") as connection:
             found = connection.execute("SELECT watch, entity FROM lanes ORDER BY id").fetchall()
-        return [self.lane(watch, from_bytes(entity)) for watch, entity in found]
+        with decoding("a lane"):
+            known = [(watch, from_bytes(entity)) for watch, entity in found]
+        return [self.lane(watch, entity) for watch, entity in known]
 
     # ------------------------------------------------------------------ alerts
 

@@ -1,0 +1,38 @@
+"""A process that commits until it is killed, and says after each commit that it is done."""
+
+import random
+from multiprocessing.connection import Connection
+
+from tests.smkc.serve.store.making import STEP, alert_of, message_of, row_of, time_of, verdict_of
+
+from smkc.serve.store import Event, Store
+
+KEPT_ROWS = 400
+
+
+def commit_for_ever(folder: str, reports: Connection, seed: int) -> None:
+    choice = random.Random(seed)
+    with Store.open(folder) as store:
+        assert store.set_aside == []
+        lane = store.lane("w", "")
+        while True:
+            first = lane.n_rows
+            numbers = range(first, first + choice.choice([1, 1, 1, 2, 5]))
+            pushed = store.put_inbox("w", b"x" * choice.randrange(5000))
+            lane.commit(
+                [row_of(number) for number in numbers],
+                [verdict_of(number) for number in numbers],
+                [alert_of(number, is_open=False) for number in numbers],
+                [message_of(str(number)) for number in numbers],
+                [Event(at_row=number, kind="accept") for number in numbers],
+                inbox_up_to=pushed,
+            )
+            reports.send_bytes(str(lane.n_rows).encode())
+            if choice.random() < 0.05:
+                store.retain(time_of(lane.n_rows), KEPT_ROWS * STEP, 10**12, 10**12)
+
+
+def hold(folder: str, reports: Connection) -> None:
+    with Store.open(folder):
+        reports.send_bytes(b"open")
+        reports.recv_bytes()
