@@ -6,6 +6,7 @@ In: a list of observations, columns, or an observation a line. Out: samples.
 import io
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -21,13 +22,15 @@ __all__ = ["DecodeError", "decode_observations", "read_json"]
 JSON = ("", "application/json")
 LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
 
-NODES_A_SAMPLE = 4
-"""Parts that JSON may have for each sample allowed: a part of 2 bytes takes some 60 in memory."""
+NODES_A_SAMPLE, ROOM_FOR_OTHERS = 4, 10_000
+"""Parts that JSON may have, as many as observations by name have: a part of 3 bytes takes some 100
+in memory."""
 
 MILLISECONDS_FROM = 1e11
 """Times below are seconds (until the year 5138), times from here on milliseconds (since 1973)."""
 
 LATEST = 1e14
+SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 SHAPES = (
@@ -93,8 +96,8 @@ def read_json(data: bytes, limits: Limits) -> Any:
 
 
 def _check_nodes(data: bytes, limits: Limits) -> None:
-    n_nodes = sum(data.count(sign) for sign in (b",", b"[", b"{", b":", b"\n"))
-    most = NODES_A_SAMPLE * limits.samples_a_request
+    n_nodes = sum(data.count(sign) for sign in (b",", b"[", b"{", b"\n"))
+    most = NODES_A_SAMPLE * limits.samples_a_request + ROOM_FOR_OTHERS
     if n_nodes > most:
         raise DecodeError(
             f"the body has {n_nodes:,} parts, and {most:,} are allowed; send it in smaller parts, "
@@ -105,7 +108,10 @@ def _check_nodes(data: bytes, limits: Limits) -> None:
 
 def _loads(data: bytes, place: str) -> Any:
     try:
-        return json.loads(data.decode("utf-8-sig"))
+        content = json.loads(data.decode("utf-8-sig"))
+        if SURROGATE.search(data):  # half a letter is no text for protobuf, SQLite and others
+            json.dumps(content, ensure_ascii=False).encode()
+        return content
     except (ValueError, RecursionError) as error:
         raise DecodeError(f"{place} is no JSON ({error}); send UTF-8 JSON") from None
 

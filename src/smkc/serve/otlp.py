@@ -38,7 +38,8 @@ NANOSECONDS = 1_000_000  # a millisecond
 NAMES_REMEMBERED = 1 << 16
 LONGEST_REMEMBERED = 1024  # bytes of name and labels: what is remembered stays below 150 MB
 
-FIELDS_A_SAMPLE = 16  # looked at on the way to a data point, where each metric has but one
+# Fields looked at on the way to the data points; a metric of one point takes eleven.
+FIELDS_A_SAMPLE, ROOM_FOR_OTHERS = 4, 10_000
 
 UNTOLD_RESOURCES = ("telemetry.", "process.", "os.")
 """Resource attributes that are no labels: they say how a process was built, not who it is."""
@@ -116,7 +117,7 @@ def decode_otlp(body: bytes, content_type: str, encoding: str, limits: Limits) -
         if kind == JSON:
             points = _json_points(read_json(data, limits))
         else:
-            most = FIELDS_A_SAMPLE * limits.samples_a_request
+            most = FIELDS_A_SAMPLE * limits.samples_a_request + ROOM_FOR_OTHERS
             points = _protobuf_points(Scan(data, most))
         for metric, point in points:
             _add(collector, metric, point)
