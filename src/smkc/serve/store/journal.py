@@ -17,7 +17,7 @@ from smkc.serve.store.errors import StoreError, decoding
 from smkc.serve.store.names import NameBook, names_of
 from smkc.serve.store.packing import pack_row, unpack_row
 
-__all__ = ["Kept", "add_rows", "each_kept", "each_row", "row_id", "rows_as_recording"]
+__all__ = ["Kept", "add_rows", "each_row", "row_id", "rows_as_recording"]
 
 LANE_SHIFT = 40  # a row's id is its lane in the upper bits and its number below
 MOST_TIME = 2**63 // 1_000_000  # milliseconds that nanoseconds in 64 bits can still tell
@@ -70,79 +70,98 @@ def add_rows(
         last_time = row.time
 
 
-def each_kept(database: Database, lane: int, first: int, last: int | None) -> Iterator[Kept]:
-    """Go through a lane's rows first to last - 1, or to the latest; a few in memory at a time."""
-    end = row_id(lane + 1, 0) if last is None else row_id(lane, last)
-    number = first
-    while True:
-        with database.read("read rows") as connection:
-            found = connection.execute(
-                "SELECT id, time, n, content FROM rows WHERE id >= ? AND id < ? ORDER BY id "
-                "LIMIT ?",
-                (row_id(lane, number), end, A_BATCH),
-            ).fetchall()
-        for place, time, n, content in found:
-            if place != row_id(lane, number):
-                raise _damaged(database, f"row {number} of lane {lane} is missing")
-            with decoding(f"row {number}"):
-                kept = Kept(number, int(time), *unpack_row(content, n))
-            yield kept
-            number += 1
-        if len(found) < A_BATCH:
-            return
-
-
 def each_row(database: Database, lane: int, first: int) -> Iterator[tuple[int, Row]]:
-    """Go through a lane's rows from number ``first`` to the latest, with their names."""
+    """Go through a lane's rows from number ``first`` to the latest; a few in memory at a time."""
     codes: NDArray[np.int32] = np.empty(0, np.int32)
     names: tuple[str, ...] = ()
     known: dict[int, str] = {}
-    for kept in each_kept(database, lane, first, None):
-        if not np.array_equal(kept.codes, codes):
-            codes = kept.codes
-            known = _known(database, lane, codes, known)
-            names = tuple(known[code] for code in codes.tolist())
-        yield kept.number, Row(time=kept.time, names=names, values=kept.values)
+    while True:
+        # Rows and names are read at one moment: retention may take both the next.
+        with database.read("read rows") as connection:
+            batch = _batch(connection, lane, first, None)
+            known = _known(connection, lane, batch, known)
+        for kept in batch:
+            if not np.array_equal(kept.codes, codes):
+                codes, names = kept.codes, tuple(known[code] for code in kept.codes.tolist())
+            yield kept.number, Row(time=kept.time, names=names, values=kept.values)
+        first += len(batch)
+        if len(batch) < A_BATCH:
+            return
 
 
 def rows_as_recording(database: Database, lane: int, first: int, last: int) -> Recording:
     """Return rows first to last - 1 of a lane as a recording."""
-    kept = list(each_kept(database, lane, first, last))
-    if len(kept) != last - first:
-        raise StoreError(
-            f"{database.path}: rows {first} to {last - 1} of lane {lane} were asked for and "
-            f"{len(kept)} are there; ask for rows from first_kept_row to n_rows - 1"
-        )
-    lengths = [len(row.codes) for row in kept]
-    codes = np.concatenate([row.codes for row in kept] or [np.empty(0, np.int32)])
-    used = np.unique(codes)
-    known = _known(database, lane, used, {})
-    times = np.array([row.time for row in kept], "datetime64[ms]").astype("datetime64[ns]")
+    rows: list[Kept] = []
+    with database.read("read rows") as connection:
+        while len(rows) < last - first:
+            batch = _batch(connection, lane, first + len(rows), last)
+            if not batch:
+                raise StoreError(
+                    f"rows {first} to {last - 1} of lane {lane} were asked for, and there are none "
+                    f"from {first + len(rows)}; ask for rows before n_rows"
+                )
+            rows += batch
+        known = _known(connection, lane, rows, {})
+    lengths = [len(row.codes) for row in rows]
+    used = np.array(sorted(known), np.int32)
+    codes = np.concatenate([row.codes for row in rows] or [used])
     return Recording.from_observations(
-        times,
-        np.repeat(np.arange(len(kept)), lengths),
+        np.array([row.time for row in rows], "datetime64[ms]").astype("datetime64[ns]"),
+        np.repeat(np.arange(len(rows)), lengths),
         np.searchsorted(used, codes),
-        np.concatenate([row.values for row in kept] or [np.empty(0, np.float32)]),
+        np.concatenate([row.values for row in rows] or [np.empty(0, np.float32)]),
         tuple(known[code] for code in used.tolist()),
     )
 
 
+def _batch(connection: sqlite3.Connection, lane: int, first: int, last: int | None) -> list[Kept]:
+    """Return some rows from number ``first`` on, before ``last``, without a gap."""
+    end = row_id(lane + 1, 0) if last is None else row_id(lane, last)
+    found = connection.execute(
+        "SELECT id, time, n, content FROM rows WHERE id >= ? AND id < ? ORDER BY id LIMIT ?",
+        (row_id(lane, first), end, A_BATCH),
+    ).fetchall()
+    rows = []
+    for number, (place, time, n, content) in enumerate(found, start=first):
+        if place != row_id(lane, number):
+            raise _missing(connection, lane, number)
+        with decoding(f"row {number}"):
+            rows.append(Kept(number, int(time), *unpack_row(content, n)))
+    return rows
+
+
+def _missing(connection: sqlite3.Connection, lane: int, number: int) -> StoreError:
+    """Tell a row that retention removed from one that is lost."""
+    older = connection.execute(
+        "SELECT 1 FROM rows WHERE id >= ? AND id < ? LIMIT 1",
+        (row_id(lane, 0), row_id(lane, number)),
+    ).fetchone()
+    if older is None:
+        return StoreError(
+            f"row {number} of lane {lane} is no longer kept; begin at first_kept_row, and say "
+            "which rows are needed"
+        )
+    return _damaged(f"row {number} of lane {lane} is missing")
+
+
 def _known(
-    database: Database, lane: int, codes: NDArray[np.int32], known: dict[int, str]
+    connection: sqlite3.Connection, lane: int, rows: list[Kept], known: dict[int, str]
 ) -> dict[int, str]:
-    """Return the names of all codes, those that are known taken over."""
-    wanted = codes.tolist()
-    missing = [code for code in wanted if code not in known]
-    kept = {code: known[code] for code in wanted if code in known}
-    if missing:
-        with database.read("read names") as connection:
-            kept |= names_of(connection, lane, missing)
-        if len(kept) < len(wanted):
-            raise _damaged(database, f"lane {lane} has lost names of its rows")
+    """Return the names of all codes of some rows; those known already are not looked up."""
+    used: set[int] = set()
+    codes: NDArray[np.int32] = np.empty(0, np.int32)
+    for row in rows:
+        if not np.array_equal(row.codes, codes):
+            codes = row.codes
+            used.update(codes.tolist())
+    kept = {code: name for code, name in known.items() if code in used}
+    kept |= names_of(connection, lane, sorted(used.difference(kept)))
+    if len(kept) < len(used):
+        raise _damaged(f"lane {lane} has lost {len(used) - len(kept)} names of its rows")
     return kept
 
 
-def _damaged(database: Database, what: str) -> StoreError:
+def _damaged(what: str) -> StoreError:
     return StoreError(
-        f"{database.path} is damaged: {what}; set it aside and start anew", is_damaged=True
+        f"the history is damaged: {what}; set it aside and start anew", is_damaged=True
     )

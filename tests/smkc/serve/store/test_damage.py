@@ -217,7 +217,7 @@ def test_a_file_that_contradicts_itself_is_set_aside(folder: Path, statement: st
         ("UPDATE rows SET content = x'00' WHERE id & 1048575 = 7", "row 7 cannot be read"),
         ("UPDATE rows SET n = 'n'", "row 0 cannot be read"),
         ("DELETE FROM rows WHERE id & 1048575 = 7", "row 7 of lane 1 is missing"),
-        ("DELETE FROM names WHERE code = 50", "lost names"),
+        ("DELETE FROM names WHERE code = 50", "lost 1 names"),
         ("UPDATE names SET name = 'text'||code", "a name cannot be read"),
         ("UPDATE alerts SET content = '{}'", "an alert cannot be read"),
         ("UPDATE outbox SET content = '{'", "a message cannot be read"),
