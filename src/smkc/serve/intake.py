@@ -19,7 +19,7 @@ __all__ = ["Intake"]
 METRIC_LABEL = "__name__"  # Prometheus' label for the metric itself
 
 MOST_REMEMBERED = 1 << 17
-"""Names whose place is remembered (some 60 MB at 200 letters); past that all are forgotten."""
+"""Names whose place is remembered (some 60 MB at 200 letters); past that, only the latest are."""
 
 
 class Place(NamedTuple):
@@ -73,8 +73,6 @@ class Intake:
         watch = self._watch
         if not (watch.match or watch.entity or watch.drop_labels):
             return {"": samples} if len(samples) else {}
-        if len(self._places) + len(samples.names) > MOST_REMEMBERED:
-            self._places = {}
         entities: dict[str, int] = {}
         names: list[dict[str, int]] = []
         entity_of, code_of = [], []  # for each name
@@ -101,6 +99,8 @@ class Intake:
                 merged.append(at)
             entity_of.append(number)
             code_of.append(code)
+        if len(self._places) > MOST_REMEMBERED:
+            self._places = {name: self._places[name] for name in samples.names[:MOST_REMEMBERED]}
         for refusal, places in refused.items():
             setattr(self, refusal, getattr(self, refusal) + _n_readings(samples, places))
         self.merged += _n_readings(samples, merged)

@@ -87,6 +87,19 @@ def test_order_within_the_lateness_changes_nothing(data, readings):
     assert (bins.late, bins.duplicates) == (0, 0)
 
 
+@given(data=st.data(), readings=readings_of_some_steps)
+def test_order_changes_nothing_where_a_row_is_offered_too_much(data, readings):
+    once = list({(name, time): (name, time, value) for name, time, value in readings}.values())
+    shuffled = data.draw(st.permutations(once))
+    rows = []
+    for some in (once, shuffled):
+        bins = Bins(STEP, LATENESS, None, 2)
+        for reading in some:
+            bins.take(samples_of([reading]))
+        rows.append((plain(bins.close_until(10**6)), bins.refused))
+    assert rows[0] == rows[1]
+
+
 @given(readings=st.lists(st.tuples(names, st.integers(0, 8), some_values), max_size=40))
 def test_rows_of_equals_bins_on_the_grid(readings):
     on_grid = [(name, place * STEP, value) for name, place, value in readings]

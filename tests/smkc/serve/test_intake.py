@@ -101,6 +101,17 @@ def test_memory_of_names_is_bounded(monkeypatch):
     assert len(intake._places) <= 20
 
 
+def test_names_are_looked_into_once(monkeypatch):
+    monkeypatch.setattr(intake_module, "MOST_REMEMBERED", 20)
+    intake = Intake(push(entity="ns"))
+    samples = one_each(*(f'v{n}{{ns="a"}}' for n in range(15)))
+    intake.by_entity(samples)
+    places = dict(intake._places)
+    intake.by_entity(samples)
+    assert len(places) == 15
+    assert all(intake._places[name] is place for name, place in places.items())
+
+
 def test_nothing_in_nothing_out():
     assert Intake(push(entity="ns")).by_entity(one_each()) == {}
 

@@ -30,7 +30,6 @@ def some_list() -> AnyValue:
     value = AnyValue()
     value.array_value.values.add(string_value="a")
     value.array_value.values.add(int_value=2)
-    value.kvlist_value  # noqa: B018  reading it sets nothing
     return value
 
 
