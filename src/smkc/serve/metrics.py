@@ -85,7 +85,7 @@ def _scores(lanes: list[LaneStatus]) -> Iterator[Metric]:
     for lane in lanes:
         if lane.latest is None:
             continue
-        whose = [lane.watch, lane.entity]
+        whose = _whose(lane)
         anomaly.add_metric(whose, lane.latest.anomaly)
         p_value.add_metric(whose, lane.latest.p_value)
         cardinality.add_metric(whose, lane.latest.cardinality)
@@ -108,7 +108,7 @@ def _lanes(lanes: list[LaneStatus]) -> Iterator[Metric]:
     )
     is_open = GaugeMetricFamily("smkc_alert_open", "Whether an alert is open.", labels=LANE)
     for lane in lanes:
-        whose = [lane.watch, lane.entity]
+        whose = _whose(lane)
         churn.add_metric([*whose, "appeared"], lane.appeared)
         churn.add_metric([*whose, "vanished"], lane.vanished)
         rows.add_metric(whose, lane.rows)
@@ -155,6 +155,11 @@ def _store(store: "Store") -> Iterator[Metric]:
     """Yield how much is kept, and how much must still be sent."""
     yield _gauge("smkc_outbox_waiting", "Messages that must still be sent.", store.n_waiting())
     yield _gauge("smkc_store_bytes", "Size of the history on disk.", store.size_bytes())
+
+
+def _whose(lane: LaneStatus) -> list[str]:
+    """Return a lane's labels; it may be called what no UTF-8 can say."""
+    return [lane.watch, lane.entity.encode("utf-8", "replace").decode()]
 
 
 def _gauge(name: str, about: str, value: float) -> Metric:

@@ -83,6 +83,11 @@ def test_an_old_score_does_not_look_like_a_new_one(service, past, is_there):
     assert found["smkc_lag_seconds", LANE.entity, "shop"] == lag / 1000
 
 
+def test_a_lane_called_what_no_utf8_can_say_is_there_all_the_same(service):
+    service.status = replace(WATCH, lanes=(replace(LANE, entity="a\ud800b"),))
+    assert ("anomaly_score", "a?b", "shop") in values_of(render(service))
+
+
 def test_a_watch_that_left_the_configuration_does_no_harm(service):
     service.status = replace(WATCH, name="gone", lanes=(replace(LANE, watch="gone"),))
     assert ("anomaly_score", LANE.entity, "gone") in values_of(render(service))

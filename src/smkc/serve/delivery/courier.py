@@ -89,7 +89,7 @@ class Courier:
                     self._mark()
                 elif answer.status == "refused" or now - message.created > WORTH_SENDING:
                     self._store.give_up(message.id)
-                    self.standing.drop(f"message {message.key}", 1, answer.said)
+                    self.standing.drop(f"message {message.key}", 1, answer.said, now)
                 else:
                     self._store.failed(message.id, now, answer.said, self.standing.not_before)
                     return False

@@ -158,7 +158,9 @@ class ScoreWriter:
         labels = {"watch": lane[0], "entity": lane[1], **self._labels}
         if metric == EVIDENCE_METRIC:
             labels["evidence"] = what.removeprefix(EVIDENCE)
-        return identifier(metric, {name: value for name, value in labels.items() if value})
+        # A lane may be called what no UTF-8 can say.
+        said = {name: text.encode("utf-8", "replace").decode() for name, text in labels.items()}
+        return identifier(metric, {name: text for name, text in said.items() if text})
 
     # ------------------------------------------------------------------ sending
 
@@ -177,7 +179,7 @@ class ScoreWriter:
             return self._send(parts[:half], taken, now) and self._send(parts[half:], taken, now)
         if answer.status == "refused":
             what = f"{len(parts[0].times)} scores of {'/'.join(parts[0].lane)}"
-            self.standing.drop(what, len(parts[0].times), answer.said)
+            self.standing.drop(what, len(parts[0].times), answer.said, now)
         taken.update({part.lane: part.until for part in parts})
         return True
 

@@ -31,6 +31,8 @@ class ReceiverStatus:
         requests that were taken, and that were not, since the start.
     given_up
         messages, or rows of scores, that were dropped since the start.
+    dropped_at
+        when the latest of those was dropped, in milliseconds; None if none was.
     failing_since
         milliseconds; None while it works.
     last_error
@@ -42,6 +44,7 @@ class ReceiverStatus:
     sent: int = 0
     failed: int = 0
     given_up: int = 0
+    dropped_at: int | None = None
     failing_since: int | None = None
     last_error: str = ""
 
@@ -63,6 +66,7 @@ class Standing:
         self._rng = rng
         self._lock = threading.Lock()
         self._sent = self._failed = self._given_up = self._in_a_row = 0
+        self._dropped_at: int | None = None
         self._failing_since: int | None = None
         self._last_error = ""
         self._not_before = 0
@@ -96,10 +100,11 @@ class Standing:
             self._not_before = now + int(max(wait, min(1000 * answer.wait_s, LONGEST_WAIT)))
             return answer
 
-    def drop(self, what: str, count: int, reason: str) -> None:
+    def drop(self, what: str, count: int, reason: str, now: int) -> None:
         """Count messages or rows that will not be sent, and say so in the log."""
         with self._lock:
             self._given_up += count
+            self._dropped_at = now
         _log.error("%s %s: %s dropped; %s", self.kind, self.name, what, reason)
 
     def status(self) -> ReceiverStatus:
@@ -111,6 +116,7 @@ class Standing:
                 sent=self._sent,
                 failed=self._failed,
                 given_up=self._given_up,
+                dropped_at=self._dropped_at,
                 failing_since=self._failing_since,
                 last_error=self._last_error,
             )

@@ -20,6 +20,9 @@ __all__ = ["Delivery"]
 
 POLL_S = 1.0
 
+# Milliseconds that a dropped message counts as a problem.
+TOLD_FOR = 86_400_000
+
 _log = logging.getLogger("smkc.serve.delivery")
 
 
@@ -91,14 +94,18 @@ class Delivery:
     def problems(self) -> list[str]:
         """Return sentences on what is not as it should be."""
         found = []
+        now = self._now()
         for one in self.status():
             who = f"{one.kind} {one.name}"
             if one.failing_since is not None:
                 since = instant(one.failing_since)
                 found.append(f"{who} since {since}: {one.last_error}; what it must hear waits")
-            if one.given_up:
-                why = one.last_error or "the log says why"
-                found.append(f"{who}: {one.given_up} dropped since the start; {why}")
+            if one.dropped_at is not None and now - one.dropped_at < TOLD_FOR:
+                latest = instant(one.dropped_at)
+                found.append(
+                    f"{who}: {one.given_up} messages or scores dropped, the latest at {latest}; "
+                    "the log says why"
+                )
         return found
 
     def _run(self, worker: Courier | ScoreWriter, wake: threading.Event) -> None:

@@ -165,3 +165,15 @@ def test_one_lane_that_is_refused_does_not_take_the_others_with_it(tmp_path):
         hook.requests.clear()
         writer.step(START + 2 * STEP)
         assert hook.requests == []
+
+
+def test_a_lane_called_what_no_utf8_can_say_is_written_all_the_same(tmp_path):
+    with server() as hook, writer_to(hook.url, tmp_path) as (store, config, writer):
+        put(store, config, [], START, entity="a\ud800b")
+        writer.step(START)
+        put(store, config, [], START + STEP, entity="a\ud800b")
+        writer.step(START + STEP)
+        (request,) = hook.requests
+        assert 'anomaly_score{cluster="eu",entity="a?b",watch="shop"}' in {
+            name for name, _ in sent(request)
+        }
