@@ -1,7 +1,7 @@
 """Matrix: Prometheus' answer to a range query, read while it arrives.
 
-In: pieces of the JSON body. Out: names, codes, times and values, flat; only what was not yet
-understood is held as text.
+In: pieces of the JSON body. Out: samples, collected one by one; only what was not yet understood
+is held as text.
 
 The usual compact form is cut by searching for its marks: a quotation mark inside
 of a JSON text is always escaped, so ``,"values":[[`` can stand nowhere but at a series' values.
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from smkc.errors import InputError
 from smkc.recording import identifier
+from smkc.serve.collected import Collected
 from smkc.serve.sample_texts import numbers_of_pairs, numbers_of_texts
 
 __all__ = ["CutShortError", "ForeignError", "MatrixReader", "TooLongError"]
@@ -30,8 +31,6 @@ NAMELESS = "value"  # the metric of what a query has computed
 RESULT = re.compile(rb'"result"\s*:\s*\[')
 SERIES, VALUES, END = b'{"metric":', b',"values":[[', b'"]]'
 BLANK = " \t\r\n"
-
-Part = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 
 class CutShortError(InputError):
@@ -51,8 +50,8 @@ class MatrixReader:
 
     Parameters
     ----------
-    codes
-        name -> code; names that are new are added. It may be shared by several answers.
+    collected
+        takes the samples, also those of an answer that then turns out not to be whole.
     known
         a series' labels as they stand in the answer -> name, so that they are read once.
     most_bytes, most_samples
@@ -68,17 +67,16 @@ class MatrixReader:
 
     def __init__(
         self,
-        codes: dict[str, int],
+        collected: Collected,
         known: MutableMapping[bytes, str],
         *,
         most_bytes: int,
         most_samples: int,
     ) -> None:
-        self._codes, self._known = codes, known
+        self._collected, self._known = collected, known
         self._most_bytes, self._most_samples = most_bytes, most_samples
         self.n_samples = self.n_infinite = self.n_histograms = 0
         self.warnings: tuple[str, ...] = ()
-        self._parts: list[Part] = []
         self._pieces: list[bytes] = []
         self._n_gathered = self._n_left = self._n_bytes = 0
         self._head: bytes | None = None  # all before the first series
@@ -98,8 +96,8 @@ class MatrixReader:
         if self._n_gathered >= max(PIECE, self._n_left):  # so that a long rest is not read often
             self._read(is_all=False)
 
-    def close(self) -> list[Part]:
-        """Say that the body has ended; return codes, times and values, (n,) each, in parts."""
+    def close(self) -> None:
+        """Say that the body has ended, and that it was whole."""
         self._read(is_all=True)
         self._convert()
         if self._head is None or self._tail is None:
@@ -116,7 +114,6 @@ class MatrixReader:
         if envelope.get("isPartial"):
             warnings = [*warnings, "the answer is partial"]
         self.warnings = tuple(map(str, warnings))
-        return self._parts
 
     # ------------------------------------------------------------------ text
 
@@ -266,10 +263,11 @@ class MatrixReader:
         if not is_finite.all():
             self.n_infinite += int(np.isinf(values).sum())
             repeated, times, values = repeated[is_finite], times[is_finite], values[is_finite]
-        self._parts.append((repeated, times, values))
+        self._collected.add(repeated, times, values)
 
     def _code(self, name: str) -> int:
-        return self._codes.setdefault(name, len(self._codes))
+        codes = self._collected.codes
+        return codes.setdefault(name, len(codes))
 
 
 def _named(labels: object) -> str | None:

@@ -15,12 +15,12 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 import httpx
-import numpy as np
 
 from smkc.errors import SettingError
+from smkc.serve.collected import Collected
 from smkc.serve.config import PrometheusConfig
 from smkc.serve.config.reaching import check_url
-from smkc.serve.matrix import CutShortError, ForeignError, MatrixReader, Part, TooLongError
+from smkc.serve.matrix import CutShortError, ForeignError, MatrixReader, TooLongError
 from smkc.serve.refusals import AskLessError, SourceError, one_line, refuse_failure
 from smkc.serve.samples import Samples
 
@@ -116,14 +116,14 @@ class Prometheus:
         if step < 1:
             raise SettingError(f"step={step!r} ms: give 1 or more")
         self._most = min(2 * self._most, MOST_POINTS)  # what was refused once may pass today
-        codes: dict[str, int] = {}
-        parts: list[Part] = []
-        n_samples, at = 0, start
+        collected, at = Collected(), start
         while at <= end:
             points = min(self._points, self._most, (end - at) // step + 1)
+            n_samples = len(collected)
             try:
-                reader, found = self._matrix(codes, query, at, at + (points - 1) * step, step)
+                n_found = self._take(collected, query, at, at + (points - 1) * step, step)
             except AskLessError as error:
+                collected.cut(n_samples)  # what came of an answer that is too long
                 if points == 1:
                     raise SourceError(f"{error}; narrow the query", retry=error.retry) from None
                 self._most = points // 2
@@ -131,17 +131,15 @@ class Prometheus:
                     "%s: asking for %d points at once instead of %d", error, points // 2, points
                 )
                 continue
-            parts += found
-            n_samples += reader.n_samples
-            if n_samples > MOST_SAMPLES:
+            if len(collected) > MOST_SAMPLES:
                 raise SourceError(
                     f"{query!r} gives more than {MOST_SAMPLES:,} samples from {start} to {end} ms; "
                     "narrow the query, shorten the history or lengthen the step",
                     retry=False,
                 )
             at += points * step
-            self._points = _next_points(self._points, points, reader.n_samples)
-        return _joined(codes, parts)
+            self._points = _next_points(self._points, points, n_found)
+        return collected.samples()
 
     def is_ready(self) -> bool:
         """Say whether the server answers queries."""
@@ -169,14 +167,12 @@ class Prometheus:
 
     # ------------------------------------------------------------------ asking
 
-    def _matrix(
-        self, codes: dict[str, int], query: str, start: int, end: int, step: int
-    ) -> tuple[MatrixReader, list[Part]]:
-        """Ask for one part of a range."""
+    def _take(self, collected: Collected, query: str, start: int, end: int, step: int) -> int:
+        """Ask for one part of a range; return how many samples it had."""
         if len(self._known) > MOST_KNOWN:
             self._known.clear()
         reader = MatrixReader(
-            codes, self._known, most_bytes=MOST_BYTES, most_samples=10 * USUAL_SAMPLES
+            collected, self._known, most_bytes=MOST_BYTES, most_samples=10 * USUAL_SAMPLES
         )
         asked = {
             "query": query,
@@ -193,7 +189,7 @@ class Prometheus:
                     reader.feed(piece)
                     if time.monotonic() > deadline:
                         raise httpx.ReadTimeout("the answer is not whole in time")
-            parts = reader.close()
+            reader.close()
         except TooLongError as error:
             raise AskLessError(f"{self.url}: {error} to {query!r}", retry=False) from None
         except CutShortError as error:
@@ -208,7 +204,7 @@ class Prometheus:
         if reader.warnings and reader.warnings != self._warned:
             log.warning("%s says of %r: %s", self.url, query, "; ".join(reader.warnings)[:500])
         self._warned = reader.warnings
-        return reader, parts
+        return reader.n_samples
 
     @contextmanager
     def _answer(self, what: str, asked: Mapping[str, str]) -> Iterator[httpx.Response]:
@@ -268,16 +264,6 @@ def _next_points(usual: int, points: int, n_samples: int) -> int:
         return usual
     wanted = USUAL_SAMPLES * points // max(n_samples, 1)
     return min(max(wanted, 1), 4 * points, MOST_POINTS)
-
-
-def _joined(codes: dict[str, int], parts: list[Part]) -> Samples:
-    numbers = np.concatenate([np.empty(0, np.int64), *(part[0] for part in parts)])
-    times = np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
-    values = np.concatenate([np.empty(0, np.float64), *(part[2] for part in parts)])
-    joined = Samples(names=tuple(codes), codes=numbers, times=times, values=values)
-    if np.bincount(numbers, minlength=len(codes)).all():
-        return joined
-    return joined.take(np.ones(len(numbers), bool))  # some were never finite
 
 
 def _seconds(milliseconds: int) -> str:

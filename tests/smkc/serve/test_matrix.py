@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from smkc.recording import identifier
 from smkc.serve import matrix
+from smkc.serve.collected import Collected
 from smkc.serve.matrix import CutShortError, ForeignError, MatrixReader, TooLongError
 
 ODD = ['a"b', "back\\", ',"values":[[', '"]]}', "]", "\u00e9\n\u2603", "", "{", '{"metric":{']
@@ -55,20 +56,19 @@ def expected_of(series):
     return found
 
 
-def read(body, *, width=None, most_bytes=2**30, most_samples=10**8, codes=None, known=None):
-    codes = {} if codes is None else codes
-    known = {} if known is None else known
-    reader = MatrixReader(codes, known, most_bytes=most_bytes, most_samples=most_samples)
+def read(body, *, width=None, most_bytes=2**30, most_samples=10**8, known=None):
+    collected, known = Collected(), {} if known is None else known
+    reader = MatrixReader(collected, known, most_bytes=most_bytes, most_samples=most_samples)
     width = width or max(len(body), 1)
     for start in range(0, len(body), width):
         reader.feed(body[start : start + width])
-    names = list(codes)
-    found = []
-    for numbers, times, values in reader.close():
-        names = list(codes)
-        rows = zip(numbers.tolist(), times.tolist(), values.tolist(), strict=True)
-        found += [(names[code], time, value) for code, time, value in rows]
-    return reader, found
+    reader.close()
+    return reader, listed(collected.samples())
+
+
+def listed(samples):
+    rows = zip(samples.codes.tolist(), samples.times.tolist(), samples.values.tolist(), strict=True)
+    return [(samples.names[code], time, value) for code, time, value in rows]
 
 
 @given(
@@ -168,13 +168,11 @@ def test_limits():
         read(body, most_samples=99)
 
 
-def test_names_are_shared_by_answers():
-    codes, known = {"b": 0}, {}
+def test_names_are_read_once():
+    known = {}
     series = [{"metric": {"__name__": name}, "values": [(1, 1.0)]} for name in "ab"]
     for _ in range(2):
-        _, found = read(body_of(series), codes=codes, known=known)
-        assert found == [("a", 1, 1.0), ("b", 1, 1.0)]
-        assert codes == {"b": 0, "a": 1}
+        assert read(body_of(series), known=known)[1] == [("a", 1, 1.0), ("b", 1, 1.0)]
         assert list(known.values()) == ["a", "b"]
 
 
