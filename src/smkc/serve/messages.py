@@ -36,6 +36,7 @@ CHANGES = ("open", "update", "close")
 # An annotation is read on a telephone: so many causes, each of so many signs.
 MOST_CAUSES = 5
 MOST_SIGNS = 300
+LEAST_NATS = 0.05  # less is shown as 0.0
 
 
 def messages_for(alert: AlertRecord, change: str, config: "Config") -> list[Message]:
@@ -169,7 +170,7 @@ def _in_words(cause: Cause) -> str:
 
 def _evidence(evidences: Mapping[str, float]) -> str:
     ranked = sorted(evidences.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{name} {nats:.1f} nats" for name, nats in ranked)
+    return ", ".join(f"{name} {nats:.1f} nats" for name, nats in ranked if nats >= LEAST_NATS)
 
 
 def _short(text: str) -> str:

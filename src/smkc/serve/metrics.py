@@ -30,6 +30,9 @@ STALE_AFTER = 300_000
 
 LANE = ("watch", "entity")
 
+# Told as 0 before they happen: a counter that appears with its first failure hides that one.
+ERRORS = ("source", "store", "model", "decode")
+
 
 def render(service: ServiceView) -> bytes:
     """Return the metrics in Prometheus' text format."""
@@ -140,7 +143,7 @@ def _watches(watches: list[WatchStatus]) -> Iterator[Metric]:
         "smkc_phase", "What a watch is doing: 1 for that, else 0.", labels=["watch", "phase"]
     )
     for watch in watches:
-        for kind, count in watch.errors.items():
+        for kind, count in {**dict.fromkeys(ERRORS, 0), **watch.errors}.items():
             errors.add_metric([watch.name, kind], count)
         late.add_metric([watch.name], watch.late)
         duplicates.add_metric([watch.name], watch.duplicates)

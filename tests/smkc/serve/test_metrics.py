@@ -50,6 +50,7 @@ def test_scores_and_health_are_there(service):
         ("smkc_refused_variables_total", entity, "shop"): 3,
         ("smkc_errors_total", "source", "shop"): 2,
         ("smkc_errors_total", "decode", "shop"): 1,
+        ("smkc_errors_total", "store", "shop"): 0,
         ("smkc_late_samples_total", "shop"): 5,
         ("smkc_duplicate_samples_total", "shop"): 6,
         ("smkc_refused_samples_total", "shop"): 8,

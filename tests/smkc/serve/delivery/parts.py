@@ -45,7 +45,7 @@ def alert_at(time: int = START, **changes: Any) -> AlertRecord:
         anomaly=1.8,
         p_value=1e-6,
         is_open=True,
-        evidences={"presence": 4.06, "level": 12.31},
+        evidences={"jump": 0.04, "presence": 4.06, "level": 12.31},
         causes=CAUSES,
     )
     return replace(record, **changes)
