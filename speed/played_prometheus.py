@@ -1,0 +1,126 @@
+"""A server that answers as Prometheus does, with made-up series that come and go.
+
+In: how many series, and how long each lives. Out: the JSON of ``query_range`` for any range, the
+same whenever it is asked for. It stands in for a Prometheus that has followed so many series for
+days: none is at hand that has.
+"""
+
+import json
+import multiprocessing
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs
+
+import numpy as np
+
+METRICS = 50
+TEXTS = 65_536  # values are drawn from so many, written out once
+
+
+@dataclass(frozen=True, kw_only=True)
+class Played:
+    """What the server plays.
+
+    Parameters
+    ----------
+    n_series
+        there at any time.
+    life
+        steps after which a series goes on under another name; 0 for never.
+    step
+        milliseconds.
+    """
+
+    n_series: int
+    life: int = 0
+    step: int = 15_000
+
+    def answer(self, first: int, last: int) -> bytes:
+        """Return the body for steps first to last."""
+        if first == last:
+            return self._moment(first)
+        number = np.arange(first, last + 1)
+        times = [f"{k * self.step / 1000:.3f}" for k in number]
+        parts = []
+        for s in range(self.n_series):
+            drawn = (s * 7919 + number * 104_729 + (number * number) % 8191 * s) % TEXTS
+            lives = (number + s % max(self.life, 1)) // self.life if self.life else 0 * number
+            for life in np.unique(lives):
+                at = np.flatnonzero(lives == life)
+                labels = json.dumps(
+                    {"__name__": f"m{s % METRICS}", "pod": f"p{s}-{life}", "job": "played"}
+                )
+                pairs = ",".join(f'[{times[i]},"{_TEXTS[drawn[i]]}"]' for i in at)
+                parts.append(f'{{"metric":{labels},"values":[{pairs}]}}')
+        return (
+            '{"status":"success","data":{"resultType":"matrix","result":[' + ",".join(parts) + "]}}"
+        ).encode()
+
+    def _moment(self, k: int) -> bytes:
+        """Return the body for one step: quick, since its time is part of what is measured."""
+        s = np.arange(self.n_series)
+        drawn = ((s * 7919 + k * 104_729 + k * k % 8191 * s) % TEXTS).tolist()
+        lives = ((k + s % self.life) // self.life).tolist() if self.life else [0] * self.n_series
+        at = f"{k * self.step / 1000:.3f}"
+        parts = [
+            f'{{"metric":{{"__name__":"m{i % METRICS}","pod":"p{i}-{life}","job":"played"}},'
+            f'"values":[[{at},"{_TEXTS[x]}"]]}}'
+            for i, (x, life) in enumerate(zip(drawn, lives, strict=True))
+        ]
+        return (_OPEN + ",".join(parts) + "]}}").encode()
+
+
+_OPEN = '{"status":"success","data":{"resultType":"matrix","result":['
+_TEXTS = [f"{x:.5g}" for x in 10 + np.random.default_rng(0).normal(size=TEXTS)]
+
+
+@contextmanager
+def served(played: Played) -> Iterator[str]:
+    """Serve from a process of its own; give the address."""
+    ours, theirs = multiprocessing.get_context("spawn").Pipe()
+    process = multiprocessing.get_context("spawn").Process(
+        target=_serve, args=(played, theirs), daemon=True
+    )
+    process.start()
+    try:
+        yield f"http://127.0.0.1:{ours.recv()}"
+    finally:
+        process.kill()
+        process.join()
+
+
+def _serve(played: Played, pipe: Any) -> None:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            """Answer a form."""
+            length = int(self.headers.get("Content-Length", 0))
+            self._answer(parse_qs(self.rfile.read(length).decode()))
+
+        def do_GET(self) -> None:
+            """Answer a query."""
+            self._answer(parse_qs(self.path.partition("?")[2]))
+
+        def _answer(self, asked: dict[str, list[str]]) -> None:
+            body = b"ready"
+            if "start" in asked:
+                ends = [
+                    round(float(asked[key][0]) * 1000 / played.step) for key in ("start", "end")
+                ]
+                body = played.answer(*ends)
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    pipe.send(server.server_port)
+    server.serve_forever()
