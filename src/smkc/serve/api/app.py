@@ -61,6 +61,7 @@ def create_app(service: ServiceView, keys: Keys | None = None) -> FastAPI:
     app.state.limits = service.config.limits
     app.state.pools = {name: anyio.CapacityLimiter(size) for name, size in POOLS.items()}
     app.state.n_pushes = 0
+    app.state.is_leaving = False
     for router in (*ROUTERS, dashboard_routes()):
         app.router.routes.extend(router.routes)
     add_refusals(app)

@@ -81,6 +81,7 @@ class Server:
 
     def __init__(self, app: FastAPI, listen: Listen) -> None:
         check_listening(listen, app.state.keys)
+        self._app = app
         self._listen = listen
         self._server = uvicorn.Server(
             uvicorn.Config(
@@ -112,7 +113,8 @@ class Server:
         return self
 
     def stop(self) -> None:
-        """Answer what is under way, then leave."""
+        """Answer what is under way, end live streams, then leave."""
+        self._app.state.is_leaving = True
         self._server.should_exit = True
         if self._thread.is_alive():
             self._thread.join(LEAVING_SECONDS + START_SECONDS)

@@ -29,7 +29,7 @@ def test_a_token_is_found_by_its_secret():
 
 @pytest.mark.parametrize(
     "secret",
-    ["", " ", SECRET[:-1], SECRET + "x", SECRET.upper(), "\x00", "x" * 5000, "\udcff", "ümlaut"],
+    ["", " ", SECRET[:-1], SECRET + "x", SECRET.upper(), "\x00", "x" * 5000, "\udcff", "\u00fcmlaut"],
     ids=range(9),
 )
 def test_another_secret_finds_none(secret):
@@ -78,7 +78,7 @@ def test_a_cookie_cannot_be_altered():
         f"{name}:{until}:",
         f"{name}:-1:{seal}",
         f"{name}:{'9' * 5000}:{seal}",
-        f"{name}:٣:{seal}",
+        f"{name}:\u0663:{seal}",
         "",
         ":::",
         cookie * 200,

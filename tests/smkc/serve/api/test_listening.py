@@ -62,7 +62,7 @@ def test_names_of_loopback(host):
         "0.0.0.0",
         "2130706433",
         "localhost\x00",
-        "localhost:٣",
+        "localhost:\u0663",
     ],
     ids=range(18),
 )

@@ -46,7 +46,7 @@ def test_without_either_there_are_none(tmp_path):
         ("ops:admin:short", "too short"),
         ("ops:admin:", "too short"),
         ("ops:admin", "too short"),
-        ("ops:admin:ümlaute-sind-nicht-ascii", "odd signs"),
+        ("ops:admin:\u00fcmlaute-sind-nicht-ascii", "odd signs"),
         (f"ops:admin:{SECRET}:soon", "expiry"),
         (f"o p s:admin:{SECRET}", "name"),
         (f"{SECRET}:admin:ops", "too short"),

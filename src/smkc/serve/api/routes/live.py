@@ -56,7 +56,7 @@ async def _events(request: Request, service: ServiceView, caller: Caller) -> Asy
     seen = _start(request.headers.get("last-event-id", ""), updates.number)
     begun = spoke = time.monotonic()
     yield _event("heartbeat", {"now": service.now()}, retry=2000)
-    while time.monotonic() - begun < MOST_SECONDS:
+    while time.monotonic() - begun < MOST_SECONDS and not request.app.state.is_leaving:
         if caller.expires is not None and service.now() >= caller.expires:
             return
         if updates.number > seen:

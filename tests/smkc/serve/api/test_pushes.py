@@ -1,0 +1,146 @@
+"""Pushes: samples in each of the three forms reach the inbox, or the sender hears why not."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceRequest,
+    ExportMetricsServiceResponse,
+)
+
+from smkc.serve.inbox import unpack_samples
+from smkc.serve.remote_write import encode_remote_write
+from smkc.serve.samples import Samples
+
+PROTOBUF = "application/x-protobuf"
+V2 = "application/x-protobuf;proto=io.prometheus.write.v2.Request"
+
+
+def three(now):
+    return Samples(
+        names=('load{pod="a"}', 'load{pod="b"}'),
+        codes=np.array([0, 1, 0]),
+        times=np.array([now - 2, now - 1, now]),
+        values=np.array([1.0, 2.0, 3.0]),
+    )
+
+
+def otlp(now):
+    request = ExportMetricsServiceRequest()
+    metric = request.resource_metrics.add().scope_metrics.add().metrics.add()
+    metric.name = "queue.length"
+    point = metric.gauge.data_points.add()
+    point.time_unix_nano, point.as_double = now * 1_000_000, 5.0
+    return request
+
+
+@pytest.fixture
+def put(serve):
+    """Serve with a receiver that keeps what it is given, in front of the real one."""
+    import httpx
+
+    kept = []
+
+    def receive(watch, samples):
+        kept.append((watch, samples))
+        return real(watch, samples)
+
+    server = serve(receive=receive)
+    real = server._server.config.app.state.service._service.receive
+
+    def send(path, content, **headers):
+        answer = httpx.post(
+            server.url + path,
+            content=content,
+            headers={name.replace("_", "-"): value for name, value in headers.items()},
+            trust_env=False,
+        )
+        return answer, kept
+
+    return send
+
+
+def test_remote_write(put, service):
+    now = service.now()
+    answer, kept = put(
+        "/api/v1/write",
+        encode_remote_write(three(now)),
+        Content_Type=PROTOBUF,
+        Content_Encoding="snappy",
+    )
+    assert answer.status_code == 204
+    assert answer.content == b""
+    assert answer.headers["X-Prometheus-Remote-Write-Samples-Written"] == "3"
+    assert kept[0][0] is None
+    assert sorted(kept[0][1].values) == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("path", ["/v1/metrics", "/api/v1/otlp/v1/metrics"])
+@pytest.mark.parametrize("encoding", ["", "gzip"])
+def test_otlp(put, service, path, encoding):
+    content = otlp(service.now()).SerializeToString()
+    content = gzip.compress(content) if encoding else content
+    answer, kept = put(path, content, Content_Type=PROTOBUF, Content_Encoding=encoding)
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == PROTOBUF
+    assert ExportMetricsServiceResponse.FromString(answer.content) == ExportMetricsServiceResponse()
+    assert kept[0][1].values.tolist() == [5.0]
+
+
+def test_otlp_as_json(put, service):
+    point = {"timeUnixNano": str(service.now() * 1_000_000), "asDouble": 5.0}
+    metric = {"name": "queue.length", "gauge": {"dataPoints": [point]}}
+    content = {"resourceMetrics": [{"scopeMetrics": [{"metrics": [metric]}]}]}
+    answer, kept = put("/v1/metrics", json.dumps(content), Content_Type="application/json")
+    assert answer.status_code == 200, answer.text
+    assert answer.json() == {}
+    assert kept[0][1].values.tolist() == [5.0]
+
+
+def test_observations(put, service):
+    now = service.now()
+    content = json.dumps({"observations": [{"time": now, "name": "a", "value": 1.5}]})
+    answer, kept = put("/api/v1/observations?watch=shop", content, Content_Type="application/json")
+    assert answer.status_code == 200
+    assert answer.json() == {"samples": 1, "watches": ["shop"]}
+    assert kept[0][0] == "shop"
+
+
+def test_what_was_answered_for_is_on_the_disk(client, service):
+    now = service.now()
+    content = {"observations": [{"time": now, "name": "durable", "value": 7.0}]}
+    answer = client.post("/api/v1/observations", json=content)
+    assert "shop" in answer.json()["watches"]
+    waiting = [unpack_samples(body) for _, body in service.store.inbox("shop")]
+    assert any("durable" in samples.names for samples in waiting)
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "encoding", "status"),
+    [
+        ("/api/v1/write", "text/plain", "snappy", 415),
+        ("/api/v1/write", PROTOBUF, "gzip", 415),
+        ("/api/v1/write", PROTOBUF, "snappy", 400),
+        ("/api/v1/write", V2, "snappy", 400),
+        ("/v1/metrics", "text/html", "", 415),
+        ("/v1/metrics", PROTOBUF, "br", 415),
+        ("/v1/metrics", PROTOBUF, "gzip", 400),
+        ("/api/v1/observations", "text/csv", "", 415),
+        ("/api/v1/observations", "application/json", "zstd", 415),
+        ("/api/v1/observations", "application/json", "", 400),
+    ],
+    ids=range(10),
+)
+def test_what_cannot_be_read_is_refused(client, path, kind, encoding, status):
+    headers = {"Content-Type": kind, "Content-Encoding": encoding}
+    answer = client.post(path, content=b"\xff\x00\xffnonsense", headers=headers)
+    assert answer.status_code == status, answer.text
+    assert list(answer.json()) == ["error"]
+
+
+def test_a_watch_that_is_not_there_is_404(client):
+    content = {"observations": [{"time": 1_800_000_000, "name": "a", "value": 1}]}
+    assert client.post("/api/v1/observations?watch=none", json=content).status_code == 404
+    assert client.post("/api/v1/observations?watch=a%00b", json=content).status_code == 422
