@@ -67,13 +67,14 @@ def push_config(folder: object, **watch: object) -> Config:
 
 
 class FastClock:
-    """A clock that stands still until somebody sleeps, and then is later by that much.
+    """A clock on which sleeping takes no time: it is later by that much at once.
 
-    Threads that wait for an event without a row to come still wait for real, a moment.
+    It stands still at ``limit``, until that is moved.
     """
 
-    def __init__(self, now: int = START) -> None:
+    def __init__(self, now: int = START, limit: int = START) -> None:
         self._now = now
+        self.limit = limit
         self._changing = threading.Lock()
 
     def now(self) -> int:
@@ -81,14 +82,26 @@ class FastClock:
 
     def sleep(self, seconds: float, until: threading.Event) -> None:
         if threading.current_thread().name == "smkc-retention":
-            until.wait(seconds)  # an hour: only the rows' thread makes time pass
-            return
-        until.wait(0.0005)
-        self.step(int(1000 * seconds))
+            until.wait(seconds)  # an hour: only the threads of rows make time pass
+        elif self._now >= self.limit:
+            until.wait(0.01)
+        else:
+            with self._changing:
+                self._now = min(self._now + max(int(1000 * seconds), 1), self.limit)
 
     def step(self, milliseconds: int) -> None:
+        """Let the clock jump, either way."""
         with self._changing:
             self._now += milliseconds
+
+
+def wait_until(is_so: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Wait for something that another thread does."""
+    end = time.monotonic() + seconds
+    while not is_so():
+        if time.monotonic() > end:
+            raise TimeoutError(f"it was not so within {seconds:g} s")
+        time.sleep(0.005)
 
 
 class Playback:
@@ -142,12 +155,9 @@ class Playback:
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                if how == "half":
-                    self.wfile.write(body[: len(body) // 2])
-                    self.close_connection = True
-                    return
+                self.close_connection = how == "half"
                 with suppress(ConnectionError):
-                    self.wfile.write(body)
+                    self.wfile.write(body[: len(body) // 2] if how == "half" else body)
 
             def log_message(self, *_: object) -> None:
                 pass
@@ -176,13 +186,13 @@ def labels_of(name: str) -> dict[str, str]:
     return labels
 
 
-def pull_config(url: str, folder: object, **watch: object) -> Config:
+def pull_config(url: str, folder: object, *, timeout: str = TIMEOUT, **watch: object) -> Config:
     """Return a configuration of one watch on a server, at a step of 15 s."""
     settings = {"name": "shop", "query": "{}", "history": "1h"} | watch
     return config_of(
         {
             "data": str(folder),
-            "prometheus": {"url": url, "timeout": TIMEOUT},
+            "prometheus": {"url": url, "timeout": timeout},
             "watch": [settings],
             "webhook": [{"name": "hook", "url": "http://127.0.0.1:9/"}],
         }

@@ -16,6 +16,7 @@ from smkc.cli.doctor import doctor
 from smkc.cli.explain import explain
 from smkc.cli.failure import INTERRUPTED
 from smkc.cli.fit import fit
+from smkc.cli.watch import watch
 from smkc.version import VERSION
 
 __all__ = ["app", "main"]
@@ -33,6 +34,7 @@ app.command()(detect)
 app.command()(fit)
 app.command()(explain)
 app.command()(doctor)
+app.command()(watch)
 app.add_typer(bench, name="bench")
 
 
@@ -53,7 +55,7 @@ def smkc(
 
     New here? **smkc demo** makes up a small fleet's telemetry, finds the trouble in it and
     writes a page to look at. Then try your own file: **smkc detect metrics.csv --report
-    report.html**
+    report.html**, or a live system: **smkc watch --help**
     """
 
 

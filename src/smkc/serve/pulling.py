@@ -47,6 +47,8 @@ class PullFeed:
         whether history is still being fetched: nothing is fitted before it is there.
     problems
         sentences by what they are about.
+    errors
+        counts of failures by kind, beside those that are raised.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class PullFeed:
         self._watch, self._lanes, self._prometheus = watch, lanes, prometheus
         self._clock, self._oldest = clock, oldest
         self.problems: dict[str, str] = {}
+        self.errors: dict[str, int] = {}
         self.late = self.duplicates = 0
         self.reset()
 

@@ -59,6 +59,8 @@ class PushFeed:
         never: there is nobody to be asked for history.
     problems
         sentences by what they are about.
+    errors
+        counts of failures by kind.
     """
 
     is_backfilling = False
@@ -68,7 +70,7 @@ class PushFeed:
         self._watch, self._lanes, self._store, self._clock = watch, lanes, store, clock
         self.problems: dict[str, str] = {}
         self._bins: dict[str, Bins] = {}
-        self.damaged = 0
+        self.errors: dict[str, int] = {}
         self.reset()
 
     def reset(self) -> None:
@@ -116,7 +118,7 @@ class PushFeed:
             try:
                 self._take(number, unpack_samples(body), now)
             except InputError as error:
-                self.damaged += 1
+                self.errors["decode"] = self.errors.get("decode", 0) + 1
                 log.error("%s: %s", self._watch.name, error)
                 self._bodies.append(_Body(number, 0))
             self._read = number

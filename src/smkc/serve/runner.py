@@ -37,6 +37,7 @@ class Feed(Protocol):
     """Where a watch's rows come from."""
 
     problems: dict[str, str]
+    errors: dict[str, int]
 
     @property
     def is_backfilling(self) -> bool:
@@ -151,7 +152,7 @@ class Runner:
             rows=sum(lane.rows for lane in lanes),
             series=sum(lane.series for lane in lanes),
             last_error=self._last_error,
-            errors=dict(self.errors),
+            errors=dict(self.errors) | self.feed.errors,
             late=self.feed.late,
             duplicates=self.feed.duplicates,
             refused=self.feed.refused,

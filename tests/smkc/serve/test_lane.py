@@ -54,7 +54,10 @@ def told(lane):
     columns = lane.journal.verdicts(None, None, 10_000)
     alerts = [stored.record for stored in lane._store.alerts(limit=1000)]
     with lane._store._database.read("look into the outbox") as connection:
-        keys = [bytes(key).decode() for (key,) in connection.execute("SELECT key FROM outbox")]
+        keys = [
+            bytes(key).decode()
+            for (key,) in connection.execute("SELECT key FROM outbox ORDER BY id")
+        ]
     plain = {name: np.nan_to_num(column, nan=-1.0).tolist() for name, column in columns.items()}
     return plain, alerts, keys
 

@@ -1,0 +1,304 @@
+"""``smkc watch``: follow a live system, and say what is wrong with it.
+
+In: a configuration, or the address of a Prometheus and a query. Out: scores, alerts with their
+causes, a dashboard and an API, until it is interrupted; it goes on where it was the next time.
+"""
+
+import logging
+import signal
+import threading
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from smkc.cli import options
+from smkc.cli.failure import explained_failures
+
+if TYPE_CHECKING:
+    from smkc.serve.config import Config
+
+__all__ = ["watch"]
+
+WHAT = "What to watch"
+TOLD = "Who hears of it"
+RUN = "How to run"
+
+NEEDED = ("cramjam", "fastapi", "httpx", "prometheus_client", "uvicorn")
+
+# Seconds between looks at what is new.
+LOOK_SECONDS = 0.2
+
+
+def watch(
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.toml",
+            help="Everything from a file: several watches, tokens, limits, receivers.",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    prometheus: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Where Prometheus is, such as http://localhost:9090.",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    query: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROMQL",
+            help="Which series to follow, such as '{job=\"node\"}'.",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    name: Annotated[
+        str, typer.Option(help="What to call the watch.", rich_help_panel=WHAT)
+    ] = "watch",
+    step: Annotated[
+        str | None,
+        typer.Option(
+            metavar="15s",
+            help="From one row to the next: the scrape interval. [default: 15s]",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    history: Annotated[
+        str | None,
+        typer.Option(
+            metavar="6h",
+            help="How much of the past to fetch and learn from. [default: 6h]",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    entity: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABEL",
+            help="Judge each value of this label by itself: namespace, say, or instance.",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    false_alarms: Annotated[
+        float | None,
+        typer.Option(
+            metavar="PER_DAY",
+            help="About how many false alarms a day you can live with. [default: 1]",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    alertmanager: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Send alerts here, such as http://localhost:9093.",
+            rich_help_panel=TOLD,
+        ),
+    ] = None,
+    webhook: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Post alerts here as JSON.", rich_help_panel=TOLD),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where history and models are kept. [default: smkc-data]",
+            rich_help_panel=RUN,
+        ),
+    ] = None,
+    listen: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Where dashboard and API are reached. [default: 127.0.0.1:9469]",
+            rich_help_panel=RUN,
+        ),
+    ] = None,
+    no_serve: Annotated[
+        bool, typer.Option("--no-serve", help="No dashboard, no API.", rich_help_panel=RUN)
+    ] = False,
+    once: Annotated[
+        bool,
+        typer.Option(
+            "--once",
+            help="Learn, judge the latest rows, print the result and end.",
+            rich_help_panel=RUN,
+        ),
+    ] = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Only read the configuration, ask for one row of each watch, and end.",
+            rich_help_panel=RUN,
+        ),
+    ] = False,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+) -> None:
+    """Follow a live system: point it at a Prometheus, and see what is wrong and who is to blame.
+
+    It fetches the last hours, learns what is normal from them, and then judges every new row as it
+    comes. Series may come and go: pods under new names need no new learning. What is anomalous
+    becomes an alert that names its causes, on this terminal, on the dashboard, and wherever you
+    have it sent.
+
+    Ctrl-C stops it. Started again with the same folder it goes on exactly where it was, and
+    fetches the rows that it missed.
+
+    **Examples**
+
+    - `smkc watch --prometheus http://localhost:9090 --query '{job="node"}'`
+    - `smkc watch --prometheus http://localhost:9090 --query '{job="pods"}' --entity namespace`
+    - `smkc watch --prometheus http://localhost:9090 --query up --once --json`
+    - `smkc watch --config watch.toml`
+    """
+    with explained_failures(quiet or as_json):
+        _require_extra()
+        plan = _plan(
+            config,
+            prometheus,
+            query,
+            name=name,
+            data=data,
+            listen=listen,
+            alertmanager=alertmanager,
+            webhook=webhook,
+            step=step,
+            history=history,
+            entity=entity,
+            false_alarms_a_day=false_alarms,
+        )
+        logging.basicConfig(
+            level=logging.ERROR if quiet or as_json else logging.WARNING,
+            format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+        )
+        if check:
+            _check(plan, as_json)
+        elif once:
+            _run_once(plan, quiet, as_json)
+        else:
+            _run(plan, quiet or as_json, serves=not no_serve)
+
+
+def _require_extra() -> None:
+    from smkc.errors import MissingExtraError
+
+    missing = [package for package in NEEDED if find_spec(package) is None]
+    if missing:
+        raise MissingExtraError(
+            f"watching needs {', '.join(missing)}, which is not installed; "
+            'install it with: pip install "smkc[serve]"'
+        )
+
+
+def _plan(file: Path | None, prometheus: str | None, query: str | None, **given: Any) -> "Config":
+    """Make the configuration of what was typed."""
+    from smkc.errors import SettingError
+    from smkc.serve.config import read_config, simple_config
+
+    if file is not None:
+        also = {"prometheus": prometheus, "query": query, **given}
+        usual = {"name": "watch"}
+        named = [key for key, value in also.items() if value not in (None, usual.get(key))]
+        if named:
+            raise SettingError(
+                f"--config names everything, and --{named[0].replace('_', '-')} is given too; "
+                "write it into the file, or leave --config out"
+            )
+        return read_config(file)
+    if prometheus is None or query is None:
+        raise SettingError(
+            "say what to watch: --prometheus URL and --query PROMQL, or --config FILE.toml; "
+            "smkc watch --help shows examples"
+        )
+    return simple_config(prometheus, query, **given)
+
+
+def _check(plan: "Config", as_json: bool) -> None:
+    """Ask for one row of each watch."""
+    import time
+
+    from smkc.cli.printing import console, print_json
+    from smkc.serve.api import check_listening, read_keys
+    from smkc.serve.prometheus import Prometheus, SourceError
+
+    check_listening(plan.listen, read_keys(plan))
+    found: list[dict[str, Any]] = []
+    for one in plan.watches:
+        said: dict[str, Any] = {"watch": one.name, "source": one.source}
+        if one.source == "prometheus" and plan.prometheus is not None:
+            due = (time.time_ns() // 1_000_000 - one.lateness) // one.step * one.step
+            with Prometheus.of(plan.prometheus) as client:
+                try:
+                    said["series"] = len(client.range(one.query, due, due, one.step).names)
+                except SourceError as error:
+                    if not error.retry:
+                        raise
+                    said["problem"] = str(error)
+        found.append(said)
+    if as_json:
+        print_json(found)
+        return
+    screen = console()
+    for said in found:
+        what = "waits for what is pushed"
+        if "series" in said:
+            what = f"{said['series']:,} series now"
+        elif "problem" in said:
+            what = f"cannot be asked now, and would be waited for: {said['problem']}"
+        screen.print(f"{said['watch']}: {what}", markup=False)
+    screen.print(f"The configuration is in order. It would listen at {plan.listen.url}")
+
+
+def _run(plan: "Config", quiet: bool, serves: bool) -> None:
+    """Follow until somebody ends it."""
+    from smkc.cli.watching import Reporter
+    from smkc.serve.api import Server, create_app
+    from smkc.serve.service import Service
+
+    service = Service(plan)
+    server = Server(create_app(service), plan.listen) if serves else None
+    stopping = threading.Event()
+    previous = {
+        number: signal.signal(number, lambda *_: stopping.set())
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        service.start()
+        if server is not None:
+            server.start()
+        reporter = Reporter(service, quiet)
+        reporter.begin(server.url if server is not None else None)
+        while not stopping.wait(LOOK_SECONDS):
+            reporter.look()
+        reporter.end()
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+        if server is not None:
+            server.stop()
+        service.stop()
+
+
+def _run_once(plan: "Config", quiet: bool, as_json: bool) -> None:
+    """Follow until the latest row is judged, and print what was found."""
+    from smkc.cli.printing import print_json
+    from smkc.cli.watching import Reporter, caught_up, summary, summary_record
+    from smkc.serve.service import Service
+
+    with Service(plan) as service:
+        reporter = Reporter(service, quiet or as_json)
+        while not caught_up(service):
+            reporter.look()
+            threading.Event().wait(LOOK_SECONDS)
+        reporter.look()
+        if as_json:
+            print_json(summary_record(service))
+        else:
+            summary(service)

@@ -1,0 +1,191 @@
+"""Watching, on the terminal: what happens while a live system is followed, a line each.
+
+In: a running service. Out: progress, alerts and problems on standard error as they come; a summary
+on standard output on request.
+"""
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from smkc.errors import SmkcError
+
+if TYPE_CHECKING:
+    from smkc.serve.rows import AlertRecord
+    from smkc.serve.view import LaneStatus, ServiceView, WatchStatus
+
+__all__ = ["Reporter", "caught_up", "summary", "summary_record"]
+
+# Progress is told in steps of this share where there is no terminal; on one, of the other.
+COARSE, FINE = 0.25, 0.01
+
+# A source that fails so often is not waited for when there is only one look to be had.
+MOST_FAILURES = 3
+
+MOST_CAUSES = 3
+
+WORDS = {
+    "backfilling": "fetching history",
+    "collecting": "collecting rows",
+    "fitting": "learning what is normal",
+    "following": "following",
+    "waiting": "waiting",
+}
+
+
+class Reporter:
+    """Tells what is new.
+
+    Parameters
+    ----------
+    service
+        that runs.
+    quiet
+        whether to say nothing.
+    """
+
+    def __init__(self, service: "ServiceView", quiet: bool) -> None:
+        self._service, self._quiet = service, quiet
+        self._number = 0
+        self._told: dict[str, tuple[Any, ...]] = {}
+        self._problems: set[str] = set()
+        self._is_terminal = sys.stderr.isatty()
+        self._is_line_open = False
+
+    def begin(self, url: str | None) -> None:
+        """Say where it can be looked at."""
+        if url is not None:
+            self._say(f"Dashboard and API at {url}")
+        self._say("Ctrl-C stops it; started again, it goes on where it was.")
+
+    def end(self) -> None:
+        """Say that the end was noticed: writing checkpoints may take a moment."""
+        self._say("Stopping: writing checkpoints.")
+
+    def look(self) -> None:
+        """Tell what happened since the last look."""
+        if self._quiet:
+            return
+        for status in self._service.watches():
+            self._tell_progress(status)
+        for update in self._service.subscribe().wait(self._number, 0.0):
+            self._number = update.number
+            if update.alert is not None:
+                self._say(_alert_line(update.alert))
+        problems = set(self._service.health().problems)
+        for problem in sorted(problems - self._problems):
+            self._say(f"Problem: {problem}")
+        for problem in sorted(self._problems - problems):
+            self._say(f"Over: {problem}")
+        self._problems = problems
+
+    def _tell_progress(self, status: "WatchStatus") -> None:
+        unit = FINE if self._is_terminal else COARSE
+        share = int(status.progress / unit) * unit if status.phase == "backfilling" else 0.0
+        state: tuple[Any, ...] = (status.phase, share)
+        if status.phase == "collecting":
+            state = (status.phase, status.rows if self._is_terminal else 0)
+        if self._told.get(status.name) == state or status.phase == "waiting":
+            return
+        self._told[status.name] = state
+        words = f"{status.name}: {WORDS[status.phase]}"
+        if status.phase == "backfilling":
+            words += f", {share:.0%}"
+        elif status.rows:
+            words += f", {status.rows:,} rows of {status.series:,} series so far"
+        is_passing = status.phase in ("backfilling", "collecting")
+        self._say(words, stays=not is_passing)
+
+    def _say(self, text: str, *, stays: bool = True) -> None:
+        """Write a line to standard error; on a terminal one that passes is written over."""
+        if self._quiet:
+            return
+        plain = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+        if not self._is_terminal:
+            print(plain, file=sys.stderr, flush=True)
+            return
+        clear = "\r\x1b[K" if self._is_line_open else ""
+        print(f"{clear}{plain}", end="\n" if stays else "", file=sys.stderr, flush=True)
+        self._is_line_open = not stays
+
+
+def caught_up(service: "ServiceView") -> bool:
+    """Tell whether every watch has judged its latest row, or cannot yet."""
+    steps = {watch.name: watch.step + watch.lateness for watch in service.config.watches}
+    for status in service.watches():
+        if sum(status.errors.values()) >= MOST_FAILURES and status.last_error:
+            raise SmkcError(f"watch {status.name!r}: {status.last_error}")
+        if status.phase not in ("collecting", "following"):
+            return False
+        if status.lanes and min(lane.lag for lane in status.lanes) > 2 * steps[status.name]:
+            return False
+        if any(lane.phase == "following" and lane.latest is None for lane in status.lanes):
+            return False
+    return True
+
+
+def summary_record(service: "ServiceView") -> list[dict[str, Any]]:
+    """Return how every lane stands, in JSON's terms."""
+    from smkc.cli.printing import cause_record
+
+    return [
+        {
+            "watch": lane.watch,
+            "entity": lane.entity,
+            "phase": lane.phase,
+            "rows": lane.rows,
+            "series": lane.series,
+            "anomaly": None if lane.latest is None else lane.latest.anomaly,
+            "p_value": None if lane.latest is None else lane.latest.p_value,
+            "alert": None
+            if lane.alert is None
+            else {
+                "id": lane.alert.id,
+                "start": _instant(lane.alert.start),
+                "causes": [cause_record(cause) for cause in lane.alert.causes],
+            },
+            "problems": list(lane.problems),
+        }
+        for status in service.watches()
+        for lane in status.lanes
+    ]
+
+
+def summary(service: "ServiceView") -> None:
+    """Print how every lane stands."""
+    from smkc.cli.printing import console
+
+    screen = console()
+    lanes = [lane for status in service.watches() for lane in status.lanes]
+    if not lanes:
+        screen.print("Nothing was observed: the query gives no series. Try it in Prometheus.")
+    for lane in lanes:
+        screen.print(_lane_line(lane), markup=False)
+        for cause in () if lane.alert is None else lane.alert.causes[:MOST_CAUSES]:
+            screen.print(f"  {cause}", markup=False)
+
+
+def _lane_line(lane: "LaneStatus") -> str:
+    where = f"{lane.watch}, {lane.entity}" if lane.entity else lane.watch
+    size = f"{lane.rows:,} rows, {lane.series:,} series in the latest"
+    if lane.latest is None:
+        return f"{where}: too few rows to learn from as yet ({size})"
+    verdict = "an alert is open" if lane.alert is not None else "nothing unusual"
+    return (
+        f"{where}: {verdict}; anomaly {lane.latest.anomaly:.2f} (more than 1 is anomalous), "
+        f"p = {lane.latest.p_value:.2g} ({size})"
+    )
+
+
+def _alert_line(alert: "AlertRecord") -> str:
+    where = f"{alert.watch}, {alert.entity}" if alert.entity else alert.watch
+    if not alert.is_open:
+        return f"Closed: {where}, {_instant(alert.start)} to {_instant(alert.end)}"
+    causes = "; ".join(cause.who for cause in alert.causes[:MOST_CAUSES])
+    blame = f": {causes}" if causes else ""
+    return f"ALERT: {where} since {_instant(alert.start)}, anomaly {alert.anomaly:.2f}{blame}"
+
+
+def _instant(time: int) -> str:
+    from smkc.serve.messages import instant
+
+    return instant(time)
