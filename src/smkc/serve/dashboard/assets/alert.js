@@ -25,7 +25,7 @@ export async function show(main, page, id) {
   const story = make("p", { class: "story" });
   const buttons = make("div", { class: "actions" });
   const causes = causeList();
-  const scoreChart = chart("Score", 130, (data) => `${span(data.since, data.until)} UTC, at most `
+  const scoreChart = chart({ name: "Score", height: 130 }, (data) => `${span(data.since, data.until)} UTC, at most `
     + `${score(Math.max(0, ...data.lines[0].values.filter((value) => value !== null)))}`);
   const strips = evidenceStrips();
   const loud = make("ul", { class: "loud" });
@@ -63,10 +63,11 @@ export async function show(main, page, id) {
         `, worst score ${score(current.anomaly)}`),
       ...acknowledgement(current));
     story.textContent = alertStory(current, api.now());
-    fill(buttons, ...actions(current, (changed) => {
+    fill(buttons, ...(page.mayAct ? actions(current, (changed) => {
       current = changed ?? current;
       tell();
-    }));
+    }) : [make("p", { class: "note" }, "Your token may look, not act: an administrator can acknowledge "
+      + "this.")]));
     fill(loud, ...spoken(current));
   };
 

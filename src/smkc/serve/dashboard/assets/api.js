@@ -56,10 +56,15 @@ let ahead = 0;
 /** The service's time. */
 export const now = () => Date.now() + ahead;
 
+/** Take the service's word for what time it is. */
+export function setNow(ms) {
+  ahead = ms - Date.now();
+}
+
 /** Every watch with its lanes. */
 export async function watches() {
   const answer = await ask(path(["watches"]));
-  ahead = answer.now - Date.now();
+  setNow(answer.now);
   return answer.watches.map(watchOf);
 }
 
@@ -98,6 +103,13 @@ export async function kernel(id) {
   return answer && answer.channels ? answer : null;
 }
 
+/** Who the visitor is: { needsToken, name, role }. */
+export async function session() {
+  const answer = await ask(path(["session"]));
+  return { needsToken: answer.needs_token, name: answer.name, role: answer.role };
+}
+
+export const logout = () => fetch("/logout", { method: "POST", credentials: "same-origin" });
 export const acknowledge = (id, note) => post(["alerts", id, "acknowledge"], { note });
 export const giveFeedback = (id) => post(["alerts", id, "feedback"], {});
 export const LIVE = "/api/v1/live";

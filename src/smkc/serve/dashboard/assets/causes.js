@@ -2,12 +2,15 @@
 
 import { chart } from "./chart.js";
 import { fill, make, styled } from "./dom.js";
-import { count, figure, kindWords, percent } from "./words.js";
+import { count, figure, kindWords, metric, percent } from "./words.js";
 
 const DRAWN = 6;
 const LISTED = 12;
-const TRACE_HEIGHT = 84;
+const TRACE_HEIGHT = 94;
 const MOST_JOINT = 3;
+
+// Prometheus' names of counters, of which the rate is drawn.
+const COUNTER = /_(total|count|sum|bucket)$/;
 
 /** A list of causes; ``show`` takes the alert, the traces by name and what all charts share. */
 export function causeList() {
@@ -22,10 +25,11 @@ export function causeList() {
         const trace = traces.get(cause.variable);
         if (i >= DRAWN || !trace || !trace.times.length) return causeItem(cause, null);
         if (!charts.has(cause.variable)) {
-          charts.set(cause.variable, chart("", TRACE_HEIGHT, (data) => describe(cause.variable, data)));
+          const title = isCounter(cause.variable) ? "a second" : "";
+          charts.set(cause.variable, chart({ name: cause.variable, title, height: TRACE_HEIGHT }, describe));
         }
         const drawing = charts.get(cause.variable);
-        drawing.show({ ...common, lines: [{ name: "value", ...trace }] });
+        drawing.show({ ...common, lines: [{ name: "value", ...drawnTrace(cause.variable, trace) }] });
         return causeItem(cause, drawing.node);
       });
       const left = alert.causes.slice(LISTED);
@@ -40,22 +44,35 @@ export function causeList() {
   };
 }
 
+const isCounter = (variable) => COUNTER.test(metric(variable));
+
+/** What is drawn of a variable: its values, or what a counter grows by in a second. */
+function drawnTrace(variable, { times, values }) {
+  if (!isCounter(variable)) return { times, values };
+  const grown = values.slice(1).map((value, i) => (value >= values[i] ? value - values[i] : value));
+  return { times: times.slice(1), values: grown.map((by, i) => (1000 * by) / (times[i + 1] - times[i])) };
+}
+
 function causeItem(cause, drawing) {
   const bar = styled(make("i", {}), "width", `${Math.min(100, Math.max(0, 100 * cause.share)).toFixed(1)}%`);
   const joint = cause.jointWith.length
     ? make("p", { class: "detail" }, `share held jointly with ${cause.jointWith.slice(0, MOST_JOINT).join(", ")}`
       + `${cause.jointWith.length > MOST_JOINT ? ", ..." : ""}`) : null;
-  return make("li", { class: drawing ? "card cause" : "card cause plain", "data-variable": cause.variable },
-    make("div", { class: "cause-words" },
-      make("p", { class: "name" }, cause.variable),
-      make("div", { class: "bar", "aria-hidden": "true" }, bar),
-      make("p", { class: "share" }, make("b", {}, percent(cause.share)), `, ${cause.kind}: ${kindWords(cause.kind)}`),
-      make("p", { class: "detail" }, cause.detail), joint),
+  const share = make("p", { class: "share" }, make("b", {}, percent(cause.share)),
+    `, ${cause.kind}: ${kindWords(cause.kind)}`);
+  const name = make("p", { class: "name" }, cause.variable);
+  const detail = make("p", { class: "detail" }, cause.detail);
+  if (!drawing) {
+    return make("li", { class: "card cause lesser", "data-variable": cause.variable },
+      make("div", {}, name), make("div", {}, share, detail, joint));
+  }
+  return make("li", { class: "card cause", "data-variable": cause.variable },
+    make("div", {}, name, make("div", { class: "bar", "aria-hidden": "true" }, bar), share, detail, joint),
     drawing);
 }
 
-function describe(variable, data) {
+function describe(data) {
   const values = data.lines[0].values.filter((value) => value !== null);
-  if (!values.length) return `${variable} was not observed`;
-  return `${variable} around the alert, from ${figure(Math.min(...values))} to ${figure(Math.max(...values))}`;
+  if (!values.length) return "not observed around the alert";
+  return `around the alert, from ${figure(Math.min(...values))} to ${figure(Math.max(...values))}`;
 }

@@ -6,28 +6,30 @@ import { clock, figure } from "./words.js";
 
 const AXIS = 20;
 const TOP = 8;
-const PIXELS_A_TICK = 34;
+const PIXELS_A_TICK = 38;
+const LEAST_TICKS = 3;
 
 let drawings = 0;
 
 /**
- * A chart with a title, a time axis, and a reading under the pointer or the arrow keys.
+ * A chart with a time axis, and a reading under the pointer or the arrow keys.
  *
- * Its ``show`` takes { since, until, lines: [{ name, times, values, kind }], bands, threshold,
- * floor, least, format }: bands are spans that are shaded, and lead somewhere if they have a href.
+ * ``name`` says what it shows to those who listen, ``title`` stands above it. Its ``show`` takes
+ * { since, until, lines: [{ name, times, values, kind, isFilled }], bands, threshold, floor, least,
+ * format }: bands are spans that are shaded, and lead somewhere if they have a href.
  */
-export function chart(title, height, describe) {
+export function chart({ name, title = "", height }, describe) {
   const reading = make("output", { class: "reading" });
   const canvas = draw("svg", { class: "plot", role: "img", tabindex: "0", height });
   const box = make("div", { class: "plot-box" }, canvas);
-  const caption = make("figcaption", {}, make("span", { class: "chart-title" }, title), reading);
-  const node = make("figure", { class: "chart" }, caption, box);
+  const caption = make("p", { class: "caption" }, make("span", { class: "chart-title" }, title), reading);
+  const node = make("div", { class: "chart" }, caption, box);
   let data = null, width = 0, plotted = null, cursor = null;
 
   const redraw = () => {
     if (data === null || width === 0) return;
     plotted = plot(canvas, data, width, height);
-    canvas.setAttribute("aria-label", `${title}: ${describe(data)}`);
+    canvas.setAttribute("aria-label", `${name}: ${describe(data)}`);
     point(cursor);
   };
   const point = (index) => {
@@ -69,7 +71,7 @@ export function chart(title, height, describe) {
 
 /** A small chart without axes, for a row of a table. */
 export function strip(height, describe) {
-  const canvas = draw("svg", { class: "plot strip", role: "img", height });
+  const canvas = draw("svg", { class: "plot strip", role: "img", height, "aria-label": "no scores yet" });
   const box = make("div", { class: "plot-box" }, canvas);
   let data = null, width = 0;
   const redraw = () => {
@@ -101,8 +103,11 @@ function plot(canvas, data, width, height) {
   canvas.setAttribute("viewBox", `0 0 ${width} ${height}`);
   const parts = [];
   for (const band of data.bands ?? []) parts.push(bandOf(band, data, x, top, bottom));
-  if (!data.isBare) parts.push(...axes(data, x, y, low, high, width, bottom));
+  const [grid, labels] = data.isBare ? [[], []] : values(data, y, low, high, width, bottom);
+  parts.push(...grid);
   for (const line of data.lines) parts.push(...lineOf(line, data, x, y, width, top));
+  parts.push(...labels);
+  if (!data.isBare) parts.push(...timeAxis(data.since, data.until, width, bottom));
   if (data.threshold !== undefined && data.threshold !== null) {
     const level = y(data.threshold);
     parts.push(draw("line", { class: "threshold", x1: 0, x2: width, y1: level, y2: level }));
@@ -142,28 +147,63 @@ function bandOf(band, data, x, top, bottom) {
     : draw("g", {}, rect, tip);
 }
 
-function axes(data, x, y, low, high, width, bottom) {
-  const parts = [];
+function values(data, y, low, high, width, bottom) {
+  const grid = [], labels = [];
   const format = data.format ?? figure;
-  const wanted = Math.max(2, Math.round(bottom / PIXELS_A_TICK));
+  const wanted = Math.max(LEAST_TICKS, Math.round(bottom / PIXELS_A_TICK));
   for (const value of valueTicks(low, high, wanted)) {
     const level = y(value);
-    parts.push(draw("line", { class: "grid", x1: 0, x2: width, y1: level, y2: level }));
-    if (level > 14) parts.push(draw("text", { class: "value", x: 2, y: level - 3 }, format(value)));
+    grid.push(draw("line", { class: "grid", x1: 0, x2: width, y1: level, y2: level }));
+    if (level > 12 && level < bottom - 1) {
+      labels.push(draw("text", { class: "value", x: 2, y: level - 3 }, format(value)));
+    }
   }
-  for (const tick of timeTicks(data.since, data.until, width)) {
+  return [grid, labels];
+}
+
+/** The line of times under a drawing, at a height. */
+export function timeAxis(since, until, width, at) {
+  const x = linear(since, until, 0, width);
+  const parts = [draw("line", { class: "axis", x1: 0, x2: width, y1: at, y2: at })];
+  for (const tick of timeTicks(since, until, width)) {
     const place = x(tick.at);
     if (place < 16 || place > width - 16) continue;
-    parts.push(draw("line", { class: "tick", x1: place, x2: place, y1: bottom, y2: bottom + 4 }));
-    parts.push(draw("text", { class: "time", x: place, y: bottom + 15 }, tick.text));
+    parts.push(draw("line", { class: "tick", x1: place, x2: place, y1: at, y2: at + 4 }));
+    parts.push(draw("text", { class: "time", x: place, y: at + 15 }, tick.text));
   }
-  parts.push(draw("line", { class: "axis", x1: 0, x2: width, y1: bottom, y2: bottom }));
   return parts;
+}
+
+/** A line of times by itself, for pictures that are not drawings. */
+export function axisBelow() {
+  const canvas = draw("svg", { class: "plot", height: AXIS, "aria-hidden": "true" });
+  const box = make("div", { class: "plot-box" }, canvas);
+  let span = null, width = 0;
+  const redraw = () => {
+    if (span === null || width === 0) return;
+    canvas.setAttribute("viewBox", `0 0 ${width} ${AXIS}`);
+    fill(canvas, ...timeAxis(span.since, span.until, width, 1));
+  };
+  onWidth(box, (now) => {
+    width = now;
+    redraw();
+  });
+  return {
+    node: box,
+    show(since, until) {
+      span = { since, until };
+      redraw();
+    },
+  };
 }
 
 function lineOf(line, data, x, y, width, top) {
   const parts = [];
   const path = linePath(line.times, line.values, x, y);
+  if (line.isFilled) {
+    const d = areaPath(line.times, line.values, x, y, 0);
+    parts.push(draw("path", { class: `area ${line.kind ?? ""}`, d }));
+  }
   if (data.threshold !== undefined && data.threshold !== null) {
     drawings += 1;
     const id = `past-${drawings}`;

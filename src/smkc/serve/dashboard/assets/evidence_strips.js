@@ -1,5 +1,6 @@
 // Strips of evidences: how surprised each was over time, as bars of colour under one another.
 
+import { axisBelow } from "./chart.js";
 import { fill, make } from "./dom.js";
 import { raster } from "./raster.js";
 import { EVIDENCES, clock, span } from "./words.js";
@@ -13,6 +14,7 @@ const LEAST_HIGH = 10;
 export function evidenceStrips() {
   const node = make("div", { class: "strips" });
   const strips = new Map();
+  const axis = axisBelow();
   return {
     node,
     show({ since, until, times, evidences }) {
@@ -24,8 +26,9 @@ export function evidenceStrips() {
       else if (names.join() !== [...strips.keys()].join()) {
         strips.clear();
         for (const name of names) strips.set(name, oneStrip(name));
-        fill(node, ...[...strips.values()].map((one) => one.node));
+        fill(node, ...[...strips.values()].map((one) => one.node), axis.node);
       }
+      axis.show(since, until);
       names.forEach((name, i) => {
         const places = columns(times, evidences[name], since, until)
           .map((nats) => (nats === null ? null : nats / high));

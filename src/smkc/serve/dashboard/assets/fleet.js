@@ -6,7 +6,7 @@ import { strip } from "./chart.js";
 import { fill, make } from "./dom.js";
 import { RANGES, rangeFromAddress, reach } from "./ranges.js";
 import { alertAddress, byTrouble, laneAddress, stateOf, stateSign } from "./state.js";
-import { ago, alertTitle, clock, count, figure, laneName, score } from "./words.js";
+import { ago, alertTitle, clock, count, culprits, figure, laneName, score } from "./words.js";
 
 const POINTS = 240;
 const STRIP_HEIGHT = 34;
@@ -52,7 +52,7 @@ export async function show(main, page) {
   const near = new IntersectionObserver((seen) => {
     for (const one of seen.filter((entry) => entry.isIntersecting)) {
       near.unobserve(one.target);
-      queue.push(one.target.lane);
+      if (one.target.lane.lane.rows > 0) queue.push(one.target.lane);
     }
     askNext();
   }, { rootMargin: "400px" });
@@ -70,9 +70,9 @@ export async function show(main, page) {
   };
 
   const arrange = () => {
-    const lanes = [...rows.values()].filter((row) => laneName(row.lane).toLowerCase().includes(filterText));
-    lanes.sort((a, b) => byTrouble(a.lane, b.lane));
-    const nodes = lanes.map((row) => row.node);
+    const shown = [...rows.values()].map((row) => row.lane)
+      .filter((lane) => laneName(lane).toLowerCase().includes(filterText));
+    const nodes = byTrouble(shown, api.now()).map((lane) => rows.get(keyOf(lane.watch, lane.entity)).node);
     if (nodes.length === body.children.length && nodes.every((node, i) => body.children[i] === node)) return;
     const focused = document.activeElement;
     fill(body, ...(nodes.length ? nodes : [nothing(filterText)]));
@@ -89,10 +89,12 @@ export async function show(main, page) {
         rows.set(key, laneRow(range));
         near.observe(rows.get(key).node);
       }
-      rows.get(key).update(lane);
+      const row = rows.get(key);
+      if (row.lane?.rows === 0 && lane.rows > 0) near.observe(row.node);
+      row.update(lane);
     }
     const open = lanes.filter((lane) => lane.alert).length;
-    const calm = lanes.filter((lane) => stateOf(lane).kind === "calm").length;
+    const calm = lanes.filter((lane) => stateOf(lane, api.now()).kind === "calm").length;
     summary.textContent = [
       open ? `${count(open, "recording")} with an open alert` : "No open alert",
       `${figure(calm)} of ${figure(lanes.length)} calm`,
@@ -143,7 +145,7 @@ function nothing(filterText) {
 
 /** One lane's row of the table: made once, updated as things happen. */
 function laneRow(range) {
-  const cells = Object.fromEntries(["state", "name", "score", "now", "series", "alert", "seen"].map(
+  const cells = Object.fromEntries(["doing", "name", "score", "now", "series", "alert", "last"].map(
     (name) => [name, make("span", { role: "cell", class: `cell ${name}` })]));
   const node = make("div", { role: "row", class: "lane" }, ...Object.values(cells));
   const link = make("a", {});
@@ -165,20 +167,22 @@ function laneRow(range) {
       row.lane = lane;
       link.textContent = laneName(lane);
       link.href = laneAddress(lane);
-      const state = stateOf(lane);
-      node.dataset.state = state.kind;
-      fill(cells.state, stateSign(state));
       const isPast = (lane.latest?.anomaly ?? 0) > 1;
       fill(cells.now, make("b", { class: isPast ? "hot" : null }, score(lane.latest?.anomaly)));
       fill(cells.series, figure(lane.series));
       fill(cells.alert, lane.alert
-        ? make("a", { href: alertAddress(lane.alert) }, alertTitle(lane.alert)) : "");
+        ? make("a", { href: alertAddress(lane.alert), title: alertTitle(lane.alert) }, culprits(lane.alert)) : "");
       row.tick();
     },
     tick() {
       const at = row.lane.lastTime;
-      cells.seen.title = at === null ? "" : `${clock(at)} UTC`;
-      cells.seen.textContent = at === null ? "never" : ago(at, api.now());
+      cells.last.title = at === null ? "" : `${clock(at)} UTC`;
+      cells.last.textContent = at === null ? "never" : ago(at, api.now());
+      const state = stateOf(row.lane, api.now());
+      if (node.dataset.state !== state.kind || cells.doing.textContent !== state.words) {
+        node.dataset.state = state.kind;
+        fill(cells.doing, stateSign(state));
+      }
     },
     take(newTimes, newAnomalies) {
       times = [...newTimes];

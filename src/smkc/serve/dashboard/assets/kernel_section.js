@@ -34,7 +34,7 @@ function channel(one, length) {
     picture.show(placesOf(bytes), length, length, `${words}, ${which} window`);
     return make("div", {}, picture.node, make("small", {}, which));
   });
-  return make("figure", { class: "kernel" },
+  return make("figure", { class: "kernel", "aria-label": words },
     make("figcaption", {}, words),
     make("div", { class: "pair" }, ...pictures),
     make("div", { class: "colour-scale", "aria-hidden": "true" },

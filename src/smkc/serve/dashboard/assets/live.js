@@ -3,7 +3,7 @@
 // A stream of events from the service drives the pages. While it is broken the pages ask every few
 // seconds instead, and say so; while even that fails they say that the connection is lost.
 
-import { LIVE, now, watches } from "./api.js";
+import { LIVE, now, setNow, watches } from "./api.js";
 import { byId } from "./dom.js";
 import { timeOfDay } from "./words.js";
 
@@ -90,7 +90,10 @@ export function follow(onEvent, onLook) {
       source.addEventListener(kind, (event) => {
         heard = Date.now();
         tell("live");
-        if (kind !== "heartbeat") onEvent(kind, JSON.parse(event.data));
+        const content = JSON.parse(event.data);
+        const latest = content.now ?? content.verdict?.time ?? 0;
+        if (kind === "heartbeat" || latest > now()) setNow(latest);
+        if (kind !== "heartbeat") onEvent(kind, content);
       });
     }
   };

@@ -1,6 +1,7 @@
 // The way in: which page an address means, and what it hears of the service.
 
 import * as alertPage from "./alert.js";
+import * as api from "./api.js";
 import { byId, fill, make } from "./dom.js";
 import * as fleetPage from "./fleet.js";
 import { follow } from "./live.js";
@@ -9,6 +10,8 @@ import * as watchPage from "./watch.js";
 const main = byId("content");
 
 const page = {
+  /** Whether the visitor may acknowledge and give feedback. */
+  mayAct: false,
   /** Name the page in the browser's title. */
   title(words) {
     document.title = `${words} - smkc`;
@@ -28,6 +31,17 @@ const page = {
   },
 };
 
+/** Say who the visitor is, and let them come and go. */
+function greet(visitor) {
+  page.mayAct = visitor.role === "admin";
+  const place = byId("visitor");
+  place.hidden = !visitor.needsToken;
+  const leave = () => api.logout().finally(() => location.assign("/login"));
+  fill(place, visitor.name
+    ? make("button", { type: "button", class: "plain", on: { click: leave } }, `Log out ${visitor.name}`)
+    : make("a", { href: "/login" }, "Log in"));
+}
+
 async function start() {
   const [, kind, name] = location.pathname.split("/").map(decodeURIComponent);
   const [shown, given] = { watches: [watchPage, name], alerts: [alertPage, name] }[kind] ?? [fleetPage];
@@ -43,6 +57,7 @@ async function start() {
       main.removeAttribute("aria-busy");
     }
   };
+  await api.session().then(greet).catch((error) => console.warn(error.message));
   await open();
   follow(
     (event, content) => view?.event(event, content),

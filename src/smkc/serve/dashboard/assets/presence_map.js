@@ -1,5 +1,6 @@
 // Presence map: which variables were observed when, a line each.
 
+import { axisBelow } from "./chart.js";
 import { fill, make, styled } from "./dom.js";
 import { raster } from "./raster.js";
 import { clock, count, percent, span } from "./words.js";
@@ -11,12 +12,13 @@ const MOST_LISTED = 40;
 
 /** A map of presence; ``show`` takes what the service answers, and the time it spans. */
 export function presenceMap() {
-  const picture = raster(["--empty", "--line-1"], "presence");
+  const picture = raster(["--empty", "--presence"], "presence");
   const reading = make("output", { class: "reading" });
+  const axis = axisBelow();
   const list = make("div");
-  const node = make("figure", { class: "chart" },
-    make("figcaption", {}, make("span", { class: "chart-title" }, "Presence"), reading),
-    picture.node, list);
+  const node = make("div", { class: "chart" },
+    make("p", { class: "caption" }, make("span", { class: "chart-title" }), reading),
+    picture.node, axis.node, list);
   let data = null;
   picture.node.addEventListener("pointermove", (event) => {
     if (data === null || !data.names.length) return;
@@ -33,11 +35,12 @@ export function presenceMap() {
       data = found;
       const rows = data.names.length;
       if (!rows) {
-        picture.node.hidden = true;
+        picture.node.hidden = axis.node.hidden = true;
         fill(list, make("p", { class: "note" }, "No row is kept from this time."));
         return;
       }
-      picture.node.hidden = false;
+      picture.node.hidden = axis.node.hidden = false;
+      axis.show(since, until);
       const height = Math.min(Math.max(LINE * rows, LEAST_HEIGHT), MOST_HEIGHT);
       styled(picture.node, "height", `${height}px`);
       picture.show(data.share.flat(), data.times.length, rows,

@@ -1,22 +1,30 @@
 // States: what a lane is doing, in a word, and which lanes deserve attention first.
 
 import { make } from "./dom.js";
-import { figure, laneName, percent } from "./words.js";
+import { duration, figure, laneName, percent } from "./words.js";
 
 const RANKS = { alert: 0, waiting: 1, learning: 2, calm: 3 };
 
-/** What a lane is doing: its kind, for the colour, and the words for it. */
-export function stateOf(lane) {
+// Rows are late after so many steps, but not before so many milliseconds.
+const LATE_STEPS = 10;
+const LATE_LEAST = 30_000;
+
+/** What a lane is doing at a time: its kind, for the colour, and the words for it. */
+export function stateOf(lane, now) {
   if (lane.alert) return { kind: "alert", words: "alert" };
   if (lane.phase === "waiting") return { kind: "waiting", words: "waiting" };
   if (lane.phase === "backfilling") {
-    return { kind: "learning", words: `fetching history, ${percent(lane.progress)}` };
+    return { kind: "learning", words: `history ${percent(lane.progress)}` };
   }
   if (lane.phase === "collecting") {
-    return { kind: "learning", words: `collecting, ${figure(lane.rows)} rows` };
+    return { kind: "learning", words: lane.rows ? `${figure(lane.rows)} rows so far` : "no rows yet" };
   }
   if (lane.phase === "fitting") return { kind: "learning", words: "fitting" };
-  if (lane.problems.length) return { kind: "waiting", words: "following, with trouble" };
+  const late = lane.lastTime === null ? 0 : now - lane.lastTime;
+  if (late > Math.max(LATE_STEPS * lane.step, LATE_LEAST)) {
+    return { kind: "waiting", words: `late by ${duration(late)}` };
+  }
+  if (lane.problems.length) return { kind: "waiting", words: "in trouble" };
   return { kind: "calm", words: "calm" };
 }
 
@@ -25,12 +33,12 @@ export function stateSign(state) {
   return make("span", { class: `state ${state.kind}` }, state.words);
 }
 
-/** Lanes with trouble first: open alerts by strength, then what waits or learns, then the rest. */
-export function byTrouble(a, b) {
-  const rank = (lane) => RANKS[stateOf(lane).kind];
+/** Lanes in order: open alerts by strength, then what waits or learns, then the rest by name. */
+export function byTrouble(lanes, now) {
+  const rank = (lane) => RANKS[stateOf(lane, now).kind];
   const weight = (lane) => lane.alert?.anomaly ?? 0;
-  return rank(a) - rank(b) || weight(b) - weight(a)
-    || (laneName(a) < laneName(b) ? -1 : Number(laneName(a) > laneName(b)));
+  return [...lanes].sort((a, b) => rank(a) - rank(b) || weight(b) - weight(a)
+    || (laneName(a) < laneName(b) ? -1 : Number(laneName(a) > laneName(b))));
 }
 
 /** Where a lane's page is. */
@@ -46,10 +54,9 @@ export const alertAddress = (alert) => `/alerts/${encodeURIComponent(alert.id)}`
 /** What an alert is at: open or over, and whether somebody has seen it. */
 export function alertSigns(alert) {
   const state = alert.isOpen ? { kind: "alert", words: "open" } : { kind: "over", words: "over" };
-  const seen = alert.acknowledgedBy !== "" || alert.acknowledgedAt !== null;
   return [
     stateSign(state),
-    seen ? make("span", { class: "state seen" }, "acknowledged") : null,
+    alert.acknowledgedAt !== null ? make("span", { class: "state seen" }, "acknowledged") : null,
     alert.feedback ? make("span", { class: "state seen" }, "was normal") : null,
   ].filter((one) => one !== null);
 }

@@ -22,7 +22,7 @@ export async function show(main, page, name) {
   const watch = (await api.watches()).find((one) => one.name === name);
   if (!watch) throw new api.Refused(404, `there is no watch called ${name}`);
   const asked = new URLSearchParams(location.search).get("entity");
-  const wanted = asked ?? [...watch.lanes].sort(byTrouble)[0]?.entity ?? "";
+  const wanted = asked ?? byTrouble(watch.lanes, api.now())[0]?.entity ?? "";
   const lane = watch.lanes.find((one) => one.entity === wanted);
   if (!lane && asked !== null) throw new api.Refused(404, `${name} has no recording called ${asked}`);
   return lane ? laneView(main, page, watch, lane) : emptyView(main, page, watch);
@@ -48,9 +48,11 @@ async function laneView(main, page, watch, lane) {
   const facts = make("p", { class: "sub" });
   const problems = make("div", { class: "problems" });
   const parts = {
-    score: chart("Score", 210, (data) => describeScore(data)),
-    cardinality: chart("Variables observed", 110, (data) => describeRange(data)),
-    churn: chart("Variables that came and went", 90, (data) => describeRange(data)),
+    score: chart({ name: "Score", height: 210 }, describeScore),
+    cardinality: chart({ name: "Variables observed", title: "observed in a row", height: 110 },
+      describeRange),
+    churn: chart({ name: "Variables that came and went", title: "came, above, and went, below",
+      height: 110 }, describeRange),
     evidences: evidenceStrips(),
     presence: presenceMap(),
   };
@@ -67,8 +69,9 @@ async function laneView(main, page, watch, lane) {
     section("Which evidence speaks", "How surprised each evidence is, in nats: 2.3 is one in ten, 6.9 one "
       + "in a thousand.", parts.evidences.node),
     section("Variables", "How many were observed in a row, and how many of them the row before lacked or "
-      + "lost.", parts.cardinality.node, parts.churn.node, key()),
-    section("Who was observed", "A line a variable, by name; blank where nothing came.",
+      + "lost.", parts.cardinality.node, parts.churn.node),
+    section("Who was observed", "A line a variable, in the order in which they came; pale where "
+      + "nothing was read. Of many, those that came and went most.",
       parts.presence.node),
     make("section", { "aria-labelledby": "alerts" }, make("h2", { id: "alerts" }, "Alerts"), alerts));
 
@@ -76,7 +79,7 @@ async function laneView(main, page, watch, lane) {
 
   const showLane = () => {
     const seen = lane.lastTime === null ? "no row yet" : `last row ${ago(lane.lastTime, api.now())}`;
-    fill(facts, stateSign(stateOf(lane)), ` ${[`a row every ${duration(lane.step)}`,
+    fill(facts, stateSign(stateOf(lane, api.now())), ` ${[`a row every ${duration(lane.step)}`,
       count(lane.rows, "row"), count(lane.series, "variable"), seen].join(", ")}`);
     fill(problems, ...lane.problems.map((problem) => make("p", { class: "problem" }, problem)));
   };
@@ -94,8 +97,10 @@ async function laneView(main, page, watch, lane) {
       lines: [line("score", data.anomaly)] });
     parts.cardinality.show({ ...common, lines: [line("variables", data.cardinality)],
       ...(Math.min(...data.cardinality) < 0.7 * Math.max(...data.cardinality) ? { floor: 0 } : {}) });
-    parts.churn.show({ ...common, floor: 0, least: 2, lines: [
-      line("came", data.appeared, "came"), line("went", data.vanished, "went")] });
+    const below = data.vanished.map((number) => -number);
+    parts.churn.show({ ...common, least: 1, format: (number) => figure(Math.abs(number)), lines: [
+      { ...line("came", data.appeared, "came"), isFilled: true },
+      { ...line("went", below, "went"), isFilled: true }] });
     parts.evidences.show({ since, until, times: data.times, evidences: data.evidences });
   };
 
@@ -183,11 +188,6 @@ function section(title, note, ...content) {
     make("p", { class: "note" }, note), make("div", { class: "card" }, ...content));
 }
 
-function key() {
-  return make("p", { class: "key", "aria-hidden": "true" },
-    make("span", { class: "k-came" }, "came"), make("span", { class: "k-went" }, "went"));
-}
-
 function describeScore(data) {
   const values = data.lines[0].values.filter((value) => value !== null);
   if (!values.length) return "nothing was scored in this time";
@@ -199,6 +199,7 @@ function describeRange(data) {
   return data.lines.map((line) => {
     const values = line.values.filter((value) => value !== null);
     if (!values.length) return `${line.name}: none`;
-    return `${line.name} from ${figure(Math.min(...values))} to ${figure(Math.max(...values))}`;
+    const sizes = values.map(Math.abs);
+    return `${line.name} from ${figure(Math.min(...sizes))} to ${figure(Math.max(...sizes))}`;
   }).join(", ");
 }

@@ -21,6 +21,15 @@ const KINDS = {
   "newcomer": "it is new and did not stay as it came",
 };
 
+const TITLES = {
+  "level": "unusual values",
+  "jump": "sudden change",
+  "relation": "moving unlike the others",
+  "shape": "the whole system moves unlike before",
+  "presence": "came or went",
+  "newcomer": "new and unsettled",
+};
+
 export const CHANNELS = {
   "cos_g": "Likeness of states",
   "cos_delta": "Likeness of changes",
@@ -121,19 +130,17 @@ export const laneName = (lane) => (lane.entity ? `${lane.watch} / ${lane.entity}
 /** The metric of a variable without its labels. */
 export const metric = (variable) => variable.split("{", 1)[0] || variable;
 
-/** A name shortened in its middle, where label sets are least telling. */
-export function shortName(name, limit = 60) {
-  if (name.length <= limit) return name;
-  const tail = Math.floor((limit - 3) / 2);
-  return `${name.slice(0, limit - 3 - tail)}...${name.slice(name.length - tail)}`;
+/** Whose fault an alert is. */
+export function culprits(alert) {
+  const [first, ...others] = alert.causes;
+  if (!first) return "No single variable";
+  return `${metric(first.variable)}${others.length ? ` and ${count(others.length, "other")}` : ""}`;
 }
 
 /** An alert in one line: whose fault, and in what way. */
 export function alertTitle(alert) {
-  const [first, ...others] = alert.causes;
-  if (!first) return "no single variable stands out";
-  const more = others.length ? ` and ${count(others.length, "other")}` : "";
-  return `${metric(first.variable)}${more}: ${kindWords(first.kind)}`;
+  const kind = alert.causes[0]?.kind;
+  return `${culprits(alert)}: ${TITLES[kind] ?? "unlike before"}`;
 }
 
 /** An alert in sentences. */

@@ -1,0 +1,257 @@
+"""The pages in a real Chromium, drawn from a real service that was pushed a shop's telemetry."""
+
+import json
+from urllib.parse import quote
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys as Key
+from tests.smkc.serve.dashboard.checks import (
+    complaints,
+    low_contrasts,
+    nameless,
+    requests_elsewhere,
+)
+from tests.smkc.serve.dashboard.parts import (
+    HOSTILE,
+    HOSTILE_POD,
+    browser_marks,
+    look,
+    media,
+    width,
+)
+
+pytestmark = browser_marks
+
+PAGES = ("fleet", "watch", "idle", "alert", "login")
+
+
+def address(shop, page):
+    """Where a page is; the watch and the alert are those of the part with the hostile name."""
+    alerts = shop.service.store.alerts(entity=HOSTILE)
+    return (
+        shop.url
+        + {
+            "fleet": "/",
+            "watch": f"/watches/shop?entity={quote(HOSTILE)}",
+            "idle": "/watches/idle",
+            "alert": f"/alerts/{alerts[0].record.id}",
+            "login": "/login",
+        }[page]
+    )
+
+
+def visit(browser, shop, page):
+    """Open a page and wait until it is drawn."""
+    browser.get(address(shop, page))
+    look(browser, "document.readyState === 'complete' && !!document.querySelector('main h1')")
+    if page != "login":
+        look(browser, "document.getElementById('connection').dataset.state === 'live'")
+    drawn = {
+        "fleet": ".lane .plot .line",
+        "watch": "canvas.presence[aria-label]",
+        "alert": "canvas.kernel-map",
+    }
+    if page in drawn:
+        look(browser, f"document.querySelector({drawn[page]!r})")
+
+
+def texts(browser, selector):
+    return [one.text for one in browser.find_elements(By.CSS_SELECTOR, selector)]
+
+
+def test_the_fleet_puts_trouble_first(browser, shop):
+    visit(browser, shop, "fleet")
+    assert texts(browser, "h1") == ["Fleet"]
+    lanes = texts(browser, ".lanes .cell.name")
+    assert lanes == ["shop / cart", "idle", f"shop / {HOSTILE}"]
+    states = texts(browser, ".lanes .cell.doing")
+    assert states[:2] == ["alert", "no rows yet"]
+    strip = browser.find_element(By.CSS_SELECTOR, ".lanes .lane .plot")
+    assert "score now" in strip.get_attribute("aria-label")
+    assert strip.find_elements(By.CSS_SELECTOR, ".threshold")
+    assert "1 recording with an open alert" in texts(browser, "#summary")[0]
+    assert len(texts(browser, ".alerts .alert-row")) == 1 + len(shop.service.store.alerts())
+
+
+def test_the_fleet_is_filtered_by_name(browser, shop):
+    visit(browser, shop, "fleet")
+    browser.find_element(By.CSS_SELECTOR, "input[type=search]").send_keys("CART")
+    assert texts(browser, ".lanes .cell.name") == ["shop / cart"]
+    browser.find_element(By.CSS_SELECTOR, "input[type=search]").send_keys("nowhere")
+    assert texts(browser, ".lanes") == ["No recording has this in its name."]
+
+
+def test_a_watch_shows_scores_evidences_and_who_was_there(browser, shop):
+    visit(browser, shop, "watch")
+    assert texts(browser, "h1") == [f"shop / {HOSTILE}"]
+    score = browser.find_element(By.CSS_SELECTOR, "svg.plot[aria-label^='Score:']")
+    assert "1 alert" in score.get_attribute("aria-label")
+    assert len(score.find_elements(By.CSS_SELECTOR, "a .band")) == 1
+    evidences = texts(browser, ".strip-head b")
+    assert {"level", "jump", "presence"} <= set(evidences)
+    presence = browser.find_element(By.CSS_SELECTOR, "canvas.presence")
+    assert "Presence of 9 variables" in presence.get_attribute("aria-label")
+    assert len(texts(browser, ".alerts .alert-row")) == 2
+
+
+def test_a_watch_is_zoomed_by_keyboard(browser, shop):
+    visit(browser, shop, "watch")
+    before = look(browser, "document.querySelector('svg.plot').getAttribute('aria-label')")
+    hour = browser.find_element(By.CSS_SELECTOR, ".ranges button[aria-label='1 hour']")
+    hour.send_keys(Key.ENTER)
+    look(browser, f"document.querySelector('svg.plot').getAttribute('aria-label') !== {before!r}")
+    pressed = texts(browser, ".ranges button[aria-pressed=true]")
+    assert pressed == ["1h", "Now"]
+    assert "range=1h" in browser.current_url
+    assert browser.switch_to.active_element.text == "1h"
+    browser.find_element(By.XPATH, "//button[text()='Earlier']").send_keys(Key.SPACE)
+    assert "until=" in browser.current_url
+    assert texts(browser, ".ranges button[aria-pressed=true]") == ["1h"]
+
+
+def test_a_chart_is_read_by_arrow_keys(browser, shop):
+    visit(browser, shop, "watch")
+    plot = browser.find_element(By.CSS_SELECTOR, "svg.plot[aria-label^='Score:']")
+    browser.execute_script("arguments[0].focus()", plot)
+    browser.switch_to.active_element.send_keys(Key.ARROW_LEFT)
+    reading = look(browser, "document.querySelector('.reading').textContent")
+    assert "score 0." in reading
+    browser.switch_to.active_element.send_keys(Key.ARROW_LEFT)
+    look(browser, f"document.querySelector('.reading').textContent !== {reading!r}")
+
+
+def test_an_alert_says_what_happened_and_who_did_it(browser, shop):
+    visit(browser, shop, "alert")
+    record = shop.service.store.alerts(entity=HOSTILE)[0].record
+    assert "behaved unlike before" in texts(browser, ".story")[0]
+    assert "1 is the threshold" in texts(browser, ".story")[0]
+    names = texts(browser, ".cause .name")
+    assert names == [cause.variable for cause in record.causes[: len(names)]]
+    assert names[0].startswith(("cpu", "latency", "queue"))
+    widths = browser.execute_script(
+        "return [...document.querySelectorAll('.bar i')].map((one) => parseFloat(one.style.width))"
+    )
+    shares = [100 * cause.share for cause in record.causes[: len(widths)]]
+    assert widths == pytest.approx(shares, abs=0.06)
+    assert widths == sorted(widths, reverse=True)
+    for cause in browser.find_elements(By.CSS_SELECTOR, ".cause:not(.lesser)"):
+        assert cause.find_elements(By.CSS_SELECTOR, ".plot .band")
+        assert cause.find_elements(By.CSS_SELECTOR, ".plot .line")
+    loud = texts(browser, ".loud li")
+    spoke = sum(nats >= 1 for nats in record.evidences.values())
+    assert len(loud) == spoke > 0
+
+
+def test_an_alert_is_drawn_beside_a_normal_window(browser, shop):
+    visit(browser, shop, "alert")
+    colours = browser.execute_script(
+        """return [...document.querySelectorAll("canvas.kernel-map")].map((one) => {
+             const data = one.getContext("2d").getImageData(0, 0, one.width, one.height).data;
+             return new Set(new Uint32Array(data.buffer)).size;
+           });"""
+    )
+    assert len(colours) == 12
+    assert min(colours) > 10
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_names_are_only_ever_read(browser, shop, page):
+    visit(browser, shop, page)
+    assert browser.title.endswith("smkc")
+    assert not browser.find_elements(By.CSS_SELECTOR, "main img, main script, [onload], [onerror]")
+    if page in ("fleet", "watch", "alert"):
+        assert HOSTILE in browser.find_element(By.TAG_NAME, "main").text
+    if page == "alert":
+        assert HOSTILE_POD.replace('"', '\\"') in browser.find_element(By.TAG_NAME, "main").text
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_complain_of_nothing_and_ask_nobody_else(browser, shop, page):
+    visit(browser, shop, page)
+    assert complaints(browser) == []
+    assert requests_elsewhere(browser, shop.url) == []
+
+
+def test_the_check_notices_what_it_should(browser, shop):
+    visit(browser, shop, "idle")
+    browser.execute_script("fetch('http://outside.invalid/x').catch(() => {})")
+    look(browser, "performance.getEntriesByType('resource').length > 0")
+    look(browser, "new Promise((done) => setTimeout(() => done(true), 200))")
+    assert complaints(browser)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_everything_has_a_name_for_those_who_listen(browser, shop, page):
+    visit(browser, shop, page)
+    assert nameless(browser) == []
+    headings = browser.find_elements(By.CSS_SELECTOR, "h1")
+    assert len(headings) == 1
+    assert browser.find_element(By.TAG_NAME, "html").get_attribute("lang") == "en"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("page", PAGES)
+def test_text_stands_out_from_its_ground(browser, shop, page, scheme):
+    media(browser, prefers_color_scheme=scheme)
+    visit(browser, shop, page)
+    assert low_contrasts(browser) == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_phone_shows_all_without_scrolling_sideways(browser, shop, page):
+    width(browser, 400)
+    visit(browser, shop, page)
+    assert browser.execute_script("return document.documentElement.scrollWidth") == 400
+    beyond = browser.execute_script(
+        """return [...document.querySelectorAll("main *:not(svg *)")]
+             .filter((one) => one.getBoundingClientRect().right > 401)
+             .map((one) => one.className)"""
+    )
+    assert beyond == []
+
+
+def test_all_is_reached_by_keyboard_and_seen_to_be(browser, shop):
+    visit(browser, shop, "alert")
+    browser.find_element(By.TAG_NAME, "body").send_keys(Key.TAB)
+    first = browser.switch_to.active_element
+    assert first.text == "Skip to content"
+    assert first.location["y"] >= 0
+    first.send_keys(Key.ENTER)
+    assert browser.switch_to.active_element.get_attribute("id") == "content"
+    reached = set()
+    for _ in range(40):
+        browser.switch_to.active_element.send_keys(Key.TAB)
+        now = browser.switch_to.active_element
+        outline = now.value_of_css_property("outline-style")
+        if now.tag_name != "body":
+            assert outline != "none", now.get_attribute("outerHTML")
+        reached.add(now.text if now.tag_name in ("a", "button") else now.tag_name)
+    assert {"Acknowledge", "This was normal", "Metrics", "svg"} <= reached
+
+
+def test_nothing_moves_for_those_who_asked_for_that(browser, shop):
+    media(browser, prefers_reduced_motion="reduce")
+    visit(browser, shop, "fleet")
+    moving = browser.execute_script("return document.getAnimations().length")
+    assert moving == 0
+
+
+@pytest.mark.parametrize(
+    "path", ["/watches/nothing", "/alerts/0000000000000000", "/watches/shop?entity=nobody"]
+)
+def test_what_is_not_there_is_said_to_be_missing(browser, shop, path):
+    browser.get(shop.url + path)
+    look(browser, "document.querySelector('main h1')?.textContent === 'Not there'")
+    assert browser.find_element(By.LINK_TEXT, "Back to the fleet")
+
+
+def test_scores_are_asked_for_only_where_there_are_rows(browser, shop):
+    visit(browser, shop, "fleet")
+    asked = [
+        json.loads(entry["message"])["message"]["params"]["request"]["url"]
+        for entry in browser.get_log("performance")
+        if '"Network.requestWillBeSent"' in entry["message"]
+    ]
+    assert sum("/scores" in one for one in asked) == 2
+    assert not any("/watches/idle/" in one for one in asked)
