@@ -106,58 +106,69 @@ def component_residuals(
     n_rows, n_variables = rows.shape
     k = loadings.shape[0]
     factor = np.zeros((k, k))
-    seen, seen_before = np.zeros(n_variables, np.bool_), np.zeros(n_variables, np.bool_)
+    known = np.zeros((k, n_variables))  # loadings of what is observed, 0 elsewhere
+    row = np.zeros(n_variables)
+    seen_before = np.zeros(n_variables, np.bool_)
     value = np.empty(k)
     for i in range(n_rows):
         is_same = i > 0
         for j in range(n_variables):
-            seen[j] = rows[i, j] == rows[i, j]
-            if seen[j] != seen_before[j]:
+            is_seen = rows[i, j] == rows[i, j]
+            if is_seen != seen_before[j]:
                 is_same = False
-            seen_before[j] = seen[j]
+            seen_before[j] = is_seen
+            row[j] = rows[i, j] if is_seen else 0.0
         if not is_same:
-            _factored(loadings, prior, seen, factor)
+            for a in range(k):
+                for j in range(n_variables):
+                    known[a, j] = loadings[a, j] if seen_before[j] else 0.0
+            _factored(known, prior, factor)
         for a in range(k):
-            total = 0.0
-            for j in range(n_variables):
-                if seen[j]:
-                    total += loadings[a, j] * rows[i, j]
-            for b in range(a):
-                total -= factor[a, b] * value[b]
+            total = _product(known[a], row, n_variables)
+            total -= _product(factor[a], value, a)
             value[a] = total / factor[a, a]
         for a in range(k - 1, -1, -1):
             total = value[a]
             for b in range(a + 1, k):
                 total -= factor[b, a] * value[b]
             value[a] = total / factor[a, a]
+        for a in range(k):
+            _subtract(row, known[a], value[a])
         for j in range(n_variables):
-            left = rows[i, j]
-            for a in range(k):
-                left -= value[a] * loadings[a, j]
-            out[i, j] = left if seen[j] else np.nan
+            out[i, j] = row[j] if seen_before[j] else np.nan
 
 
 @njit(cache=True, nogil=True)
 def _factored(
-    loadings: NDArray[np.float64],
-    prior: NDArray[np.float64],
-    seen: NDArray[np.bool_],
-    factor: NDArray[np.float64],
+    known: NDArray[np.float64], prior: NDArray[np.float64], factor: NDArray[np.float64]
 ) -> None:
     """Set ``factor`` to the Cholesky factor of the normal equations over what was seen."""
-    k, n_variables = loadings.shape
+    k, n_variables = known.shape
     for a in range(k):
         for b in range(a + 1):
             total = prior[a] if a == b else 0.0
-            for j in range(n_variables):
-                if seen[j]:
-                    total += loadings[a, j] * loadings[b, j]
-            for c in range(b):
-                total -= factor[a, c] * factor[b, c]
+            total += _product(known[a], known[b], n_variables)
+            total -= _product(factor[a], factor[b], b)
             if a == b:
                 factor[a, a] = np.sqrt(max(total, 1e-12))
             else:
                 factor[a, b] = total / factor[b, b]
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _product(left: NDArray[np.float64], right: NDArray[np.float64], n: int) -> float:
+    """Return the sum of products of the first n entries; several are added at a time."""
+    total = 0.0
+    for j in range(n):
+        total += left[j] * right[j]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _subtract(row: NDArray[np.float64], other: NDArray[np.float64], times: float) -> None:
+    """Subtract so many times another from a row."""
+    for j in range(row.size):
+        row[j] -= times * other[j]
 
 
 @njit(cache=True, nogil=True)
