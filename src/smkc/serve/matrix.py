@@ -104,7 +104,7 @@ class MatrixReader:
             raise self._unfinished()
         try:
             envelope = json.loads(self._head + self._tail)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise CutShortError("the answer ends early, or is damaged") from None
         data = envelope.get("data") if isinstance(envelope, dict) else None
         kind = data.get("resultType") if isinstance(data, dict) else None
@@ -189,7 +189,7 @@ class MatrixReader:
         if name is None:
             try:
                 found = json.loads(labels)
-            except ValueError:
+            except (ValueError, RecursionError):
                 return None
             name = _named(found)
             if name is not None:
@@ -200,7 +200,7 @@ class MatrixReader:
         rest = b"".join(self._pieces).lstrip()
         try:
             json.loads(rest)
-        except ValueError:
+        except (ValueError, RecursionError):
             if self._head is not None or not rest or rest.startswith(b"{"):
                 return CutShortError("the answer ends early, or is damaged")
             return ForeignError("the answer is no JSON")
@@ -220,7 +220,7 @@ class MatrixReader:
         self.n_histograms += len(histograms)
         try:
             seconds, values = numbers_of_pairs(pairs)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ForeignError(f"a value of {name!r} is no number") from None
         if len(values):
             self._convert()  # so that samples stay in the order of the answer
@@ -241,7 +241,7 @@ class MatrixReader:
         self._texts, self._text_codes, self._n_text = [], [], 0
         try:
             counts, seconds, values = numbers_of_texts(texts)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise CutShortError("the answer's numbers are damaged") from None
         self._add(codes, counts, seconds, values)
 

@@ -138,6 +138,11 @@ def test_what_is_no_matrix_is_refused(case):
 
 
 DAMAGED = {
+    "labels without end": b'{"data":{"result":[{"metric":'
+    + b"[" * 90_000
+    + b',"values":[[1,"2"]]}]}}',
+    "a tail without end": b'{"data":{"result":[]' + b',"a":{' * 90_000,
+    "brackets without end": b"{" + b"[" * 60_000,
     "nothing": b"",
     "blank": b"  \n",
     "words for numbers": body_of([{"metric": {}, "values": [(1, 2.0)]}]).replace(b"2.0", b"two"),

@@ -320,9 +320,10 @@ def test_after_a_timeout_less_is_asked_for():
     def first_slow(asked):
         return slow.pop() if slow else honest(asked)
 
-    with misbehaving_server(first_slow) as server, Prometheus(server.url, timeout_s=0.5) as client:
+    with misbehaving_server(first_slow) as server, Prometheus(server.url, timeout_s=0.3) as client:
         with pytest.raises(SourceError):
             client.range("up", START, START + 999 * STEP, STEP)
+        client._timeout_s = 30.0  # a busy machine shall not fail the test
         assert len(client.range("up", START, START + 999 * STEP, STEP)) == 1000
     spans = [float(one.fields["end"]) - float(one.fields["start"]) for one in server.asked]
     assert spans[1] < spans[0] / 3
