@@ -23,6 +23,7 @@ __all__ = ["Presence", "presence", "traces", "verdicts"]
 # Rows that a column of the map is made of, at most: unpacking all rows of a week takes long.
 ROWS_A_COLUMN = 8
 
+_NO_CODES = np.empty(0, np.int32)
 _WHOLE = ("number", "time", "cardinality", "appeared", "vanished")
 _SPAN = "lane = ? AND time >= ? AND time <= ?"
 _WORST = (
@@ -87,36 +88,27 @@ def presence(
     with database.read("read rows") as connection:
         ids, times = _places(connection, lane, since, until)
     column_of = np.searchsorted(edges, times, side="right") - 1
-    parts = []
-    n_rows = np.zeros(n_columns, np.int64)
+    shares: dict[int, tuple[NDArray[np.int32], NDArray[np.float32]]] = {}
     for column in np.unique(column_of).tolist():
-        there = _evenly(ids[column_of == column], ROWS_A_COLUMN)
-        rows = [codes for codes, _ in _unpacked(database, there)]
-        codes, counts = np.unique(
-            np.concatenate(rows or [np.empty(0, np.int32)]), return_counts=True
-        )
-        n_rows[column] = len(rows)
-        parts.append((codes, np.full(len(codes), column), counts / max(len(rows), 1)))
-    parts = parts or [(np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0))]
-    codes, columns, shares = (np.concatenate(part) for part in zip(*parts, strict=True))
-    seen = np.unique(codes)
-    change = _changes(codes, columns, shares, np.flatnonzero(n_rows))
-    chosen = seen[np.sort(np.argsort(-change, kind="stable")[:n_names])]
+        rows = _unpacked(database, _evenly(ids[column_of == column], ROWS_A_COLUMN))
+        if rows:
+            codes, counts = np.unique(
+                np.concatenate([codes for codes, _ in rows]), return_counts=True
+            )
+            shares[column] = codes, (counts / len(rows)).astype(np.float32)
+    seen = np.unique(np.concatenate([codes for codes, _ in shares.values()] or [_NO_CODES]))
+    chosen = np.sort(np.argsort(-_changes(shares, seen), kind="stable")[:n_names])
     with database.read("read names") as connection:
-        known = names_of(connection, lane, chosen.tolist())
-    table = np.zeros((len(chosen), n_columns), np.float32)
-    is_chosen = np.isin(codes, chosen)
-    table[np.searchsorted(chosen, codes[is_chosen]), columns[is_chosen]] = shares[is_chosen]
-    order = sorted(
-        (at for at, code in enumerate(chosen.tolist()) if code in known),
-        key=lambda at: (*_first_and_last(table[at]), known[int(chosen[at])]),
-    )
-    table = table[order]
-    table[:, n_rows == 0] = np.nan
+        known = names_of(connection, lane, seen[chosen].tolist())
+    table = np.full((len(chosen), n_columns), np.nan, np.float32)
+    for column, (codes, share) in shares.items():
+        table[:, column] = _spread(seen, codes, share)[chosen]
+    names = [known.get(code, "") for code in seen[chosen].tolist()]
+    order = sorted(range(len(names)), key=lambda at: (*_first_and_last(table[at]), names[at]))
     return Presence(
-        names=tuple(known[int(chosen[at])] for at in order),
+        names=tuple(names[at] for at in order),
         edges=edges,
-        shares=table,
+        shares=table[order],
         n_seen=len(seen),
     )
 
@@ -161,26 +153,26 @@ def _columns(found: list[tuple[Any, ...]], names: dict[int, str]) -> dict[str, N
 
 
 def _changes(
-    codes: NDArray[np.int32],
-    columns: NDArray[np.int64],
-    shares: NDArray[np.float64],
-    looked_at: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    """Return how much each code's share moves from column to column in all, by ascending code."""
-    if not len(codes):
-        return np.empty(0)
-    order = np.lexsort((columns, codes))
-    codes, shares = codes[order], shares[order]
-    place = np.searchsorted(looked_at, columns[order])
-    is_first = np.r_[True, codes[1:] != codes[:-1]]
-    is_last = np.r_[is_first[1:], True]
-    follows = np.r_[False, ~is_first[1:] & (place[1:] == place[:-1] + 1)]
-    before = np.r_[0.0, shares[:-1]]
-    rise = np.where(follows, np.abs(shares - before), shares)
-    rise[is_first & (place == 0)] = 0
-    fall = np.where(np.r_[follows[1:], False], 0.0, shares)
-    fall[is_last & (place == len(looked_at) - 1)] = 0
-    return np.bincount(np.cumsum(is_first) - 1, rise + fall).astype(np.float64)
+    shares: dict[int, tuple[NDArray[np.int32], NDArray[np.float32]]], seen: NDArray[np.int32]
+) -> NDArray[np.float32]:
+    """Return how much each code's share moves from column to column in all: (len(seen),)."""
+    change = np.zeros(len(seen), np.float32)
+    before: NDArray[np.float32] | None = None
+    for codes, share in shares.values():
+        now = _spread(seen, codes, share)
+        if before is not None:
+            change += np.abs(now - before)
+        before = now
+    return change
+
+
+def _spread(
+    seen: NDArray[np.int32], codes: NDArray[np.int32], share: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return the share of every code that was seen, 0 for those not among ``codes``."""
+    spread = np.zeros(len(seen), np.float32)
+    spread[np.searchsorted(seen, codes)] = share
+    return spread
 
 
 def _unpacked(
@@ -228,5 +220,5 @@ def _evenly(places: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
 
 
 def _first_and_last(shares: NDArray[np.float32]) -> tuple[int, int]:
-    seen = np.flatnonzero(shares)
+    seen = np.flatnonzero(shares > 0)
     return (int(seen[0]), int(seen[-1])) if len(seen) else (len(shares), len(shares))

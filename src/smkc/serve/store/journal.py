@@ -102,15 +102,33 @@ def rows_as_recording(database: Database, lane: int, first: int, last: int) -> R
                 )
             rows += batch
         known = _known(connection, lane, rows, {})
-    lengths = [len(row.codes) for row in rows]
+    return _recording(rows, known)
+
+
+def _recording(rows: list[Kept], known: dict[int, str]) -> Recording:
+    """Put rows together, each in the order of the recording: rows with the same names share it."""
     used = np.array(sorted(known), np.int32)
-    codes = np.concatenate([row.codes for row in rows] or [used])
+    names = sorted(known.values())
+    place_of = {name: place for place, name in enumerate(names)}
+    places = np.array([place_of[known[code]] for code in used.tolist()], np.int32)
+    codes: NDArray[np.int32] = np.empty(0, np.int32)
+    order: NDArray[np.int64] = np.empty(0, np.int64)
+    ordered: NDArray[np.int32] = np.empty(0, np.int32)
+    all_codes, all_values = [ordered], [np.empty(0, np.float32)]
+    for row in rows:
+        if not np.array_equal(row.codes, codes):
+            codes = row.codes
+            ordered = places[np.searchsorted(used, codes)]
+            order = np.argsort(ordered)
+            ordered = ordered[order]
+        all_codes.append(ordered)
+        all_values.append(row.values[order])
     return Recording.from_observations(
         np.array([row.time for row in rows], "datetime64[ms]").astype("datetime64[ns]"),
-        np.repeat(np.arange(len(rows)), lengths),
-        np.searchsorted(used, codes),
-        np.concatenate([row.values for row in rows] or [np.empty(0, np.float32)]),
-        tuple(known[code] for code in used.tolist()),
+        np.repeat(np.arange(len(rows)), [len(row.codes) for row in rows]),
+        np.concatenate(all_codes),
+        np.concatenate(all_values),
+        names,
     )
 
 
