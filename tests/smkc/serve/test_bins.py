@@ -230,6 +230,14 @@ def test_a_row_takes_so_many_series_those_of_the_row_before_first():
     assert bins.refused == 4
 
 
+def test_the_row_before_counts_also_if_it_was_closed_before():
+    bins = Bins(STEP, LATENESS, None, 2)
+    bins.take(samples_of([("y", 100, 1.0), ("z", 100, 1.0)]))
+    bins.close_until(1000 + LATENESS)
+    bins.take(samples_of([(name, 1100, 2.0) for name in "abyz"]))
+    assert [row.names for row in bins.close_until(99_000)] == [("y", "z")]
+
+
 def test_what_waits_is_bounded_and_the_oldest_rows_stay(monkeypatch):
     monkeypatch.setattr(bins_module, "LEAST_ROOM", 64)
     monkeypatch.setattr(bins_module, "ROWS_OF_ROOM", 1)
