@@ -24,11 +24,12 @@ from smkc.loading import load
 from smkc.recording import Identity, Recording
 from smkc.serve.config import WatchConfig
 
-__all__ = ["FitBeside", "detector_of", "reference_spans"]
+__all__ = ["FitBeside", "clear", "detector_of", "noted", "reference_spans"]
 
 Span = tuple[int, int]
 
-REFERENCE, MODEL, REASON = "refit-reference.smkc", "refit-model.smkc", "refit.json"
+REFERENCE, MODEL = "refit-reference.smkc", "refit-model.smkc"
+NOTE, ERRORS = "refit.json", "refit.errors"
 
 # How often a process beside looks whether the one that started it is still there.
 LOOK_SECONDS = 0.5
@@ -101,14 +102,15 @@ class FitBeside:
         self._folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / REASON).write_text(json.dumps({"reason": reason}))
+            note = {"reason": reason, "reference": [list(span) for span in spans]}
+            (folder / NOTE).write_text(json.dumps(note))
             (folder / MODEL).unlink(missing_ok=True)
         except OSError as error:
             raise ModelFileError(
                 f"{folder} cannot be written to ({error.strerror or error}); make room"
             ) from error
         model_file.write(folder / REFERENCE, *_packed(reference, watch))
-        self._errors = (folder / "refit.errors").open("w+b")
+        self._errors = (folder / ERRORS).open("w+b")
         self._process = subprocess.Popen(
             [sys.executable, "-m", "smkc.serve.fitting", str(folder)],
             stdin=subprocess.DEVNULL,
@@ -142,17 +144,18 @@ class FitBeside:
         clear(self._folder, keep_note=keep_note)
 
 
-def noted_reason(folder: Path) -> str | None:
-    """Return why a fit was begun that is not over; None if there is none."""
+def noted(folder: Path) -> tuple[str, list[Span]] | None:
+    """Return why a fit was begun that is not over, and its rows; None if there is none."""
     try:
-        return str(json.loads((folder / REASON).read_text())["reason"])
+        note = json.loads((folder / NOTE).read_text())
+        return str(note["reason"]), [(int(a), int(b)) for a, b in note["reference"]]
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def clear(folder: Path, *, keep_note: bool = False) -> None:
     """Remove the files of a fit beside."""
-    for name in (REFERENCE, MODEL, "refit.errors", *(() if keep_note else (REASON,))):
+    for name in (REFERENCE, MODEL, ERRORS, *(() if keep_note else (NOTE,))):
         with contextlib.suppress(OSError):
             (folder / name).unlink(missing_ok=True)
 

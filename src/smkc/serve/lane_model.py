@@ -67,10 +67,10 @@ class LaneModel:
             f"recovery {number}": problem for number, problem in enumerate(found.problems)
         }
         self._fit_at_rows = watch.least_rows
-        reason = fitting.noted_reason(files.folder)
+        note = fitting.noted(files.folder)
         fitting.clear(files.folder)
-        if self.follower is not None and reason is not None:
-            self.begin_refit(reason)
+        if self.follower is not None and note is not None:
+            self.begin_refit(*note)
 
     @property
     def fitted_at(self) -> int | None:
@@ -105,8 +105,16 @@ class LaneModel:
         self.problems.pop("fit", None)
         return True
 
-    def refit(self, reason: str) -> None:
-        """Begin to fit a new model beside; :meth:`look_beside` takes it over."""
+    def refit(self, reason: str, spans: Sequence[Span] | None = None) -> None:
+        """Begin to fit a new model beside; :meth:`look_beside` takes it over.
+
+        Parameters
+        ----------
+        reason
+            why, in words.
+        spans
+            rows to learn from, both ends included; by default the latest of no alert.
+        """
         if self.follower is None:
             raise BusyError(
                 f"watch {self._watch.name!r}, entity {self._journal.entity!r}: there is no model "
@@ -114,15 +122,15 @@ class LaneModel:
             )
         if self._beside is not None:
             raise BusyError("a new model is being fitted already; wait until it has taken over")
-        spans = self._reference()
+        spans = spans or self._reference()
         reference = reference_rows(self._journal, spans)
         self._beside = FitBeside(self._files.folder, self._watch, reference, spans, reason)
 
-    def begin_refit(self, reason: str) -> None:
+    def begin_refit(self, reason: str, spans: Sequence[Span] | None = None) -> None:
         """Do the same unasked: what keeps it from being done is a problem, not an error."""
         try:
-            self.refit(reason)
-        except ModelFileError as error:
+            self.refit(reason, spans)
+        except (ModelFileError, StoreError) as error:
             self._failed("refit", f"a refit could not be begun: {error}")
 
     def look_beside(self) -> bool:

@@ -23,7 +23,7 @@ from smkc.serve.view import PHASES, BusyError, UnknownError
 
 N_HISTORY, N_ROWS = 240, 360
 FAULT = (300, 311)
-ROWS = with_fault(made_rows(3, N_ROWS), *FAULT)
+ROWS = with_fault(made_rows(5, N_ROWS), *FAULT)
 NOW = START + N_HISTORY * STEP  # the history is there, and the row of now is not due yet
 
 

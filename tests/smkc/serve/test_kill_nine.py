@@ -1,0 +1,42 @@
+"""Killed at random moments and started again: the same verdicts and messages, bit for bit."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from tests.kill_nine import ACCEPT, SWAP, told
+
+
+def followed(folder, seed, n_kills, n_rows, every):
+    """Follow in a process that kills its children; return what was said, and how many it killed."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.kill_nine", folder, str(seed), str(n_kills), str(n_rows)],
+        capture_output=True,
+        text=True,
+        timeout=3_000,
+        env=os.environ | {"SMKC_KILL_EVERY": str(every), "SMKC_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    return told(folder), int(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("n_kills", "n_rows", "every"),
+    [
+        pytest.param(10, 400, 0.15, id="10 times"),
+        pytest.param(200, 1500, 0.2, id="200 times", marks=pytest.mark.slow),
+    ],
+)
+def test_kills_change_nothing(tmp_path, n_kills, n_rows, every):
+    unbroken, _ = followed(tmp_path / "unbroken", 0, 0, n_rows, every)
+    killed, n_killed = followed(tmp_path / "killed", 1, n_kills, n_rows, every)
+    assert n_killed > n_kills // 2
+    assert killed == unbroken
+    assert unbroken["columns"]["number"] == list(range(240, n_rows))
+    assert len(set(unbroken["keys"])) == len(unbroken["keys"]) > 0
+    assert [(at, kind) for at, kind, _ in unbroken["events"]][1:3] == [
+        (ACCEPT, "accept"),
+        (SWAP, "fit"),
+    ]
+    assert unbroken["damaged"] == []
