@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import anyio.to_thread
 from fastapi import Depends, Path, Query, Request
+from fastapi.responses import Response
+from pydantic import BaseModel
 
 from smkc.serve.api.access import CALLER
 from smkc.serve.api.answers import Problem
@@ -28,6 +30,7 @@ __all__ = [
     "Time",
     "Until",
     "Watch",
+    "answered",
     "in_pool",
     "known_lane",
     "span",
@@ -103,6 +106,11 @@ def known_lane(service: ServiceView, watch: str, entity: str) -> LaneStore:
                 f"watch {watch!r} has no such entity; /api/v1/watches lists those that it has"
             )
     raise UnknownError("there is no watch of this name; /api/v1/watches lists them")
+
+
+def answered(answer: BaseModel, status: int = 200) -> Response:
+    """Write an answer as JSON, here and now: in the thread that made it, not in the event loop."""
+    return Response(answer.model_dump_json(), status, media_type="application/json")
 
 
 async def in_pool(request: Request, pool: str, work: Callable[[], Any]) -> Any:

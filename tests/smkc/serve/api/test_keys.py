@@ -29,7 +29,17 @@ def test_a_token_is_found_by_its_secret():
 
 @pytest.mark.parametrize(
     "secret",
-    ["", " ", SECRET[:-1], SECRET + "x", SECRET.upper(), "\x00", "x" * 5000, "\udcff", "\u00fcmlaut"],
+    [
+        "",
+        " ",
+        SECRET[:-1],
+        SECRET + "x",
+        SECRET.upper(),
+        "\x00",
+        "x" * 5000,
+        "\udcff",
+        "\u00fcmlaut",
+    ],
     ids=range(9),
 )
 def test_another_secret_finds_none(secret):

@@ -6,6 +6,7 @@ In: an alert's id, or what is looked for. Out: alerts with their causes.
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Query, Request
+from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from smkc.serve.api.access import GuardedRoute, needs
@@ -17,6 +18,7 @@ from smkc.serve.api.asking import (
     AlertId,
     Asking,
     Here,
+    answered,
     in_pool,
 )
 from smkc.serve.dashboard import kernel_view
@@ -36,7 +38,7 @@ class Note(BaseModel):
     note: Annotated[str, Field(max_length=2000, description="for whoever reads it later")] = ""
 
 
-@router.get("/alerts", summary="Alerts, newest first")
+@router.get("/alerts", response_model=AlertsAnswer, summary="Alerts, newest first")
 @needs("read")
 def alerts(
     service: Here,
@@ -49,7 +51,7 @@ def alerts(
     before: Annotated[
         str | None, Query(pattern=r"^[0-9a-f]{16}$", description="the page after this alert")
     ] = None,
-) -> AlertsAnswer:
+) -> Response:
     """Return alerts of a watch, an entity, a span of time, or of all."""
     found = service.store.alerts(
         watch=watch,
@@ -60,30 +62,35 @@ def alerts(
         limit=limit,
         before_id=before,
     )
-    return AlertsAnswer(
+    answer = AlertsAnswer(
         alerts=tuple(alert_answer(one) for one in found),
         next=found[-1].record.id if len(found) == limit else None,
     )
+    return answered(answer)
 
 
-@router.get("/alerts/{id}", summary="One alert")
+@router.get("/alerts/{id}", response_model=AlertAnswer, summary="One alert")
 @needs("read")
-def alert(service: Here, id: AlertId) -> AlertAnswer:
+def alert(service: Here, id: AlertId) -> Response:
     """Return an alert with its causes and what people said of it."""
-    return alert_answer(_known(service, id))
+    return answered(alert_answer(_known(service, id)))
 
 
-@router.get("/alerts/{id}/kernel", summary="An alert's window beside a normal one")
+@router.get(
+    "/alerts/{id}/kernel",
+    response_model=KernelAnswer,
+    summary="An alert's window beside a normal one",
+)
 @needs("read")
-async def kernel(request: Request, service: Here, id: AlertId) -> KernelAnswer:
+async def kernel(request: Request, service: Here, id: AlertId) -> Response:
     """Return both windows as kernel images, channel by channel."""
 
-    def work() -> KernelAnswer:
+    def work() -> Response:
         record = _known(service, id).record
         lane = service.store.lane(record.watch, record.entity)
-        return KernelAnswer.model_validate(kernel_view(lane, record) or {})
+        return answered(KernelAnswer.model_validate(kernel_view(lane, record) or {}))
 
-    answer: KernelAnswer = await in_pool(request, "heavy", work)
+    answer: Response = await in_pool(request, "heavy", work)
     return answer
 
 

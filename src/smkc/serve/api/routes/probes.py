@@ -31,7 +31,7 @@ async def healthz(request: Request, service: Here, caller: Asking) -> HealthAnsw
     The status is 200 even if something is wrong outside: to start the service again would not
     help. What is wrong is told to callers who may read.
     """
-    health = await in_pool(request, "probes", service.health)
+    health = await in_pool(request, "probes", lambda: service.health())
     return HealthAnswer(
         ok=health.ok,
         n_problems=len(health.problems),

@@ -31,6 +31,7 @@ router = APIRouter(
 MOST_PUSHES = 8
 
 JSON = "application/json"
+NDJSON = "application/x-ndjson"
 PROTOBUF = "application/x-protobuf"
 
 WatchAsked = Annotated[
@@ -40,33 +41,54 @@ WatchAsked = Annotated[
     ),
 ]
 
+TIME = {
+    "anyOf": [{"type": "number"}, {"type": "string", "format": "date-time"}],
+    "description": "ISO 8601, or seconds or milliseconds since 1970",
+}
+VALUE = {"type": ["number", "null"], "description": "null says that the variable is gone"}
+
 OBSERVATION = {
     "type": "object",
     "required": ["time", "value"],
     "properties": {
-        "time": {
-            "anyOf": [{"type": "number"}, {"type": "string"}],
-            "description": "ISO 8601, or seconds or milliseconds since 1970",
-        },
-        "name": {"type": "string", "description": 'an identifier: metric{label="value"}'},
+        "time": TIME,
+        "name": {"type": "string", "description": 'an identifier, as in metric{label="value"}'},
         "metric": {"type": "string", "description": "in place of a name, with labels"},
         "labels": {"type": "object", "additionalProperties": {"type": "string"}},
-        "value": {"type": ["number", "null"], "description": "null says that it is gone"},
+        "value": VALUE,
+    },
+    "oneOf": [{"required": ["name"]}, {"required": ["metric"]}],
+}
+
+LIST = {
+    "type": "object",
+    "title": "Observations",
+    "required": ["observations"],
+    "properties": {"observations": {"type": "array", "items": OBSERVATION}},
+}
+
+COLUMNS = {
+    "type": "object",
+    "title": "Columns",
+    "description": "all of one length",
+    "required": ["time", "series"],
+    "properties": {
+        "time": {"type": "array", "items": TIME},
+        "series": {
+            "type": "object",
+            "description": "values by name",
+            "additionalProperties": {"type": "array", "items": VALUE},
+        },
     },
 }
 
-OBSERVATIONS = {
+OTLP = {
     "type": "object",
-    "properties": {
-        "observations": {"type": "array", "items": OBSERVATION},
-        "time": {"type": "array", "description": "in place of observations: a column of times"},
-        "series": {
-            "type": "object",
-            "description": "with time: a column of values a name",
-            "additionalProperties": {"type": "array", "items": {"type": ["number", "null"]}},
-        },
-    },
+    "title": "ExportMetricsServiceRequest",
+    "properties": {"resourceMetrics": {"type": "array", "items": {"type": "object"}}},
 }
+
+BINARY = {"type": "string", "format": "binary"}
 
 
 def _body(schemas: dict[str, Any]) -> dict[str, Any]:
@@ -78,7 +100,7 @@ def _body(schemas: dict[str, Any]) -> dict[str, Any]:
 @router.post(
     "/api/v1/observations",
     summary="Push samples as JSON",
-    openapi_extra=_body({JSON: OBSERVATIONS, "application/x-ndjson": {"type": "string"}}),
+    openapi_extra=_body({JSON: {"anyOf": [LIST, COLUMNS]}, NDJSON: {"type": "string"}}),
 )
 @needs("write", takes_samples=True)
 async def observations(request: Request, service: Here, watch: WatchAsked = None) -> ReceivedAnswer:
@@ -96,7 +118,7 @@ async def observations(request: Request, service: Here, watch: WatchAsked = None
     "/api/v1/write",
     status_code=204,
     summary="Prometheus' remote write, 1.0 and 2.0",
-    openapi_extra=_body({PROTOBUF: {"type": "string", "format": "binary"}}),
+    openapi_extra=_body({PROTOBUF: BINARY}),
 )
 @needs("write", takes_samples=True)
 async def write(request: Request, service: Here, watch: WatchAsked = None) -> Response:
@@ -123,7 +145,7 @@ async def write(request: Request, service: Here, watch: WatchAsked = None) -> Re
     summary="OTLP metrics",
     response_class=Response,
     responses={200: {"content": {PROTOBUF: {}, JSON: {}}}},
-    openapi_extra=_body({PROTOBUF: {"type": "string", "format": "binary"}, JSON: {}}),
+    openapi_extra=_body({PROTOBUF: BINARY, JSON: OTLP}),
 )
 @router.post("/api/v1/otlp/v1/metrics", include_in_schema=False, response_class=Response)
 @needs("write", takes_samples=True)

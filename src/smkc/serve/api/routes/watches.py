@@ -6,6 +6,7 @@ In: a watch, an entity, a span of time. Out: columns for charts, and causes.
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
 
 from smkc.serve.api.access import GuardedRoute, needs
 from smkc.serve.api.answers import (
@@ -27,6 +28,7 @@ from smkc.serve.api.asking import (
     Time,
     Until,
     Watch,
+    answered,
     in_pool,
     known_lane,
     span,
@@ -41,18 +43,16 @@ router = APIRouter(prefix="/api/v1", route_class=GuardedRoute, tags=["watches"],
 EVIDENCE = "evidence."
 
 
-@router.get("/watches", summary="Every watch as it stands")
+@router.get("/watches", response_model=WatchesAnswer, summary="Every watch as it stands")
 @needs("read")
-def watches(service: Here) -> WatchesAnswer:
+def watches(service: Here) -> Response:
     """Return each watch with its lanes, their latest verdicts and open alerts."""
     steps = {watch.name: watch.step for watch in service.config.watches}
-    return WatchesAnswer(
-        now=service.now(),
-        watches=tuple(_watch(status, steps[status.name]) for status in service.watches()),
-    )
+    found = tuple(_watch(status, steps[status.name]) for status in service.watches())
+    return answered(WatchesAnswer(now=service.now(), watches=found))
 
 
-@router.get("/watches/{watch}/scores", summary="Verdicts over time")
+@router.get("/watches/{watch}/scores", response_model=ScoresAnswer, summary="Verdicts over time")
 @needs("read")
 def scores(
     service: Here,
@@ -61,13 +61,13 @@ def scores(
     since: Since = None,
     until: Until = None,
     points: Annotated[int, Query(ge=2, le=5000, description="at most so many")] = 1000,
-) -> ScoresAnswer:
+) -> Response:
     """Return a lane's verdicts as columns, thinned to so many points; peaks are kept."""
     first, last = span(service, since, until)
     lane = known_lane(service, watch, entity)
     columns = {name: column.tolist() for name, column in lane.verdicts(first, last, points).items()}
     evidences = {name: column for name, column in columns.items() if name.startswith(EVIDENCE)}
-    return ScoresAnswer.model_validate(
+    answer = ScoresAnswer.model_validate(
         {
             **columns,
             "watch": watch,
@@ -78,9 +78,14 @@ def scores(
             "evidences": {name.removeprefix(EVIDENCE): evidences[name] for name in evidences},
         }
     )
+    return answered(answer)
 
 
-@router.get("/watches/{watch}/presence", summary="Which variables were seen when")
+@router.get(
+    "/watches/{watch}/presence",
+    response_model=PresenceAnswer,
+    summary="Which variables were seen when",
+)
 @needs("read")
 async def presence(
     request: Request,
@@ -91,13 +96,13 @@ async def presence(
     until: Until = None,
     columns: Annotated[int, Query(ge=1, le=500, description="stretches of time")] = 120,
     names: Annotated[int, Query(ge=1, le=500, description="at most so many variables")] = 100,
-) -> PresenceAnswer:
+) -> Response:
     """Return a map of names against time; those that came and went most are kept."""
     first, last = span(service, since, until)
 
-    def work() -> PresenceAnswer:
+    def work() -> Response:
         seen = known_lane(service, watch, entity).presence(first, last, columns, names)
-        return PresenceAnswer.model_validate(
+        answer = PresenceAnswer.model_validate(
             {
                 "watch": watch,
                 "entity": entity,
@@ -107,12 +112,15 @@ async def presence(
                 "seen": seen.shares.tolist(),
             }
         )
+        return answered(answer)
 
-    answer: PresenceAnswer = await in_pool(request, "heavy", work)
+    answer: Response = await in_pool(request, "heavy", work)
     return answer
 
 
-@router.get("/watches/{watch}/traces", summary="The values of some variables")
+@router.get(
+    "/watches/{watch}/traces", response_model=TracesAnswer, summary="The values of some variables"
+)
 @needs("read")
 async def traces(
     request: Request,
@@ -122,14 +130,14 @@ async def traces(
     entity: Entity = "",
     since: Since = None,
     until: Until = None,
-) -> TracesAnswer:
+) -> Response:
     """Return what was read of some variables, as far back as rows are kept."""
     first, last = span(service, since, until)
 
-    def work() -> TracesAnswer:
+    def work() -> Response:
         lane = known_lane(service, watch, entity)
         found = lane.traces(list(dict.fromkeys(names)), first, last)
-        return TracesAnswer.model_validate(
+        answer = TracesAnswer.model_validate(
             {
                 "watch": watch,
                 "entity": entity,
@@ -139,12 +147,13 @@ async def traces(
                 ],
             }
         )
+        return answered(answer)
 
-    answer: TracesAnswer = await in_pool(request, "heavy", work)
+    answer: Response = await in_pool(request, "heavy", work)
     return answer
 
 
-@router.get("/explain", summary="Who is to blame at a time")
+@router.get("/explain", response_model=ExplainAnswer, summary="Who is to blame at a time")
 @needs("read")
 async def explain(
     request: Request,
@@ -152,17 +161,18 @@ async def explain(
     watch: Annotated[str, Query(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")],
     time: Time,
     entity: Entity = "",
-) -> ExplainAnswer:
+) -> Response:
     """Return the causes of a row, most guilty first."""
 
-    def work() -> ExplainAnswer:
+    def work() -> Response:
         known_lane(service, watch, entity)
         causes = service.explain(watch, entity, time)
-        return ExplainAnswer.model_validate(
+        answer = ExplainAnswer.model_validate(
             {"watch": watch, "entity": entity, "time": time, "causes": tuple(causes)}
         )
+        return answered(answer)
 
-    answer: ExplainAnswer = await in_pool(request, "heavy", work)
+    answer: Response = await in_pool(request, "heavy", work)
     return answer
 
 
