@@ -1,8 +1,9 @@
 """Connection: what uvicorn leaves open before a request is whole.
 
 In: bytes from a client. Out: uvicorn's own handling of them, except that a connection on which no
-head of a request is completed in time is closed, and that what is no HTTP at all gets the same
-headers and the same kind of sentence as every other refusal.
+head of a request is completed in time is closed, that there are never more connections than the
+process has files to spare, and that what is no HTTP at all gets the same headers and the same kind
+of sentence as every other refusal.
 """
 
 import asyncio
@@ -13,10 +14,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from smkc.serve.api.shell import HEADERS
 
-__all__ = ["HEAD_SECONDS", "Connection"]
+__all__ = ["HEAD_SECONDS", "MOST_CONNECTIONS", "Connection"]
 
 # A head of a request may take from so long to twice as long.
 HEAD_SECONDS = 15.0
+
+# Connections at a time; a process may mostly open 1,024 files, and the history needs some.
+MOST_CONNECTIONS = 512
 
 NOT_HTTP = json.dumps({"error": "this is not a request that can be read; send HTTP/1.1"}).encode()
 
@@ -30,6 +34,9 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to look, now and then, whether a request has come."""
         super().connection_made(transport)
+        if len(self.connections) > MOST_CONNECTIONS:
+            transport.abort()
+            return
         self._looking = self.loop.call_later(HEAD_SECONDS, self._look)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -2,8 +2,8 @@
 
 In: an ASGI app. Out: the same, where a client that asks too often waits (429), a service with too
 much to do says so (503), and every request ends in time (408 while its body is still coming, 503
-after). Before all that it is settled who is asking. Live streams end with their client, and have a
-number of their own; the two probes are always answered.
+after). Before all that it is settled who is asking. Live streams end with their client; they and
+the two probes, which have no rate, are counted by themselves.
 """
 
 import asyncio
@@ -54,6 +54,7 @@ class Limited:
         self._seconds = float(service.config.limits.request_seconds)
         self._n_working = 0
         self._n_live = 0
+        self._n_probes = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or say why not."""
@@ -64,7 +65,7 @@ class Limited:
         if refused is not None:
             await refused(scope, receive, send)
         elif scope["path"] in PROBES:
-            await self._app(scope, receive, send)
+            await self._probe(scope, receive, send)
         elif scope["path"] == LIVE:
             await self._stream(scope, receive, send)
         elif self._n_working >= MOST_AT_ONCE:
@@ -90,6 +91,16 @@ class Limited:
             "more requests a minute than the limit allows; wait, or raise requests_a_minute",
             {"Retry-After": str(math.ceil(wait))},
         )
+
+    async def _probe(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._n_probes >= MOST_AT_ONCE:
+            await _busy("probes are answered")(scope, receive, send)
+            return
+        self._n_probes += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._n_probes -= 1
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._n_live >= MOST_LIVE:

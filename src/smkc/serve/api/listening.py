@@ -29,7 +29,7 @@ LEAVING_SECONDS = 3
 HEAD_BYTES = 32 * 1024
 
 WAITING_CONNECTIONS = 256
-START_SECONDS = 10.0
+START_SECONDS = 30.0
 
 log = logging.getLogger("smkc.serve.api")
 

@@ -10,6 +10,7 @@ import cramjam
 import httpx
 import pytest
 
+from smkc.serve.api import connection
 from smkc.serve.api import limits as limits_module
 from smkc.serve.api.routes.pushes import MOST_PUSHES
 
@@ -160,8 +161,6 @@ def test_a_route_that_does_not_end_is_answered_for(serve):
 
 
 def test_a_head_that_does_not_come_is_not_waited_for(serve, monkeypatch):
-    from smkc.serve.api import connection
-
     monkeypatch.setattr(connection, "HEAD_SECONDS", 0.3)
     server = serve()
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as line:
@@ -283,3 +282,25 @@ def test_slow_work_of_one_kind_does_not_hold_up_the_probes(serve):
         gate.set()
         for thread in threads:
             thread.join()
+
+
+def test_more_connections_than_there_are_places_for_are_closed(serve, monkeypatch):
+    monkeypatch.setattr(connection, "MOST_CONNECTIONS", 3)
+    server = serve()
+    lines = [socket.create_connection(("127.0.0.1", server.port), timeout=20) for _ in range(3)]
+    try:
+        for line in lines:
+            line.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert line.recv(12) == b"HTTP/1.1 200"
+        with pytest.raises(httpx.TransportError):
+            get(server.url, "/healthz")
+    finally:
+        for line in lines:
+            line.close()
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            assert get(server.url, "/healthz").status_code == 200
+            break
+        except httpx.TransportError:
+            assert time.monotonic() < deadline

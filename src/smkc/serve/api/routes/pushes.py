@@ -135,9 +135,11 @@ async def write(request: Request, service: Here, watch: WatchAsked = None) -> Re
         return samples
 
     await _received(request, service, watch, decode)
-    # Senders of 2.0 take a missing or smaller count for a loss; what no watch wants is no loss.
-    written = {"X-Prometheus-Remote-Write-Samples-Written": str(n_samples)}
-    return Response(status_code=204, headers=written)
+    # Senders of 2.0 take a missing or smaller count for a loss. What no watch wants is no loss;
+    # native histograms and exemplars, which are not read, are.
+    written = {"Samples": n_samples, "Histograms": 0, "Exemplars": 0}
+    headers = {f"X-Prometheus-Remote-Write-{what}-Written": str(n) for what, n in written.items()}
+    return Response(status_code=204, headers=headers)
 
 
 @router.post(
