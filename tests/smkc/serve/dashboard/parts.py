@@ -22,6 +22,7 @@ from smkc.serve.service import Service
 STEP = 30_000
 NOON = 1_790_000_010_000 // STEP * STEP
 HISTORY_ROWS = 300
+ROWS_AT_A_TIME = 10
 
 HOSTILE = "<img src=x onerror=\"document.title='broken'\">"
 HOSTILE_POD = "</script><svg onload=\"document.title='broken'\">"
@@ -95,7 +96,7 @@ class Shop:
                         "step": "30s",
                         "least_rows": HISTORY_ROWS - 10,
                         "match": {"service": ".+"},
-                        "false_alarms_a_day": 10,
+                        "false_alarms_a_day": 3,
                     },
                     {"name": "idle", "source": "push", "match": {"__name__": "nothing"}},
                 ],
@@ -124,11 +125,18 @@ class Shop:
 
     def learn(self) -> None:
         """Push the history and wait until both parts are followed."""
-        self.push(HISTORY_ROWS)
+        self._push(HISTORY_ROWS, "", "")
         self._wait(lambda lane: lane.phase == "following")
 
     def push(self, n_rows: int, *, slow: str = "", lost: str = "") -> None:
-        """Push the next rows; one part may be slow or lose a pod meanwhile."""
+        """Push the next rows; one part may be slow or lose a pod meanwhile.
+
+        A few at a time: what lies far ahead of the time last heard of is refused.
+        """
+        for at in range(0, n_rows, ROWS_AT_A_TIME):
+            self._push(min(ROWS_AT_A_TIME, n_rows - at), slow, lost)
+
+    def _push(self, n_rows: int, slow: str, lost: str) -> None:
         times = self._next + STEP * np.arange(n_rows)
         self.clock.advance(max(0, int(times[-1]) - self.clock.now()))
         series = {}
@@ -143,19 +151,29 @@ class Shop:
                     noise = self._rng.normal(0, 0.03, n_rows)
                     name = f"{metric}{_labels(pod=pod, service=part)}"
                     series[name] = (level * factor * (load + noise)).tolist()
-        content = {"time": (times - 1).tolist(), "series": series}
+        self._post({"time": (times - 1).tolist(), "series": series})
+        self._next += n_rows * STEP
+        self._wait(lambda lane: (lane.last_time or 0) >= self._next - STEP)
+
+    def observe(self, name: str, n_rows: int) -> None:
+        """Push a variable of no part for the latest rows, and let time pass."""
+        times = self.clock.now() - 15_000 * np.arange(n_rows)
+        self._post({"time": times.tolist(), "series": {name: [1.0] * n_rows}})
+        for _ in range(40):
+            self.clock.advance(1_500)
+            time.sleep(0.01)
+
+    def _post(self, content: dict[str, Any]) -> None:
         answer = httpx.post(
             f"{self.url}/api/v1/observations", json=content, headers=self.headers, timeout=30
         )
         assert answer.status_code in (200, 202), answer.text
-        self._next += n_rows * STEP
-        self._wait(lambda lane: (lane.last_time or 0) >= self._next - STEP)
 
     headers: dict[str, str] = {}  # noqa: RUF012 - set where there are tokens
 
     def _wait(self, is_there: Any) -> None:
         """Let time pass until all lanes are as they should be."""
-        end = time.monotonic() + 60
+        end = time.monotonic() + 120
         while time.monotonic() < end:
             lanes = self.service.watches()[0].lanes
             if len(lanes) == len(self.parts) and all(map(is_there, lanes)):
@@ -163,7 +181,7 @@ class Shop:
             if self.clock.now() < self._next + 4 * STEP:
                 self.clock.advance(STEP // 4)
             time.sleep(0.01)
-        raise AssertionError([lane.phase for lane in self.service.watches()[0].lanes])
+        raise AssertionError([(one.phase, one.rows, one.problems) for one in lanes])
 
 
 def _labels(**labels: str) -> str:

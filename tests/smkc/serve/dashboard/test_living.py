@@ -124,6 +124,16 @@ def test_a_watch_follows_its_rows(calm_shop, browser):
     look(browser, "document.querySelector('svg.plot .band')")
 
 
+def test_a_watch_that_waits_shows_its_first_row(calm_shop, browser):
+    browser.get(f"{calm_shop.url}/watches/idle")
+    look(browser, "document.getElementById('connection').dataset.state === 'live'")
+    browser.execute_script("window.isSamePage = true")
+    calm_shop.push(3)
+    assert "Nothing has been pushed" in browser.find_element(By.TAG_NAME, "main").text
+    calm_shop.observe("nothing", 3)
+    look(browser, "document.querySelector('.sub .state')?.textContent === '3 rows so far'")
+
+
 def test_a_lost_connection_is_said_and_found_again(calm_shop, browser):
     shop = calm_shop
     browser.get(shop.url)

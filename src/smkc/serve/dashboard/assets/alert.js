@@ -14,6 +14,7 @@ const POINTS = 600;
 const LEAST_MARGIN_ROWS = 40;
 const LOOK_AGAIN = 1_000;
 const USUAL_STEP = 15_000;
+const HOUR = 3_600_000;
 
 /** Show one alert; return how it follows what happens. */
 export async function show(main, page, id) {
@@ -60,7 +61,9 @@ export async function show(main, page, id) {
       make("h1", {}, alertTitle(current)),
       make("p", { class: "sub" }, make("a", { href: laneAddress(current) }, laneName(current)), ", ",
         current.isOpen ? `since ${clock(current.start)} UTC` : `${span(current.start, current.end)} UTC`,
-        `, worst score ${score(current.anomaly)}`),
+        `, worst score ${score(current.anomaly)} (`,
+        make("a", { href: laneAddress(current, { range: "6h", until: current.end + 3 * HOUR }) },
+          "see it among the hours around"), ")"),
       ...acknowledgement(current));
     story.textContent = alertStory(current, api.now());
     fill(buttons, ...(page.mayAct ? actions(current, (changed) => {

@@ -13,6 +13,8 @@ const STRIP_HEIGHT = 34;
 const AT_ONCE = 4;
 const LATEST_ALERTS = 12;
 const LOOK_AGAIN = 1_000;
+const LEARNING_AGAIN = 5_000;
+const TICK = 5_000;
 
 const keyOf = (watch, entity) => JSON.stringify([watch, entity]);
 
@@ -60,7 +62,7 @@ export async function show(main, page) {
   const askNext = () => {
     while (asking < AT_ONCE && queue.length) {
       const row = queue.shift();
-      const { since, until } = reach(range, api.now());
+      const { since, until } = reach(range);
       asking += 1;
       api.scores(row.lane.watch, row.lane.entity, since, until, POINTS)
         .then((found) => { row.take(found.times, found.anomaly); })
@@ -116,7 +118,10 @@ export async function show(main, page) {
   };
 
   await look();
-  setInterval(() => rows.forEach((row) => row.tick()), 5_000);
+  setInterval(() => rows.forEach((row) => row.tick()), TICK);
+  setInterval(() => {
+    if ([...rows.values()].some((row) => row.lane.phase !== "following")) lookSoon();
+  }, LEARNING_AGAIN);
   return {
     look: (found) => look(found).catch(() => {}),
     event(kind, content) {
@@ -154,7 +159,7 @@ function laneRow(range) {
   fill(cells.score, chart.node);
   let times = [], anomalies = [];
   const redraw = () => {
-    const { since, until } = reach(range, api.now());
+    const { since, until } = reach(range);
     chart.show({
       since, until, floor: 0, least: 1.6, threshold: 1,
       lines: [{ name: "score", times, values: anomalies }],
@@ -191,7 +196,7 @@ function laneRow(range) {
     },
     append(time, anomaly) {
       if (times.length && time <= times.at(-1)) return;
-      const { since } = reach(range, api.now());
+      const { since } = reach(range);
       times.push(time);
       anomalies.push(anomaly);
       while (times.length && times[0] < since) {

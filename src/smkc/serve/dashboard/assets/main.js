@@ -7,6 +7,8 @@ import * as fleetPage from "./fleet.js";
 import { follow } from "./live.js";
 import * as watchPage from "./watch.js";
 
+const TRY_AGAIN = 2_000;
+
 const main = byId("content");
 
 const page = {
@@ -43,14 +45,15 @@ function greet(visitor) {
 }
 
 async function start() {
-  const [, kind, name] = location.pathname.split("/").map(decodeURIComponent);
+  const [, kind, name] = location.pathname.split("/").map(decoded);
   const [shown, given] = { watches: [watchPage, name], alerts: [alertPage, name] }[kind] ?? [fleetPage];
-  let view = null;
+  let view = null, isMissing = false, again = null;
   const open = async () => {
     try {
       main.setAttribute("aria-busy", "true");
       view = await shown.show(main, page, given);
     } catch (error) {
+      isMissing = error.status === 404;
       console.warn(error.message);
       page.failed(error);
     } finally {
@@ -59,10 +62,23 @@ async function start() {
   };
   await api.session().then(greet).catch((error) => console.warn(error.message));
   await open();
+  // A page that could not be shown at first is tried again as long as it may be there.
+  const tryAgain = () => {
+    if (view === null && !isMissing) again ??= setTimeout(() => { again = null; open(); }, TRY_AGAIN);
+  };
   follow(
-    (event, content) => view?.event(event, content),
-    (found) => (view ? view.look(found) : open()),
+    (event, content) => (view ? view.event(event, content) : tryAgain()),
+    (found) => (view ? view.look(found) : tryAgain()),
   );
+  tryAgain();
+}
+
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 start();

@@ -1,5 +1,6 @@
 // Ranges: how much time a page shows, chosen by buttons and kept in its address.
 
+import { now } from "./api.js";
 import { fill, make } from "./dom.js";
 
 const HOUR = 3_600_000;
@@ -16,7 +17,8 @@ export function rangeFromAddress(usual) {
   const query = new URLSearchParams(location.search);
   const name = query.get("range");
   const until = Number(query.get("until"));
-  return { name: Object.hasOwn(RANGES, name ?? "") ? name : usual, until: until > 0 ? until : null };
+  const isPast = until > 0 && until < now();
+  return { name: Object.hasOwn(RANGES, name ?? "") ? name : usual, until: isPast ? until : null };
 }
 
 /** Write the range into the page's address without a new entry in the browser's history. */
@@ -29,13 +31,13 @@ function keep(range) {
 }
 
 /** Since when and until when a range reaches; to now where it has no end of its own. */
-export function reach(range, now) {
-  const until = range.until ?? now;
+export function reach(range) {
+  const until = range.until ?? now();
   return { since: until - RANGES[range.name].span, until };
 }
 
 /** Buttons for the range; ``onChange`` is called with the new one. */
-export function rangeButtons(range, names, now, onChange) {
+export function rangeButtons(range, names, onChange) {
   const node = make("div", { class: "ranges" });
   const change = (next) => {
     Object.assign(range, next);
@@ -44,7 +46,7 @@ export function rangeButtons(range, names, now, onChange) {
     onChange();
   };
   const move = (share) => {
-    const { until } = reach(range, now());
+    const { until } = reach(range);
     const next = until + share * RANGES[range.name].span;
     change({ until: next >= now() ? null : next });
   };

@@ -16,6 +16,7 @@ const COLUMNS = 160;
 const NAMES = 150;
 const LOOK_AGAIN = 1_500;
 const PRESENCE_AGAIN = 30_000;
+const LEARNING_AGAIN = 5_000;
 
 /** Show one lane of a watch; return how it follows what happens. */
 export async function show(main, page, name) {
@@ -37,7 +38,13 @@ function emptyView(main, page, watch) {
       ? "Nothing has been pushed to this watch yet. Its first row appears here when it closes."
       : "No row has been taken yet. It appears here when the source answers."),
     ...watch.problems.map((problem) => make("p", { class: "problem" }, problem)));
-  return { event: () => location.reload(), look: () => {} };
+  // A lane tells of its rows only once it judges them: until then the page asks.
+  const look = async () => {
+    const now = (await api.watches()).find((one) => one.name === watch.name);
+    if (now?.lanes.length) location.reload();
+  };
+  setInterval(() => look().catch(() => {}), LEARNING_AGAIN);
+  return { event: () => {}, look: () => look().catch(() => {}) };
 }
 
 async function laneView(main, page, watch, lane) {
@@ -61,7 +68,7 @@ async function laneView(main, page, watch, lane) {
     make("div", { class: "title" },
       make("div", {}, make("h1", {}, laneName(lane)), facts),
       make("div", { class: "tools" }, ...siblings(watch, lane),
-        rangeButtons(range, ["1h", "6h", "1d", "7d", "30d"], api.now, () => load().catch(page.failed)))),
+        rangeButtons(range, ["1h", "6h", "1d", "7d", "30d"], () => load().catch(page.failed)))),
     problems,
     section("Score over time", "How unlike before each moment is. Above 1 is past the threshold; shaded "
       + "spans are alerts. Point at the line, or focus it and use the arrow keys, to read it.",
@@ -85,7 +92,7 @@ async function laneView(main, page, watch, lane) {
   };
 
   const draw = () => {
-    const { since, until } = reach(range, api.now());
+    const { since, until } = reach(range);
     const bands = known.filter((one) => (one.isOpen ? until : one.end) >= since && one.start <= until)
       .map((one) => ({
         start: one.start, end: one.isOpen ? until : one.end, isOpen: one.isOpen,
@@ -106,7 +113,7 @@ async function laneView(main, page, watch, lane) {
 
   const loadPresence = async () => {
     presenceAt = Date.now();
-    const { since, until } = reach(range, api.now());
+    const { since, until } = reach(range);
     const found = await api.presence(lane.watch, lane.entity, since, until, COLUMNS, NAMES);
     parts.presence.show(found, since, until);
   };
@@ -114,7 +121,7 @@ async function laneView(main, page, watch, lane) {
   const load = async () => {
     loading += 1;
     const own = loading;
-    const { since, until } = reach(range, api.now());
+    const { since, until } = reach(range);
     const [found, list] = await Promise.all([
       api.scores(lane.watch, lane.entity, since, until, POINTS),
       api.alerts({ watch: lane.watch, entity: lane.entity, limit: MOST_ALERTS })]);
@@ -137,7 +144,8 @@ async function laneView(main, page, watch, lane) {
   };
 
   await load();
-  setInterval(showLane, 5_000);
+  setInterval(showLane, LEARNING_AGAIN);
+  setInterval(() => { if (lane.phase !== "following") lookSoon(); }, LEARNING_AGAIN);
   return {
     look: () => look().catch(() => {}),
     event(kind, content) {
