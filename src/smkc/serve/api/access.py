@@ -13,7 +13,7 @@ from fastapi.routing import APIRoute
 from starlette.types import Receive, Scope, Send
 
 from smkc.serve.api.body import limited
-from smkc.serve.api.keys import ALLOWED, Caller
+from smkc.serve.api.keys import ALLOWED, OPEN, Caller
 
 __all__ = ["CALLER", "GuardedRoute", "needs"]
 
@@ -54,6 +54,9 @@ def needs(need: str, *, takes_samples: bool = False) -> Callable[[Endpoint], End
         whether its body may be as long as the configuration allows, rather than short.
     """
 
+    if need != OPEN and need not in ALLOWED:
+        raise ValueError(f"need={need!r}: give {OPEN!r} or one of {sorted(ALLOWED)}")
+
     def mark(endpoint: Endpoint) -> Endpoint:
         endpoint.needs = need  # type: ignore[attr-defined]
         endpoint.takes_samples = takes_samples  # type: ignore[attr-defined]
@@ -71,11 +74,11 @@ def _refusal(caller: Caller, need: str) -> HTTPException:
     if caller.presented:
         challenge, error = (
             'Bearer realm="smkc", error="invalid_token"',
-            ("the token is not known or has expired; ask whoever runs this service for another"),
+            "the token is not known or has expired; ask whoever runs this service for another",
         )
     else:
         challenge, error = (
             'Bearer realm="smkc"',
-            ("a token is needed; send it as 'Authorization: Bearer TOKEN'"),
+            "a token is needed; send it as 'Authorization: Bearer TOKEN'",
         )
     return HTTPException(401, error, {"WWW-Authenticate": challenge})

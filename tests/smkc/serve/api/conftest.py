@@ -162,6 +162,12 @@ class Changed:
 
 
 @pytest.fixture
+def changed(service):
+    """Return the service, changed in some way; ``changed(limits={...}, health=...)``."""
+    return lambda **changes: Changed(service, **changes)
+
+
+@pytest.fixture
 def serve(service):
     """Serve the service, changed in some way; ``serve(limits={...}, health=...)`` -> server."""
     with ExitStack() as stack:

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from fastapi import APIRouter
 
-from smkc.serve.api.access import GuardedRoute
+from smkc.serve.api.access import GuardedRoute, needs
 from smkc.serve.api.keys import ALLOWED, COOKIE
 from smkc.serve.dashboard import routes as dashboard_routes
 
@@ -75,6 +75,8 @@ def test_a_route_without_a_rule_cannot_be_made():
     router = APIRouter(route_class=GuardedRoute)
     with pytest.raises(AttributeError):
         router.add_api_route("/forgotten", lambda: None)
+    with pytest.raises(ValueError, match="raed"):
+        needs("raed")
 
 
 @pytest.mark.parametrize(("method", "path"), CLOSED, ids=["".join(one) for one in CLOSED])

@@ -5,9 +5,10 @@ import socket
 import pytest
 
 from smkc.errors import SettingError
+from smkc.serve.api import Server, create_app
 from smkc.serve.api.keys import Keys, Token
 from smkc.serve.api.listening import check_listening, is_loopback_host
-from smkc.serve.config import Listen
+from smkc.serve.config import TOKENS_VARIABLE, Listen
 
 SOME = Keys([Token(name="a", role="read", digest=b"0" * 32)])
 
@@ -70,9 +71,24 @@ def test_names_of_elsewhere(host):
     assert not is_loopback_host(host)
 
 
-def test_a_port_in_use_is_told(service):
-    from smkc.serve.api import Server, create_app
+def test_an_app_for_elsewhere_needs_a_token(changed, monkeypatch):
+    monkeypatch.delenv(TOKENS_VARIABLE, raising=False)
+    everywhere = changed(config={"listen": Listen(host="0.0.0.0", port=0)})
+    with pytest.raises(SettingError, match="there is no token"):
+        create_app(everywhere)
+    assert create_app(everywhere, SOME).state.keys
+    monkeypatch.setenv(TOKENS_VARIABLE, "ops:admin:a-secret-from-outside")
+    assert create_app(everywhere).state.keys.token("a-secret-from-outside", 0).name == "ops"
 
+
+def test_a_server_elsewhere_needs_a_token(service):
+    """Though the app was made for loopback."""
+    app = create_app(service, Keys())
+    with pytest.raises(SettingError, match="there is no token"):
+        Server(app, Listen(host="0.0.0.0", port=0))
+
+
+def test_a_port_in_use_is_told(service):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         listen = Listen(port=taken.getsockname()[1])
         with pytest.raises(SettingError, match="cannot be used"):
