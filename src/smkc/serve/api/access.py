@@ -53,7 +53,6 @@ def needs(need: str, *, takes_samples: bool = False) -> Callable[[Endpoint], End
     takes_samples
         whether its body may be as long as the configuration allows, rather than short.
     """
-
     if need != OPEN and need not in ALLOWED:
         raise ValueError(f"need={need!r}: give {OPEN!r} or one of {sorted(ALLOWED)}")
 
