@@ -95,13 +95,13 @@ class FastClock:
             self._now += milliseconds
 
 
-def wait_until(is_so: Callable[[], bool], seconds: float = 60.0) -> None:
+def wait_until(is_so: Callable[[], object], seconds: float = 60.0, pause: float = 0.005) -> None:
     """Wait for something that another thread does."""
     end = time.monotonic() + seconds
     while not is_so():
         if time.monotonic() > end:
             raise TimeoutError(f"it was not so within {seconds:g} s")
-        time.sleep(0.005)
+        time.sleep(pause)
 
 
 class Playback:

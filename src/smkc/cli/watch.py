@@ -7,6 +7,8 @@ causes, a dashboard and an API, until it is interrupted; it goes on where it was
 import logging
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -174,16 +176,27 @@ def watch(
             entity=entity,
             false_alarms_a_day=false_alarms,
         )
-        logging.basicConfig(
-            level=logging.ERROR if quiet or as_json else logging.WARNING,
-            format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-        )
-        if check:
-            _check(plan, as_json)
-        elif once:
-            _run_once(plan, quiet, as_json)
-        else:
-            _run(plan, quiet or as_json, serves=not no_serve)
+        with _logging(logging.ERROR if quiet or as_json else logging.WARNING):
+            if check:
+                _check(plan, as_json)
+            elif once:
+                _run_once(plan, quiet, as_json)
+            else:
+                _run(plan, quiet or as_json, serves=not no_serve)
+
+
+@contextmanager
+def _logging(level: int) -> Iterator[None]:
+    """Write what the service logs to standard error meanwhile."""
+    handler = logging.StreamHandler()
+    handler.setLevel(level)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logger = logging.getLogger("smkc")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
 
 
 def _require_extra() -> None:
@@ -277,6 +290,7 @@ def _run(plan: "Config", quiet: bool, serves: bool) -> None:
         reporter.begin(server.url if server is not None else None)
         while not stopping.wait(LOOK_SECONDS):
             reporter.look()
+        reporter.look()
         reporter.end()
     finally:
         for number, handler in previous.items():
