@@ -15,10 +15,13 @@ def limited(scope: Scope, receive: Receive, most: int) -> Receive:
     """Return ``receive`` for bodies of at most so many bytes."""
     lengths = [value for name, value in scope["headers"] if name == b"content-length"]
     is_announced = any(_is_over(value, most) for value in lengths)
+    is_waiting = any(name == b"expect" for name, _ in scope["headers"])
     taken = 0
 
     async def counted() -> Message:
         nonlocal taken
+        if is_announced and is_waiting:  # the client sends nothing before it is told to
+            raise _too_long(most)
         message = await receive()
         taken += len(message.get("body", b""))
         if taken > most or (is_announced and message["type"] == "http.request"):

@@ -152,6 +152,13 @@ def test_a_session_opens_what_its_token_opens(locked, secrets):
     assert locked.get("/api/v1/watches").status_code == 401
 
 
+def test_where_people_use_https_so_does_the_cookie(serve, keys, secrets):
+    for url, is_secure in (("https://smkc.example", True), ("http://smkc.example", False)):
+        server = serve(keys=keys, config={"public_url": url})
+        answer = httpx.post(server.url + "/login", json={"token": secrets["read"]}, trust_env=False)
+        assert ("secure" in answer.headers["set-cookie"].lower().split("; ")) == is_secure
+
+
 @pytest.mark.parametrize("name", ["expired", "wrong", "empty", "long"])
 def test_a_session_is_refused(locked, secrets, caplog, name):
     token = {"wrong": "not-a-token-at-all", "empty": "", "long": "x" * 4000}.get(name)

@@ -76,6 +76,17 @@ def test_an_endless_body_is_cut_off(open_server):
     assert sent < 50_000_000  # the limit twice, and what sockets hold
 
 
+def test_a_client_that_asks_first_sends_nothing(open_server):
+    for length, status in ((1_000_001, b"413"), (1_000_000, b"100")):
+        head = (
+            "POST /api/v1/observations HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+        )
+        with socket.create_connection(("127.0.0.1", open_server.port), timeout=10) as line:
+            line.sendall(head.encode())
+            assert line.recv(20)[9:12] == status
+
+
 @pytest.mark.parametrize("value", ["-1", "1e3", "+5", "9" * 30, "0x10", "1, 2"], ids=range(6))
 def test_a_length_that_is_none_is_refused(open_server, value):
     head = (
