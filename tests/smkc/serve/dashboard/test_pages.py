@@ -3,6 +3,7 @@
 import json
 from urllib.parse import quote
 
+import numpy as np
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys as Key
@@ -15,11 +16,14 @@ from tests.smkc.serve.dashboard.checks import (
 from tests.smkc.serve.dashboard.parts import (
     HOSTILE,
     HOSTILE_POD,
+    NOON,
     browser_marks,
     look,
     media,
     width,
 )
+
+from smkc.plot import wording
 
 pytestmark = browser_marks
 
@@ -173,12 +177,44 @@ def test_pages_complain_of_nothing_and_ask_nobody_else(browser, shop, page):
     assert requests_elsewhere(browser, shop.url) == []
 
 
-def test_the_check_notices_what_it_should(browser, shop):
+def test_the_checks_notice_what_they_should(browser, shop):
     visit(browser, shop, "idle")
-    browser.execute_script("fetch('http://outside.invalid/x').catch(() => {})")
-    look(browser, "performance.getEntriesByType('resource').length > 0")
-    look(browser, "new Promise((done) => setTimeout(() => done(true), 200))")
+    browser.execute_async_script(
+        """const done = arguments[0];
+           const pale = document.createElement("button");
+           pale.style.color = "#aaaaaa";
+           pale.append("pale");
+           document.querySelector("main").append(pale, document.createElement("button"));
+           fetch("http://outside.invalid/x").catch(() => done());"""
+    )
     assert complaints(browser)
+    assert len(low_contrasts(browser)) == 1
+    assert len(nameless(browser)) == 1
+
+
+def test_words_agree_with_those_of_the_report(browser, shop):
+    visit(browser, shop, "idle")
+    spans = [1_000, 45_000, 60_000, 1_234_000, 3_600_000, 5_400_000, 180_000_000, 2_000_000_000]
+    shares = [0.0, 0.004, 0.034, 0.0999, 0.1, 0.5, 1.0]
+    chances = [1e-9, 0.0004, 0.01, 0.3, 0.7]
+    moments = [NOON, NOON + 90_000, 0]
+    words = browser.execute_async_script(
+        """const [spans, shares, chances, moments, done] = arguments;
+           const folder = document.querySelector("script[src]").src.replace("main.js", "words.js");
+           import(folder).then((words) => done([spans.map(words.duration),
+             shares.map(words.percent), chances.map(words.odds), moments.map(words.clock)]));""",
+        spans,
+        shares,
+        chances,
+        moments,
+    )
+    start = np.datetime64(0, "ms")
+    assert words[0] == [wording.duration(start, start + np.timedelta64(one, "ms")) for one in spans]
+    assert words[1] == [wording.percent(one) for one in shares]
+    expected = [wording.odds(one) for one in chances]
+    told = [one.replace("time step", "row").replace("this high", "as high") for one in expected]
+    assert words[2] == told
+    assert words[3] == [wording.clock(np.datetime64(one, "ms")) for one in moments]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -26,8 +26,7 @@ export async function show(main, page, id) {
   const story = make("p", { class: "story" });
   const buttons = make("div", { class: "actions" });
   const causes = causeList();
-  const scoreChart = chart({ name: "Score", height: 130 }, (data) => `${span(data.since, data.until)} UTC, at most `
-    + `${score(Math.max(0, ...data.lines[0].values.filter((value) => value !== null)))}`);
+  const scoreChart = chart({ name: "Score", height: 130 }, describeScore);
   const strips = evidenceStrips();
   const loud = make("ul", { class: "loud" });
   const kernels = make("div");
@@ -35,8 +34,8 @@ export async function show(main, page, id) {
     make("section", { class: "card", "aria-labelledby": "happened" },
       make("h2", { id: "happened" }, "What happened"), story, scoreChart.node, buttons),
     make("section", { "aria-labelledby": "why" }, make("h2", { id: "why" }, "Who is to blame"),
-      make("p", { class: "note" }, "Variables by their share of what made the worst moment strange. The "
-        + "shaded span is the alert."),
+      make("p", { class: "note" }, "Variables by their share of what made the worst moment "
+        + "strange. The shaded span is the alert."),
       causes.node),
     make("section", { "aria-labelledby": "evidence" },
       make("h2", { id: "evidence" }, "Which evidence spoke"),
@@ -59,8 +58,10 @@ export async function show(main, page, id) {
     page.title(`${current.isOpen ? "Open alert" : "Alert"}: ${alertTitle(current)}`);
     fill(head, make("p", { class: "signs" }, ...alertSigns(current)),
       make("h1", {}, alertTitle(current)),
-      make("p", { class: "sub" }, make("a", { href: laneAddress(current) }, laneName(current)), ", ",
-        current.isOpen ? `since ${clock(current.start)} UTC` : `${span(current.start, current.end)} UTC`,
+      make("p", { class: "sub" },
+        make("a", { href: laneAddress(current) }, laneName(current)), ", ",
+        current.isOpen ? `since ${clock(current.start)} UTC`
+          : `${span(current.start, current.end)} UTC`,
         `, worst score ${score(current.anomaly)} (`,
         make("a", { href: laneAddress(current, { range: "6h", until: current.end + 3 * HOUR }) },
           "see it among the hours around"), ")"),
@@ -69,22 +70,26 @@ export async function show(main, page, id) {
     fill(buttons, ...(page.mayAct ? actions(current, (changed) => {
       current = changed ?? current;
       tell();
-    }) : [make("p", { class: "note" }, "Your token may look, not act: an administrator can acknowledge "
-      + "this.")]));
+    }) : [make("p", { class: "note" }, "Your token may look, not act: an administrator can "
+      + "acknowledge this.")]));
     fill(loud, ...spoken(current));
   };
 
   const draw = async () => {
     const { since, until } = around();
     drawnUntil = until;
-    const band = { start: current.start, end: current.isOpen ? until : current.end, isOpen: current.isOpen,
-      label: `The alert, ${span(current.start, current.end)}` };
+    const band = {
+      start: current.start, end: current.isOpen ? until : current.end, isOpen: current.isOpen,
+      label: `The alert, ${span(current.start, current.end)}`,
+    };
     const names = causes.drawn(current);
     const [found, traces] = await Promise.all([
       api.scores(current.watch, current.entity, since, until, POINTS),
       names.length ? api.traces(current.watch, current.entity, names, since, until) : new Map()]);
-    scoreChart.show({ since, until, bands: [band], floor: 0, least: 1.6, threshold: 1, format: score,
-      lines: [{ name: "score", times: found.times, values: found.anomaly }] });
+    scoreChart.show({
+      since, until, bands: [band], floor: 0, least: 1.6, threshold: 1, format: score,
+      lines: [{ name: "score", times: found.times, values: found.anomaly }],
+    });
     strips.show({ since, until, times: found.times, evidences: found.evidences });
     causes.show(current, traces, { since, until, bands: [band] });
   };
@@ -105,9 +110,8 @@ export async function show(main, page, id) {
     look: () => look().catch(() => {}),
     event(kind, content) {
       if (content.watch !== current.watch || content.entity !== current.entity) return;
-      if (kind === "alert" ? content.alert?.id === id : current.isOpen && api.now() - drawnUntil > step) {
-        lookSoon();
-      }
+      const isOurs = content.alert?.id === id;
+      if (kind === "alert" ? isOurs : current.isOpen && api.now() - drawnUntil > step) lookSoon();
     },
   };
 }
@@ -116,13 +120,18 @@ function acknowledgement(alert) {
   const parts = [];
   if (alert.acknowledgedAt !== null) {
     const who = alert.acknowledgedBy ? ` by ${alert.acknowledgedBy}` : "";
-    parts.push(make("p", { class: "seen-by" }, `Acknowledged${who} at ${clock(alert.acknowledgedAt)} UTC`
-      + `${alert.note ? `: ${alert.note}` : ""}`));
+    parts.push(make("p", { class: "seen-by" }, `Acknowledged${who} at `
+      + `${clock(alert.acknowledgedAt)} UTC${alert.note ? `: ${alert.note}` : ""}`));
   }
   if (alert.feedback) {
     parts.push(make("p", { class: "seen-by" }, `${alert.feedback} said that this was normal.`));
   }
   return parts;
+}
+
+function describeScore(data) {
+  const values = data.lines[0].values.filter((value) => value !== null);
+  return `${span(data.since, data.until)} UTC, at most ${score(Math.max(0, ...values))}`;
 }
 
 /** The evidences that spoke at the peak, in words, loudest first. */

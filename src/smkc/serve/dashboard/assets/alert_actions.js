@@ -17,7 +17,8 @@ export function actions(alert, onDone) {
     parts.push(make("button", { type: "button", class: "strong", id: "acknowledge", on: {
       click: () => askFor({
         title: "Acknowledge this alert?",
-        words: "Others see that somebody looks after it. It stays open until the system calms down.",
+        words: "Others see that somebody looks after it. It stays open until the system calms "
+          + "down.",
         hasNote: true,
         verb: "Acknowledge",
         act: (note) => api.acknowledge(alert.id, note).then(() => done("Acknowledged.")),
@@ -28,8 +29,8 @@ export function actions(alert, onDone) {
     parts.push(make("button", { type: "button", id: "feedback", on: {
       click: () => askFor({
         title: "Was this normal?",
-        words: "What happened during this alert joins what counts as normal: the like of it will not "
-          + "alarm again. This cannot be taken back, short of fitting anew.",
+        words: "What happened during this alert joins what counts as normal: the like of it will "
+          + "not alarm again. This cannot be taken back, short of fitting anew.",
         hasNote: false,
         verb: "Yes, this was normal",
         act: () => api.giveFeedback(alert.id).then(() => done("Taken as normal.")),
@@ -44,7 +45,9 @@ function askFor({ title, words, hasNote, verb, act }) {
   const note = hasNote ? make("textarea", { id: "note", rows: 3, maxlength: LONGEST_NOTE }) : null;
   const refusal = make("p", { class: "refused", role: "alert" });
   const yes = make("button", { type: "submit", class: "strong", value: "yes" }, verb);
-  const no = make("button", { type: "button", value: "no", on: { click: () => dialog.close() } }, "Cancel");
+  const no = make("button", {
+    type: "button", value: "no", on: { click: () => dialog.close() },
+  }, "Cancel");
   const form = make("form", { method: "dialog", on: { submit: async (event) => {
     event.preventDefault();
     yes.disabled = true;

@@ -7,16 +7,19 @@ import { alertTitle, clock, duration, laneName, score } from "./words.js";
 /** A table of alerts; with whose they are where they are of several lanes. */
 export function alertList(alerts, { withLane = false } = {}) {
   if (!alerts.length) return make("p", { class: "note" }, "No alert in what is kept.");
-  const names = ["State", ...(withLane ? ["Recording"] : []), "What", "Began", "Lasted", "Worst score"];
+  const whose = withLane ? ["Recording"] : [];
+  const names = ["State", ...whose, "What", "Began", "Lasted", "Worst score"];
   const head = make("div", { role: "row", class: "alert-row head" },
     ...names.map((name) => make("span", { role: "columnheader" }, name)));
-  return make("div", { role: "table", "aria-label": "Alerts", class: `card alerts${withLane ? " with-lane" : ""}` },
+  const look = withLane ? "card alerts with-lane" : "card alerts";
+  return make("div", { role: "table", "aria-label": "Alerts", class: look },
     make("div", { role: "rowgroup" }, head),
     make("div", { role: "rowgroup" }, ...alerts.map((alert) => alertRow(alert, withLane))));
 }
 
 function alertRow(alert, withLane) {
-  const cell = (name, ...content) => make("span", { role: "cell", class: `cell ${name}` }, ...content);
+  const cell = (name, ...content) =>
+    make("span", { role: "cell", class: `cell ${name}` }, ...content);
   return make("div", { role: "row", class: "alert-row", "data-alert": alert.id },
     cell("state-cell", ...alertSigns(alert)),
     withLane ? cell("name", make("a", { href: laneAddress(alert) }, laneName(alert))) : null,

@@ -16,13 +16,17 @@ async function ask(path, options = {}) {
   const stop = new AbortController();
   const timer = setTimeout(() => stop.abort(), PATIENCE);
   try {
-    const answer = await fetch(path, { ...options, signal: stop.signal, credentials: "same-origin" });
+    const answer = await fetch(path, {
+      ...options, signal: stop.signal, credentials: "same-origin",
+    });
     if (answer.status === 401) {
       const next = location.pathname + location.search;
       location.assign(`/login?next=${encodeURIComponent(next)}`);
     }
     const content = await answer.json().catch(() => ({}));
-    if (!answer.ok) throw new Refused(answer.status, content.error ?? `the service answered ${answer.status}`);
+    if (!answer.ok) {
+      throw new Refused(answer.status, content.error ?? `the service answered ${answer.status}`);
+    }
     return content;
   } catch (error) {
     if (error instanceof Refused) throw error;
@@ -34,7 +38,8 @@ async function ask(path, options = {}) {
 
 function path(parts, query = {}) {
   const asked = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
-  const text = (value) => String(typeof value === "number" ? Math.max(0, Math.round(value)) : value);
+  const text = (value) =>
+    String(typeof value === "number" ? Math.max(0, Math.round(value)) : value);
   const pairs = asked.flatMap(([name, value]) => [value].flat().map((one) => [name, text(one)]));
   const search = new URLSearchParams(pairs).toString();
   return `/api/v1/${parts.map(encodeURIComponent).join("/")}${search ? `?${search}` : ""}`;
@@ -82,8 +87,8 @@ export async function presence(watch, entity, since, until, columns, names) {
 
 /** Readings of some variables, by name. */
 export async function traces(watch, entity, names, since, until) {
-  const answer = await ask(path(["watches", watch, "traces"], { entity, name: names, since, until }));
-  return tracesOf(answer);
+  const query = { entity, name: names, since, until };
+  return tracesOf(await ask(path(["watches", watch, "traces"], query)));
 }
 
 /** Alerts, newest first. */

@@ -26,10 +26,12 @@ export function causeList() {
         if (i >= DRAWN || !trace || !trace.times.length) return causeItem(cause, null);
         if (!charts.has(cause.variable)) {
           const title = isCounter(cause.variable) ? "a second" : "";
-          charts.set(cause.variable, chart({ name: cause.variable, title, height: TRACE_HEIGHT }, describe));
+          const options = { name: cause.variable, title, height: TRACE_HEIGHT };
+          charts.set(cause.variable, chart(options, describe));
         }
         const drawing = charts.get(cause.variable);
-        drawing.show({ ...common, lines: [{ name: "value", ...drawnTrace(cause.variable, trace) }] });
+        const line = { name: "value", ...drawnTrace(cause.variable, trace) };
+        drawing.show({ ...common, lines: [line] });
         return causeItem(cause, drawing.node);
       });
       const left = alert.causes.slice(LISTED);
@@ -38,7 +40,9 @@ export function causeList() {
         items.push(make("li", { class: "card more" },
           `and ${count(left.length, "more variable")} with ${percent(share)} together`));
       }
-      if (!items.length) items.push(make("li", { class: "card more" }, "No single variable stands out."));
+      if (!items.length) {
+        items.push(make("li", { class: "card more" }, "No single variable stands out."));
+      }
       fill(node, ...items);
     },
   };
@@ -50,14 +54,17 @@ const isCounter = (variable) => COUNTER.test(metric(variable));
 function drawnTrace(variable, { times, values }) {
   if (!isCounter(variable)) return { times, values };
   const grown = values.slice(1).map((value, i) => (value >= values[i] ? value - values[i] : value));
-  return { times: times.slice(1), values: grown.map((by, i) => (1000 * by) / (times[i + 1] - times[i])) };
+  const rates = grown.map((by, i) => (1000 * by) / (times[i + 1] - times[i]));
+  return { times: times.slice(1), values: rates };
 }
 
 function causeItem(cause, drawing) {
-  const bar = styled(make("i", {}), "width", `${Math.min(100, Math.max(0, 100 * cause.share)).toFixed(1)}%`);
-  const joint = cause.jointWith.length
-    ? make("p", { class: "detail" }, `share held jointly with ${cause.jointWith.slice(0, MOST_JOINT).join(", ")}`
-      + `${cause.jointWith.length > MOST_JOINT ? ", ..." : ""}`) : null;
+  const part = Math.min(1, Math.max(0, cause.share));
+  const bar = styled(make("i", {}), "width", `${(100 * part).toFixed(1)}%`);
+  const others = cause.jointWith.slice(0, MOST_JOINT).join(", ");
+  const more = cause.jointWith.length > MOST_JOINT ? ", ..." : "";
+  const joint = others
+    ? make("p", { class: "detail" }, `share held jointly with ${others}${more}`) : null;
   const share = make("p", { class: "share" }, make("b", {}, percent(cause.share)),
     `, ${cause.kind}: ${kindWords(cause.kind)}`);
   const name = make("p", { class: "name" }, cause.variable);
@@ -67,7 +74,8 @@ function causeItem(cause, drawing) {
       make("div", {}, name), make("div", {}, share, detail, joint));
   }
   return make("li", { class: "card cause", "data-variable": cause.variable },
-    make("div", {}, name, make("div", { class: "bar", "aria-hidden": "true" }, bar), share, detail, joint),
+    make("div", {}, name, make("div", { class: "bar", "aria-hidden": "true" }, bar),
+      share, detail, joint),
     drawing);
 }
 

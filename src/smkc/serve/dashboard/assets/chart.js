@@ -22,7 +22,8 @@ export function chart({ name, title = "", height }, describe) {
   const reading = make("output", { class: "reading" });
   const canvas = draw("svg", { class: "plot", role: "img", tabindex: "0", height });
   const box = make("div", { class: "plot-box" }, canvas);
-  const caption = make("p", { class: "caption" }, make("span", { class: "chart-title" }, title), reading);
+  const caption = make("p", { class: "caption" },
+    make("span", { class: "chart-title" }, title), reading);
   const node = make("div", { class: "chart" }, caption, box);
   let data = null, width = 0, plotted = null, cursor = null;
 
@@ -71,7 +72,9 @@ export function chart({ name, title = "", height }, describe) {
 
 /** A small chart without axes, for a row of a table. */
 export function strip(height, describe) {
-  const canvas = draw("svg", { class: "plot strip", role: "img", height, "aria-label": "no scores yet" });
+  const canvas = draw("svg", {
+    class: "plot strip", role: "img", height, "aria-label": "no scores yet",
+  });
   const box = make("div", { class: "plot-box" }, canvas);
   let data = null, width = 0;
   const redraw = () => {

@@ -4,7 +4,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Make an HTML element; properties are attributes, "on" holds listeners, null ones are left out. */
+/** Make an HTML element; properties are attributes, "on" holds listeners, null is left out. */
 export function make(tag, properties = {}, ...children) {
   return filled(document.createElement(tag), properties, children);
 }

@@ -22,8 +22,10 @@ export function evidenceStrips() {
         .concat(Object.keys(evidences).filter((name) => !(name in EVIDENCES)).sort());
       const most = names.map((name) => Math.max(0, ...evidences[name].map((nats) => nats ?? 0)));
       const high = Math.max(LEAST_HIGH, ...most);
-      if (!names.length) fill(node, make("p", { class: "note" }, "No evidence has spoken in this time."));
-      else if (names.join() !== [...strips.keys()].join()) {
+      if (!names.length) {
+        strips.clear();
+        fill(node, make("p", { class: "note" }, "No evidence has spoken in this time."));
+      } else if (names.join() !== [...strips.keys()].join()) {
         strips.clear();
         for (const name of names) strips.set(name, oneStrip(name));
         fill(node, ...[...strips.values()].map((one) => one.node), axis.node);
@@ -33,8 +35,10 @@ export function evidenceStrips() {
         const places = columns(times, evidences[name], since, until)
           .map((nats) => (nats === null ? null : nats / high));
         const at = evidences[name].indexOf(most[i]);
-        const peak = most[i] > 0 ? `at most ${most[i].toFixed(1)} at ${clock(times[at])}` : "silent";
-        strips.get(name)?.show(places, most[i], `Surprise of ${name}, ${span(since, until)}: ${peak}`);
+        const peak = most[i] > 0 ? `at most ${most[i].toFixed(1)} at ${clock(times[at])}`
+          : "silent";
+        const label = `Surprise of ${name}, ${span(since, until)}: ${peak}`;
+        strips.get(name).show(places, most[i], label);
       });
     },
   };
@@ -63,7 +67,7 @@ function columns(times, values, since, until) {
     if (times[i] < since || times[i] > until) continue;
     const column = Math.min(COLUMNS - 1, Math.floor((times[i] - since) / width));
     const gap = last >= 0 && i > 0 && times[i] - times[i - 1] < 20 * width;
-    for (let between = last + 1; gap && between < column; between += 1) places[between] = places[last];
+    if (gap) places.fill(places[last], last + 1, Math.max(column, last + 1));
     places[column] = Math.max(places[column] ?? 0, values[i] ?? 0);
     last = column;
   }

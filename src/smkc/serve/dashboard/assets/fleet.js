@@ -4,7 +4,7 @@ import * as api from "./api.js";
 import { alertList } from "./alert_list.js";
 import { strip } from "./chart.js";
 import { fill, make } from "./dom.js";
-import { RANGES, rangeFromAddress, reach } from "./ranges.js";
+import { RANGES, rangeFromAddress, reach, usualRange } from "./ranges.js";
 import { alertAddress, byTrouble, laneAddress, stateOf, stateSign } from "./state.js";
 import { ago, alertTitle, clock, count, culprits, figure, laneName, score } from "./words.js";
 
@@ -20,7 +20,8 @@ const keyOf = (watch, entity) => JSON.stringify([watch, entity]);
 
 /** Show the fleet; return how it follows what happens. */
 export async function show(main, page) {
-  const range = rangeFromAddress("6h");
+  const first = await api.watches();
+  const range = rangeFromAddress(usualRange(first.flatMap((watch) => watch.lanes)));
   const rows = new Map();
   const queue = [];
   let asking = 0, looking = null, filterText = "";
@@ -31,7 +32,8 @@ export async function show(main, page) {
   const head = make("div", { role: "rowgroup" }, make("div", { role: "row", class: "lane head" },
     ...["State", "Recording", `Score over ${RANGES[range.name].words}`, "Now", "Variables",
       "Open alert", "Last row"].map((words) => make("span", { role: "columnheader" }, words))));
-  const table = make("div", { role: "table", "aria-label": "Recordings", class: "card fleet" }, head, body);
+  const table = make("div", { role: "table", "aria-label": "Recordings", class: "card fleet" },
+    head, body);
   const filter = make("input", {
     type: "search", placeholder: "Filter by name", "aria-label": "Filter recordings by name",
     on: { input: () => { filterText = filter.value.trim().toLowerCase(); arrange(); } },
@@ -74,15 +76,18 @@ export async function show(main, page) {
   const arrange = () => {
     const shown = [...rows.values()].map((row) => row.lane)
       .filter((lane) => laneName(lane).toLowerCase().includes(filterText));
-    const nodes = byTrouble(shown, api.now()).map((lane) => rows.get(keyOf(lane.watch, lane.entity)).node);
-    if (nodes.length === body.children.length && nodes.every((node, i) => body.children[i] === node)) return;
+    const nodes = byTrouble(shown, api.now())
+      .map((lane) => rows.get(keyOf(lane.watch, lane.entity)).node);
+    const there = [...body.children];
+    if (nodes.length === there.length && nodes.every((node, i) => there[i] === node)) return;
     const focused = document.activeElement;
     fill(body, ...(nodes.length ? nodes : [nothing(filterText)]));
     if (focused instanceof HTMLElement && body.contains(focused)) focused.focus();
   };
 
   const take = (watches) => {
-    const lanes = watches.flatMap((watch) => (watch.lanes.length ? watch.lanes : [laneless(watch)]));
+    const lanes = watches
+      .flatMap((watch) => (watch.lanes.length ? watch.lanes : [laneless(watch)]));
     const known = new Set(lanes.map((lane) => keyOf(lane.watch, lane.entity)));
     for (const key of rows.keys()) if (!known.has(key)) rows.delete(key);
     for (const lane of lanes) {
@@ -102,8 +107,8 @@ export async function show(main, page) {
       `${figure(calm)} of ${figure(lanes.length)} calm`,
     ].join(", ");
     page.title(open ? `${count(open, "alert")} - fleet` : "Fleet");
-    fill(problems, ...watches.flatMap((watch) => watch.problems)
-      .map((problem) => make("p", { class: "problem" }, problem)));
+    fill(problems, ...watches.flatMap((watch) => watch.problems.map((problem) =>
+      make("p", { class: "problem" }, `${watch.name}: ${problem}`))));
     arrange();
   };
 
@@ -117,20 +122,29 @@ export async function show(main, page) {
     looking ??= setTimeout(() => { looking = null; look().catch(() => {}); }, LOOK_AGAIN);
   };
 
-  await look();
+  await look(first);
   setInterval(() => rows.forEach((row) => row.tick()), TICK);
   setInterval(() => {
     if ([...rows.values()].some((row) => row.lane.phase !== "following")) lookSoon();
   }, LEARNING_AGAIN);
   return {
-    look: (found) => look(found).catch(() => {}),
+    look(found) {
+      look(found).catch(() => {});
+      if (found) return;
+      // Rows came while nobody listened: strips are asked for anew.
+      for (const { node } of rows.values()) {
+        near.unobserve(node);
+        near.observe(node);
+      }
+    },
     event(kind, content) {
       const row = rows.get(keyOf(content.watch, content.entity));
       if (kind === "row" && row && content.verdict) {
         const verdict = api.verdictOf(content.verdict);
         const isNews = row.lane.phase !== "following";
-        row.update({ ...row.lane, latest: verdict, lastTime: verdict.time, series: verdict.cardinality });
-        row.append(verdict.time, verdict.anomaly);
+        row.update({
+          ...row.lane, latest: verdict, lastTime: verdict.time, series: verdict.cardinality,
+        });
         if (!isNews) return;
       }
       lookSoon();
@@ -139,8 +153,11 @@ export async function show(main, page) {
 }
 
 function laneless(watch) {
-  return { watch: watch.name, entity: "", step: watch.step, phase: watch.phase, progress: watch.progress,
-    rows: 0, series: 0, lastTime: null, latest: null, alert: null, problems: watch.problems };
+  const { name, step, phase, progress, problems } = watch;
+  return {
+    watch: name, entity: "", step, phase, progress, problems,
+    rows: 0, series: 0, lastTime: null, latest: null, alert: null,
+  };
 }
 
 function nothing(filterText) {
@@ -157,13 +174,24 @@ function laneRow(range) {
   fill(cells.name, link);
   const chart = strip(STRIP_HEIGHT, (data) => describe(row.lane, data));
   fill(cells.score, chart.node);
-  let times = [], anomalies = [];
+  let times = null, anomalies = null; // until they were asked for
   const redraw = () => {
     const { since, until } = reach(range);
     chart.show({
       since, until, floor: 0, least: 1.6, threshold: 1,
       lines: [{ name: "score", times, values: anomalies }],
     });
+  };
+  const append = (time, anomaly) => {
+    if (times === null || time <= (times.at(-1) ?? 0)) return;
+    const { since } = reach(range);
+    times.push(time);
+    anomalies.push(anomaly);
+    while (times.length && times[0] < since) {
+      times.shift();
+      anomalies.shift();
+    }
+    redraw();
   };
   const row = {
     node,
@@ -175,8 +203,10 @@ function laneRow(range) {
       const isPast = (lane.latest?.anomaly ?? 0) > 1;
       fill(cells.now, make("b", { class: isPast ? "hot" : null }, score(lane.latest?.anomaly)));
       fill(cells.series, figure(lane.series));
-      fill(cells.alert, lane.alert
-        ? make("a", { href: alertAddress(lane.alert), title: alertTitle(lane.alert) }, culprits(lane.alert)) : "");
+      fill(cells.alert, lane.alert ? make("a", {
+        href: alertAddress(lane.alert), title: alertTitle(lane.alert),
+      }, culprits(lane.alert)) : "");
+      if (lane.latest) append(lane.latest.time, lane.latest.anomaly);
       row.tick();
     },
     tick() {
@@ -194,17 +224,6 @@ function laneRow(range) {
       anomalies = [...newAnomalies];
       redraw();
     },
-    append(time, anomaly) {
-      if (times.length && time <= times.at(-1)) return;
-      const { since } = reach(range);
-      times.push(time);
-      anomalies.push(anomaly);
-      while (times.length && times[0] < since) {
-        times.shift();
-        anomalies.shift();
-      }
-      redraw();
-    },
   };
   node.lane = row;
   return row;
@@ -213,6 +232,6 @@ function laneRow(range) {
 function describe(lane, data) {
   const values = data.lines[0].values.filter((value) => value !== null);
   if (!values.length) return `${laneName(lane)}: no scores yet`;
-  return `${laneName(lane)}: score now ${score(values.at(-1))}, at most ${score(Math.max(...values))}; `
-    + "1 is the threshold";
+  return `${laneName(lane)}: score now ${score(values.at(-1))}, at most `
+    + `${score(Math.max(...values))}; 1 is the threshold`;
 }

@@ -16,15 +16,18 @@ export async function kernelSection(node, id) {
     return;
   }
   if (view === null) {
-    fill(node, make("p", { class: "note" }, "Too few rows are kept from this time to compare windows."));
+    fill(node, make("p", { class: "note" },
+      "Too few rows are kept from this time to compare windows."));
     return;
   }
   fill(node,
-    make("p", { class: "note" }, `Each map compares the ${view.length} moments of a window with one `
-      + "another, from the first (top left) to the last (bottom right). Smooth maps mean steady "
-      + "behaviour; crosses and blocks mean sudden change. Left: a typical window from "
-      + `${clock(view.normal_window[0])}. Right: from ${clock(view.window[0])}, around the worst moment.`),
-    make("div", { class: "card kernels" }, ...view.channels.map((one) => channel(one, view.length))));
+    make("p", { class: "note" }, `Each map compares the ${view.length} moments of a window with `
+      + "one another, from the first (top left) to the last (bottom right). Smooth maps mean "
+      + "steady behaviour; crosses and blocks mean sudden change. Left: a typical window from "
+      + `${clock(view.normal_window[0])}. Right: from ${clock(view.window[0])}, around the worst `
+      + "moment."),
+    make("div", { class: "card kernels" },
+      ...view.channels.map((one) => channel(one, view.length))));
 }
 
 function channel(one, length) {

@@ -38,7 +38,8 @@ export function follow(onEvent, onLook) {
     const isLost = state === "lost";
     const banner = byId("lost");
     if (isLost && banner.hidden) {
-      const since = lastGood === null ? "" : ` This is what was known at ${timeOfDay(lastGood)} UTC.`;
+      const since = lastGood === null ? ""
+        : ` This is what was known at ${timeOfDay(lastGood)} UTC.`;
       banner.textContent = `Connection lost: the service does not answer.${since} Trying again.`;
     }
     banner.hidden = !isLost;

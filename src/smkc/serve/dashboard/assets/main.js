@@ -22,7 +22,8 @@ const page = {
   trail(steps) {
     const home = make("li", {}, make("a", { href: "/", class: "home" }, "smkc"));
     fill(byId("trail"), home, ...steps.map(([words, address]) => make("li", {},
-      address ? make("a", { href: address }, words) : make("span", { "aria-current": "page" }, words))));
+      address ? make("a", { href: address }, words)
+        : make("span", { "aria-current": "page" }, words))));
   },
   /** Say that something could not be had. */
   failed(error) {
@@ -39,19 +40,19 @@ function greet(visitor) {
   const place = byId("visitor");
   place.hidden = !visitor.needsToken;
   const leave = () => api.logout().finally(() => location.assign("/login"));
-  fill(place, visitor.name
-    ? make("button", { type: "button", class: "plain", on: { click: leave } }, `Log out ${visitor.name}`)
+  const way = { type: "button", class: "plain", on: { click: leave } };
+  fill(place, visitor.name ? make("button", way, `Log out ${visitor.name}`)
     : make("a", { href: "/login" }, "Log in"));
 }
 
 async function start() {
   const [, kind, name] = location.pathname.split("/").map(decoded);
-  const [shown, given] = { watches: [watchPage, name], alerts: [alertPage, name] }[kind] ?? [fleetPage];
+  const shown = { watches: watchPage, alerts: alertPage }[kind] ?? fleetPage;
   let view = null, isMissing = false, again = null;
   const open = async () => {
     try {
       main.setAttribute("aria-busy", "true");
-      view = await shown.show(main, page, given);
+      view = await shown.show(main, page, name);
     } catch (error) {
       isMissing = error.status === 404;
       console.warn(error.message);
@@ -64,7 +65,8 @@ async function start() {
   await open();
   // A page that could not be shown at first is tried again as long as it may be there.
   const tryAgain = () => {
-    if (view === null && !isMissing) again ??= setTimeout(() => { again = null; open(); }, TRY_AGAIN);
+    if (view !== null || isMissing) return;
+    again ??= setTimeout(() => { again = null; open(); }, TRY_AGAIN);
   };
   follow(
     (event, content) => (view ? view.event(event, content) : tryAgain()),

@@ -26,7 +26,8 @@ export function presenceMap() {
     const line = place(event.clientY - box.top, box.height, data.names.length);
     const column = place(event.clientX - box.left, box.width, data.times.length);
     const share = data.share[line][column];
-    reading.textContent = `${data.names[line]}  ${clock(data.times[column])}  ${percent(share ?? 0)}`;
+    const at = clock(data.times[column]);
+    reading.textContent = `${data.names[line]}  ${at}  ${percent(share ?? 0)}`;
   });
   picture.node.addEventListener("pointerleave", () => { reading.textContent = ""; });
   return {
@@ -60,8 +61,12 @@ function cameAndWent({ names, share }) {
   const first = filled.indexOf(true), last = filled.lastIndexOf(true);
   const came = names.filter((_, i) => !share[i][first]);
   const went = names.filter((_, i) => !share[i][last]);
-  return [["came", came], ["went", went]].filter(([, some]) => some.length).map(([word, some]) =>
-    make("details", {}, make("summary", {}, `${count(some.length, "variable")} ${word} in this time`),
-      make("ul", { class: "names" }, ...some.slice(0, MOST_LISTED).map((name) => make("li", {}, name)),
-        some.length > MOST_LISTED ? make("li", {}, `and ${some.length - MOST_LISTED} more`) : null)));
+  return [["came", came], ["went", went]].filter(([, some]) => some.length).map(([word, some]) => {
+    const items = some.slice(0, MOST_LISTED).map((name) => make("li", {}, name));
+    const left = some.length - items.length;
+    if (left) items.push(make("li", {}, `and ${left} more`));
+    return make("details", {},
+      make("summary", {}, `${count(some.length, "variable")} ${word} in this time`),
+      make("ul", { class: "names" }, ...items));
+  });
 }

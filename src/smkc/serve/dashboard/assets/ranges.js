@@ -4,6 +4,7 @@ import { now } from "./api.js";
 import { fill, make } from "./dom.js";
 
 const HOUR = 3_600_000;
+const YOUNG = 2 * HOUR;
 export const RANGES = {
   "1h": { span: HOUR, words: "1 hour" },
   "6h": { span: 6 * HOUR, words: "6 hours" },
@@ -11,6 +12,12 @@ export const RANGES = {
   "7d": { span: 7 * 24 * HOUR, words: "7 days" },
   "30d": { span: 30 * 24 * HOUR, words: "30 days" },
 };
+
+/** The range that shows lanes best before anybody chooses: an hour while they are young. */
+export function usualRange(lanes) {
+  const age = Math.max(0, ...lanes.map((lane) => lane.rows * lane.step));
+  return age < YOUNG ? "1h" : "6h";
+}
 
 /** Read the range from the page's address. */
 export function rangeFromAddress(usual) {
@@ -52,8 +59,8 @@ export function rangeButtons(range, names, onChange) {
   };
   const button = (words, label, isPressed, onClick, isOff = false) =>
     make("button", {
-      type: "button", "aria-label": label, "aria-pressed": isPressed === null ? null : String(isPressed),
-      disabled: isOff, on: { click: onClick },
+      type: "button", "aria-label": label, disabled: isOff, on: { click: onClick },
+      "aria-pressed": isPressed === null ? null : String(isPressed),
     }, words);
   const render = () => {
     const focused = node.contains(document.activeElement)

@@ -1,4 +1,4 @@
-// Rasters: maps of numbers as pictures, a cell a point, in the colours of the page or of the report.
+// Rasters: maps of numbers as pictures, a cell a point, in the page's colours or the report's.
 
 import { make } from "./dom.js";
 

@@ -17,7 +17,8 @@ export function stateOf(lane, now) {
     return { kind: "learning", words: `history ${percent(lane.progress)}` };
   }
   if (lane.phase === "collecting") {
-    return { kind: "learning", words: lane.rows ? `${figure(lane.rows)} rows so far` : "no rows yet" };
+    const words = lane.rows ? `${figure(lane.rows)} rows so far` : "no rows yet";
+    return { kind: "learning", words };
   }
   if (lane.phase === "fitting") return { kind: "learning", words: "fitting" };
   const late = lane.lastTime === null ? 0 : now - lane.lastTime;

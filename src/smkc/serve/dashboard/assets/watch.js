@@ -6,7 +6,7 @@ import { chart } from "./chart.js";
 import { fill, make } from "./dom.js";
 import { evidenceStrips } from "./evidence_strips.js";
 import { presenceMap } from "./presence_map.js";
-import { rangeButtons, rangeFromAddress, reach } from "./ranges.js";
+import { rangeButtons, rangeFromAddress, reach, usualRange } from "./ranges.js";
 import { alertAddress, byTrouble, laneAddress, stateOf, stateSign } from "./state.js";
 import { ago, count, duration, figure, laneName, score, span } from "./words.js";
 
@@ -25,7 +25,9 @@ export async function show(main, page, name) {
   const asked = new URLSearchParams(location.search).get("entity");
   const wanted = asked ?? byTrouble(watch.lanes, api.now())[0]?.entity ?? "";
   const lane = watch.lanes.find((one) => one.entity === wanted);
-  if (!lane && asked !== null) throw new api.Refused(404, `${name} has no recording called ${asked}`);
+  if (!lane && asked !== null) {
+    throw new api.Refused(404, `${name} has no recording called ${asked}`);
+  }
   return lane ? laneView(main, page, watch, lane) : emptyView(main, page, watch);
 }
 
@@ -48,7 +50,7 @@ function emptyView(main, page, watch) {
 }
 
 async function laneView(main, page, watch, lane) {
-  const range = rangeFromAddress("6h");
+  const range = rangeFromAddress(usualRange([lane]));
   page.title(laneName(lane));
   page.trail([[laneName(lane), null]]);
 
@@ -70,22 +72,25 @@ async function laneView(main, page, watch, lane) {
       make("div", { class: "tools" }, ...siblings(watch, lane),
         rangeButtons(range, ["1h", "6h", "1d", "7d", "30d"], () => load().catch(page.failed)))),
     problems,
-    section("Score over time", "How unlike before each moment is. Above 1 is past the threshold; shaded "
-      + "spans are alerts. Point at the line, or focus it and use the arrow keys, to read it.",
+    section("Score over time", "How unlike before each moment is. Above 1 is past the threshold; "
+      + "shaded spans are alerts. Point at the line, or focus it and use the arrow keys, to read "
+      + "it.",
     parts.score.node),
-    section("Which evidence speaks", "How surprised each evidence is, in nats: 2.3 is one in ten, 6.9 one "
-      + "in a thousand.", parts.evidences.node),
-    section("Variables", "How many were observed in a row, and how many of them the row before lacked or "
-      + "lost.", parts.cardinality.node, parts.churn.node),
+    section("Which evidence speaks", "How surprised each evidence is, in nats: 2.3 is one in ten, "
+      + "6.9 one in a thousand.", parts.evidences.node),
+    section("Variables", "How many were observed in a row, and how many of them the row before "
+      + "lacked or lost.", parts.cardinality.node, parts.churn.node),
     section("Who was observed", "A line a variable, in the order in which they came; pale where "
       + "nothing was read. Of many, those that came and went most.",
       parts.presence.node),
-    make("section", { "aria-labelledby": "alerts" }, make("h2", { id: "alerts" }, "Alerts"), alerts));
+    make("section", { "aria-labelledby": "alerts" },
+      make("h2", { id: "alerts" }, "Alerts"), alerts));
 
   let data = null, known = [], presenceAt = 0, looking = null, loading = 0;
 
   const showLane = () => {
-    const seen = lane.lastTime === null ? "no row yet" : `last row ${ago(lane.lastTime, api.now())}`;
+    const seen = lane.lastTime === null ? "no row yet"
+      : `last row ${ago(lane.lastTime, api.now())}`;
     fill(facts, stateSign(stateOf(lane, api.now())), ` ${[`a row every ${duration(lane.step)}`,
       count(lane.rows, "row"), count(lane.series, "variable"), seen].join(", ")}`);
     fill(problems, ...lane.problems.map((problem) => make("p", { class: "problem" }, problem)));
@@ -93,7 +98,8 @@ async function laneView(main, page, watch, lane) {
 
   const draw = () => {
     const { since, until } = reach(range);
-    const bands = known.filter((one) => (one.isOpen ? until : one.end) >= since && one.start <= until)
+    const bands = known
+      .filter((one) => (one.isOpen ? until : one.end) >= since && one.start <= until)
       .map((one) => ({
         start: one.start, end: one.isOpen ? until : one.end, isOpen: one.isOpen,
         href: alertAddress(one), label: `Alert, ${span(one.start, one.end)}`,
@@ -102,8 +108,9 @@ async function laneView(main, page, watch, lane) {
     const common = { since, until, bands };
     parts.score.show({ ...common, floor: 0, least: 1.6, threshold: 1, format: score,
       lines: [line("score", data.anomaly)] });
-    parts.cardinality.show({ ...common, lines: [line("variables", data.cardinality)],
-      ...(Math.min(...data.cardinality) < 0.7 * Math.max(...data.cardinality) ? { floor: 0 } : {}) });
+    const isSteady = Math.min(...data.cardinality) >= 0.7 * Math.max(...data.cardinality);
+    parts.cardinality.show({ ...common, floor: isSteady ? undefined : 0,
+      lines: [line("variables", data.cardinality)] });
     const below = data.vanished.map((number) => -number);
     parts.churn.show({ ...common, least: 1, format: (number) => figure(Math.abs(number)), lines: [
       { ...line("came", data.appeared, "came"), isFilled: true },
@@ -170,11 +177,15 @@ async function laneView(main, page, watch, lane) {
 /** Add what is said of one more row to the columns. */
 function append(data, verdict) {
   data.times.push(verdict.time);
-  for (const name of ["anomaly", "cardinality", "appeared", "vanished"]) data[name].push(verdict[name]);
+  for (const name of ["anomaly", "cardinality", "appeared", "vanished"]) {
+    data[name].push(verdict[name]);
+  }
   for (const name of Object.keys(verdict.evidences)) {
     data.evidences[name] ??= data.times.slice(1).map(() => null);
   }
-  for (const [name, column] of Object.entries(data.evidences)) column.push(verdict.evidences[name] ?? null);
+  for (const [name, column] of Object.entries(data.evidences)) {
+    column.push(verdict.evidences[name] ?? null);
+  }
 }
 
 function siblings(watch, lane) {

@@ -49,7 +49,8 @@ const two = (number) => String(number).padStart(2, "0");
 /** Date and time of day, seconds only where they matter: 2026-03-02 04:05. */
 export function clock(ms) {
   const at = new Date(ms);
-  return `${at.getUTCFullYear()}-${two(at.getUTCMonth() + 1)}-${two(at.getUTCDate())} ${timeOfDay(ms)}`;
+  const date = [at.getUTCFullYear(), two(at.getUTCMonth() + 1), two(at.getUTCDate())].join("-");
+  return `${date} ${timeOfDay(ms)}`;
 }
 
 /** Time of day alone. */
@@ -93,16 +94,16 @@ export function figure(number) {
   if (number === null || number === undefined || !Number.isFinite(number)) return "-";
   if (Number.isInteger(number) && Math.abs(number) < 1e6) return number.toLocaleString("en-US");
   const size = Math.abs(number);
-  const units = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e4, "k"]];
-  for (const [unit, letter] of units) {
-    if (size >= unit) return `${Number((number / (unit === 1e4 ? 1e3 : unit)).toPrecision(3))}${letter}`;
+  const units = [[1e12, 1e12, "T"], [1e9, 1e9, "G"], [1e6, 1e6, "M"], [1e4, 1e3, "k"]];
+  for (const [from, unit, letter] of units) {
+    if (size >= from) return `${Number((number / unit).toPrecision(3))}${letter}`;
   }
   if (size !== 0 && size < 1e-3) return number.toExponential(1);
   return String(Number(number.toPrecision(4)));
 }
 
 /** A score: two digits after the point. */
-export const score = (number) => (number === null || number === undefined ? "-" : number.toFixed(2));
+export const score = (number) => number?.toFixed(2) ?? "-";
 
 /** A share as a percentage. */
 export function percent(share) {
@@ -111,7 +112,7 @@ export function percent(share) {
 }
 
 /** A count and its noun. */
-export const count = (number, one, many = `${one}s`) => `${figure(number)} ${number === 1 ? one : many}`;
+export const count = (number, noun) => `${figure(number)} ${noun}${number === 1 ? "" : "s"}`;
 
 /** How rare a score is among normal rows. */
 export function odds(pValue) {
@@ -145,13 +146,15 @@ export function alertTitle(alert) {
 
 /** An alert in sentences. */
 export function alertStory(alert, now) {
-  const lasted = duration(alert.end - alert.start || 0);
+  const lasted = duration(alert.end - alert.start);
+  const whose = laneName(alert);
   const when = alert.isOpen
-    ? `Since ${clock(alert.start)}, ${ago(alert.start, now)}, ${laneName(alert)} behaves unlike before.`
-    : `From ${span(alert.start, alert.end)}, for ${lasted}, ${laneName(alert)} behaved unlike before.`;
-  const worst = `At its worst, at ${timeOfDay(alert.peak)}, it scored ${score(alert.anomaly)} where 1 is `
-    + `the threshold: ${odds(alert.pValue)}.`;
+    ? `Since ${clock(alert.start)}, ${ago(alert.start, now)}, ${whose} behaves unlike before.`
+    : `From ${span(alert.start, alert.end)}, for ${lasted}, ${whose} behaved unlike before.`;
+  const worst = `At its worst, at ${timeOfDay(alert.peak)}, it scored ${score(alert.anomaly)} `
+    + `where 1 is the threshold: ${odds(alert.pValue)}.`;
   const spoke = Object.entries(alert.evidences).sort((a, b) => b[1] - a[1]).slice(0, 2);
-  const loud = spoke.filter(([, nats]) => nats >= 1).map(([name]) => EVIDENCES[name] ?? `${name} spoke.`);
+  const loud = spoke.filter(([, nats]) => nats >= 1)
+    .map(([name]) => EVIDENCES[name] ?? `${name} spoke.`);
   return [when, worst, ...loud].join(" ");
 }
