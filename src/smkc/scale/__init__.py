@@ -1,4 +1,16 @@
 """Scale: recordings larger than memory, and more than one machine.
 
-In: files and a fitted detector. Out: the same scores as in memory, in files.
+In: Parquet files and a fitted detector. Out: the same scores as in memory, to the bit, in a file.
+
+A source is read in batches (``source.py``). Observations wait until their row is complete
+(``held.py``); complete rows are scored in order of time for each entity (``scoring.py``,
+``placing.py``), and what is final is written in parts beside the output together with the state to
+go on from (``work.py``, ``block.py``). A run (``run.py``) is a number of blocks of entities, done
+here one after another, or on a Ray cluster side by side (``cluster.py``, extra ``ray``).
 """
+
+from smkc.scale.run import Summary, score_file
+from smkc.scale.settings import ScaleSettings
+from smkc.scale.source import Source
+
+__all__ = ["ScaleSettings", "Source", "Summary", "score_file"]

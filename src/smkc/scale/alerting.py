@@ -1,0 +1,95 @@
+"""Alerting: alarms as they become final -> the alerts of the whole recording, piece by piece.
+
+In: (T,) times and alarms of one entity, in order. Out: alerts, without causes, as soon as nothing
+that follows can change them.
+"""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.decide import Alert, find_alerts
+from smkc.detector import RELEASE_RATE, Detector
+from smkc.scale.scoring import Scored
+
+__all__ = ["AlertFinder"]
+
+# An alert that goes on for longer is told in parts of this many rows.
+LONGEST = 1_000_000
+
+
+class AlertFinder:
+    """Finds the alerts of one entity as its rows come.
+
+    Parameters
+    ----------
+    detector
+        fitted; its false-alarm rate says what is past the threshold.
+    """
+
+    def __init__(self, detector: Detector) -> None:
+        fitted = detector.fitted_
+        self._calibration = fitted.of_steps
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self._threshold = fitted.of_steps.threshold(detector.false_alarm_rate)
+            self._release = fitted.of_steps.threshold(
+                min(RELEASE_RATE * detector.false_alarm_rate, 0.5)
+            )
+        self._join = fitted.join
+        self._times: NDArray[Any] = np.empty(0, np.int64)
+        self._alarms = np.empty(0)
+        self._first = 0  # number of the first row that is kept
+
+    def add(self, scored: Scored) -> list[Alert]:
+        """Take the next time steps; return the alerts that are over."""
+        self._times = (
+            np.concatenate([self._times, scored.times]) if len(self._times) else scored.times.copy()
+        )
+        self._alarms = np.concatenate([self._alarms, scored.alarms])
+        quiet = ~(self._alarms > min(self._release, self._threshold))
+        n_quiet = np.cumsum(np.concatenate([[0], quiet]))
+        # A cut is safe after more quiet rows than two alerts may be apart and still be one.
+        reach = self._join + 1
+        safe = np.flatnonzero(n_quiet[reach:] - n_quiet[:-reach] == reach) + reach
+        if len(safe):
+            return self._found(int(safe[-1]))
+        return self._found(LONGEST) if len(self._alarms) > LONGEST else []
+
+    def finish(self) -> list[Alert]:
+        """Return what remains; no row comes after it."""
+        return self._found(len(self._alarms))
+
+    def _found(self, end: int) -> list[Alert]:
+        """Return the alerts among the first rows that are kept, and keep the others."""
+        alerts = find_alerts(
+            self._alarms[:end],
+            self._times[:end],
+            self._calibration,
+            self._threshold,
+            self._release,
+            self._join,
+        )
+        first = self._first
+        self._first += end
+        self._times, self._alarms = self._times[end:].copy(), self._alarms[end:].copy()
+        return [
+            replace(alert, first_row=alert.first_row + first, last_row=alert.last_row + first)
+            for alert in alerts
+        ]
+
+    # ------------------------------------------------------------------ saving
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return arrays and a JSON-able header from which :meth:`restore` goes on exactly."""
+        arrays = {"times": self._times.view(np.int64), "alarms": self._alarms}
+        return arrays, {"first": self._first, "time_type": self._times.dtype.str}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        """Take over what :meth:`to_arrays` gave."""
+        self._times = arrays["times"].view(header["time_type"])
+        self._alarms, self._first = arrays["alarms"], header["first"]

@@ -1,0 +1,290 @@
+"""Run: a source and fitted detectors -> one Parquet file of scores, block after block.
+
+In: what to read, what to judge it by, where to write. Out: the file, and a summary; beside the file
+a folder of parts while the work goes on, which ``resume`` continues.
+"""
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from smkc import progress
+from smkc.decide import Alert
+from smkc.detector import Detector
+from smkc.errors import InputError
+from smkc.scale.block import run_block
+from smkc.scale.joining import joined, whole_file
+from smkc.scale.models import Models
+from smkc.scale.settings import ScaleSettings
+from smkc.scale.source import Source
+from smkc.scale.work import BlockFolder, Progress, write_json
+
+__all__ = ["Run", "Summary", "score_file"]
+
+# Alerts that a summary lists; all are counted.
+MOST_ALERTS = 10_000
+
+Blocks = tuple[tuple[str, ...] | None, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """What a run did.
+
+    Parameters
+    ----------
+    rows, observations
+        how many were scored.
+    entities
+        how many there are; 1 for a source about one.
+    unscored
+        windows in which too little was observed.
+    short
+        entities with fewer rows than a window, which have no scores.
+    n_alerts
+        how many alerts there are.
+    alerts
+        (entity, alert) in order of entity and time, without causes; the first ten thousand.
+    """
+
+    rows: int
+    observations: int
+    entities: int
+    unscored: int
+    short: int
+    n_alerts: int
+    alerts: tuple[tuple[str | None, Alert], ...]
+
+
+def score_file(
+    path: str | Path,
+    detectors: Detector | Mapping[str, Detector],
+    out: str | Path,
+    *,
+    read: Mapping[str, Any] | None = None,
+    entity: str | None = None,
+    settings: ScaleSettings | None = None,
+    resume: bool = False,
+) -> Summary:
+    """Score Parquet files that need not fit into memory, on this machine.
+
+    Parameters
+    ----------
+    path
+        a Parquet file, a folder or a glob, sorted by time within each entity.
+    detectors
+        fitted; one for all entities, or one for each.
+    out
+        the Parquet file to write: entity (if there are several), time, score, anomalous; the same
+        rows as in-memory scoring gives.
+    read
+        keyword arguments of :func:`smkc.read` but for ``entity``.
+    entity
+        column of what each row is about.
+    settings
+        how much is held in memory.
+    resume
+        go on with a run that was interrupted.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> import pyarrow.parquet as pq
+    >>> rng = np.random.default_rng(0)
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> live = {"time": np.arange(600, 800), "cpu": rng.normal(size=200)}
+    >>> pq.write_table(pa.table(live), folder / "live.parquet")
+    >>> reference = {"time": np.arange(600), "cpu": rng.normal(size=600)}
+    >>> detector = Detector().fit(reference)
+    >>> score_file(folder / "live.parquet", detector, folder / "scores.parquet").rows
+    200
+    >>> scores = pq.read_table(folder / "scores.parquet")["score"].to_numpy()
+    >>> bool((scores == detector.decision_function(live)).all())
+    True
+    """
+    run = Run.open(path, Models(detectors), out, read, entity, settings, resume)
+    with run.shown() as tell:
+        for number, entities in enumerate(run.blocks):
+            run_block(
+                run.source,
+                run.models,
+                entities,
+                run.block_folder(number),
+                run.settings,
+                tell(number),
+            )
+    return run.finished()
+
+
+class Run:
+    """One source, its detectors and its blocks; made by :meth:`open`."""
+
+    def __init__(
+        self,
+        source: Source,
+        models: Models,
+        out: Path,
+        settings: ScaleSettings,
+        blocks: Blocks,
+        n_entities: int,
+    ) -> None:
+        self.source = source
+        self.models = models
+        self.settings = settings
+        self.blocks = blocks
+        self._out = out
+        self._n_entities = n_entities
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        models: Models,
+        out: str | Path,
+        read: Mapping[str, Any] | None,
+        entity: str | None,
+        settings: ScaleSettings | None,
+        resume: bool,
+        n_blocks: int = 1,
+    ) -> "Run":
+        """Look at the source, and find or make the folder of parts beside the output."""
+        target = Path(out)
+        if target.suffix.lower() != ".parquet":
+            raise InputError(
+                f"{target}: scores in pieces are written as Parquet; call it NAME.parquet"
+            )
+        settings = settings or ScaleSettings()
+        source = Source.open(path, read, entity)
+        folder = _folder_of(target)
+        fingerprint = f"{source.fingerprint} {models.fingerprint}"
+        plan = _plan(folder / "run.json", fingerprint, resume)
+        if plan is None:
+            counts = source.count_entities()
+            blocks: Blocks = (None,)
+            if entity is not None:
+                for name in counts:
+                    models.of(name)  # all there, or it says so before any work
+                blocks = _blocks(counts, settings.entities, n_blocks)
+            plan = {"fingerprint": fingerprint, "blocks": blocks, "entities": len(counts) or 1}
+            folder.mkdir(parents=True, exist_ok=True)
+            write_json(folder / "run.json", plan)
+        blocks = tuple(None if names is None else tuple(names) for names in plan["blocks"])
+        return cls(source, models, target, settings, blocks, plan["entities"])
+
+    @property
+    def folder(self) -> Path:
+        """Where parts are kept until the output is written."""
+        return _folder_of(self._out)
+
+    def block_folder(self, number: int) -> Path:
+        """Return where the parts of one block are kept."""
+        return self.folder / f"block-{number:04d}"
+
+    def progress(self, number: int) -> Progress:
+        """Return how far one block has come, as its folder tells."""
+        return BlockFolder(self.block_folder(number)).progress()
+
+    @contextmanager
+    def shown(self) -> Iterator[Callable[[int], Callable[[Progress], None]]]:
+        """Show a bar with the rate and the time left; yields who to tell for each block."""
+        started = time.monotonic()
+        told = [self.progress(number) for number in range(len(self.blocks))]
+        n_before = sum(each.observations for each in told)
+        total = self.source.size * len(self.blocks)
+        with progress.task(f"scoring {self.source.path}", total) as advance:
+            advance(sum(each.read for each in told))
+
+            def tell(number: int, now: Progress) -> None:
+                n_done = sum(each.observations for each in told) - n_before
+                rate = n_done / max(time.monotonic() - started, 1e-9)
+                amount = now.read - told[number].read
+                told[number] = now
+                advance(amount, f"{_short(rate)} observations a second")
+
+            yield lambda number: lambda now: tell(number, now)
+
+    def finished(self) -> Summary:
+        """Join the parts into the output, in order of entity and time, and remove them."""
+        folders = [BlockFolder(self.block_folder(at)) for at in range(len(self.blocks))]
+        places: dict[str | None, list[tuple[Path, int]]] = {}
+        alerts: list[dict[str, Any]] = []
+        for folder in folders:
+            places |= folder.places()
+            alerts += folder.alerts()
+        has_entities = self.source.entity is not None
+        order = sorted(places, key=lambda name: name or "")
+        with whole_file(self._out) as draft:
+            is_dated = joined([(name, places[name]) for name in order], draft, has_entities)
+        alerts.sort(key=lambda alert: (alert["entity"] or "", alert["first_row"]))
+        told = [folder.progress() for folder in folders]
+        summary = Summary(
+            rows=sum(each.rows for each in told),
+            observations=sum(each.observations for each in told),
+            entities=self._n_entities,
+            unscored=sum(each.unscored for each in told),
+            short=sum(each.short for each in told),
+            n_alerts=len(alerts),
+            alerts=tuple(_alert(alert, is_dated) for alert in alerts[:MOST_ALERTS]),
+        )
+        shutil.rmtree(self.folder)
+        return summary
+
+
+def _folder_of(out: Path) -> Path:
+    return out.with_name(f"{out.name}.parts")
+
+
+def _plan(path: Path, fingerprint: str, resume: bool) -> dict[str, Any] | None:
+    """Read the plan of an interrupted run, if there is one and it is to be resumed."""
+    if not path.parent.exists():
+        return None
+    if not resume:
+        raise InputError(
+            f"{path.parent} holds an unfinished run; go on with it by --resume (resume=True), or "
+            "remove the folder to begin again"
+        )
+    if not path.exists():  # interrupted before it was planned
+        return None
+    plan: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    if plan["fingerprint"] != fingerprint:
+        raise InputError(
+            f"{path.parent} was begun with other data, another model or other settings, so it "
+            "cannot be resumed; give the same ones, or remove the folder to begin again"
+        )
+    return plan
+
+
+def _blocks(counts: Mapping[str, int], most: int, n_least: int) -> Blocks:
+    """Share entities out over blocks of like size, none with more than ``most``."""
+    n_blocks = max(-(-len(counts) // most), min(n_least, len(counts)), 1)
+    blocks: list[list[str]] = [[] for _ in range(n_blocks)]
+    sizes = [0] * n_blocks
+    for name in sorted(counts, key=lambda name: (-counts[name], name)):
+        free = [at for at in range(n_blocks) if len(blocks[at]) < most]
+        smallest = min(free, key=lambda at: sizes[at])
+        blocks[smallest].append(name)
+        sizes[smallest] += counts[name]
+    return tuple(tuple(sorted(block)) for block in blocks)
+
+
+def _alert(told: Mapping[str, Any], is_dated: bool) -> tuple[str | None, Alert]:
+    content = {key: told[key] for key in told if key != "entity"}
+    for key in ("start", "end", "peak"):
+        stamp = np.array(told[key])
+        content[key] = stamp.view("datetime64[ns]")[()] if is_dated else stamp[()]
+    return told["entity"], Alert(**content)
+
+
+def _short(rate: float) -> str:
+    for unit, size in ((" million", 1e6), (" thousand", 1e3)):
+        if rate >= size:
+            return f"{rate / size:.1f}{unit}"
+    return f"{rate:.0f}"

@@ -1,0 +1,81 @@
+"""Small Parquet files, and the scores that the whole recording gives."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests import worlds
+
+import smkc
+from smkc.recording import Recording
+
+SMALL = {"window": 16, "neighbours": 5, "components": 32}
+N_REFERENCE, N_LIVE = 500, 900
+
+
+def churning(seed: int, n_rows: int = N_REFERENCE + N_LIVE) -> Recording:
+    """Rows with churn, lost samples, a counter that is reset, a newcomer and empty rows."""
+    rng = np.random.default_rng(seed)
+    table = worlds.churn(rng, worlds.coupled(rng, n_rows, 6))
+    table[:, 0] = np.cumsum(rng.poisson(5, n_rows))
+    table[n_rows // 2 :, 0] -= table[n_rows // 2, 0]
+    table[: n_rows - 400, 5] = np.nan
+    table[1000:1020, 2] += 9
+    table[rng.random(n_rows) < 0.03] = np.nan
+    recording = worlds.recording_of(table, ["requests_total", *worlds.names_of(5)])
+    times = np.datetime64("2026-01-05", "ns") + recording.times * np.timedelta64(15, "s")
+    return Recording(times, recording.indptr, recording.codes, recording.values, recording.names)
+
+
+def long_table(recording: Recording, **more: str) -> pa.Table:
+    """Return a row an observation, and one for each empty row."""
+    table = recording.to_arrow()
+    for name, text in more.items():
+        table = table.append_column(name, pa.array([text] * table.num_rows))
+    return table
+
+
+def wide_table(recording: Recording) -> pa.Table:
+    columns = {name: recording.trace(name) for name in recording.names}
+    return pa.table({"time": recording.times, **columns})
+
+
+def write(path: Path, table: pa.Table, row_group: int = 500) -> Path:
+    pq.write_table(table, path, row_group_size=row_group)
+    return path
+
+
+@pytest.fixture(scope="session")
+def recordings() -> dict[str, Recording]:
+    return {f"host-{seed}": churning(seed) for seed in (3, 4, 5)}
+
+
+@pytest.fixture(scope="session")
+def live(recordings) -> Recording:
+    return recordings["host-3"].rows(N_REFERENCE).canonical()
+
+
+@pytest.fixture(scope="session")
+def detectors(recordings) -> dict[str, smkc.Detector]:
+    reference = recordings["host-3"].rows(0, N_REFERENCE)
+    return {
+        "evidence": smkc.Detector(false_alarm_rate=0.02).fit(reference),
+        "evidence prompt": smkc.Detector(align="prompt").fit(reference),
+        "knn": smkc.Detector(detector="knn", **SMALL).fit(reference),
+        "knn prompt": smkc.Detector(detector="knn", align="prompt", **SMALL).fit(reference),
+        "knn stride": smkc.Detector(detector="knn", stride=5, **SMALL).fit(reference),
+        "knn far": smkc.Detector(detector="knn", stride=37, **SMALL).fit(reference),
+        "knn unscaled": smkc.Detector(detector="knn", scaling=None, **SMALL).fit(reference),
+    }
+
+
+@pytest.fixture(scope="session")
+def fleet(recordings, tmp_path_factory) -> Path:
+    """Three hosts in one long file, sorted by time."""
+    parts = [
+        long_table(recording.rows(N_REFERENCE), host=name) for name, recording in recordings.items()
+    ]
+    table = pa.concat_tables(parts).sort_by("time")
+    return write(tmp_path_factory.mktemp("fleet") / "fleet.parquet", table, 2000)
