@@ -47,12 +47,16 @@ class FolderLock:
 
     def _take(self, path: Path) -> None:
         try:
-            self._connection.execute("BEGIN EXCLUSIVE")
+            self._begin()
         except sqlite3.DatabaseError as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF != NOTADB:
                 raise
             os.truncate(path, 0)  # it holds nothing: whatever is in it came from elsewhere
-            self._connection.execute("BEGIN EXCLUSIVE")
+            self._begin()
+
+    def _begin(self) -> None:
+        self._connection.execute("PRAGMA journal_mode = MEMORY")  # nothing is written: no journal
+        self._connection.execute("BEGIN EXCLUSIVE")
 
     def release(self) -> None:
         """Let others in."""

@@ -103,5 +103,6 @@ def test_a_second_store_in_the_same_process_is_refused(tmp_path: Path) -> None:
         commit_row(store.lane("w", ""))
         with pytest.raises(StoreError, match="in use"):
             Store.open(tmp_path)
+        assert not list(tmp_path.glob("*lock-*"))
     with Store.open(tmp_path) as store:
         assert store.lane("w", "").n_rows == 1

@@ -12,6 +12,7 @@ from smkc.serve.rows import Row
 from smkc.serve.store import Store
 
 STEADY = 400
+AT_ONCE = 5  # rows of one commit
 
 
 def resident_bytes() -> int:
@@ -31,19 +32,23 @@ def names_at(number: int, n_new: int) -> tuple[str, ...]:
     )
 
 
+def row_at(number: int, n_new: int) -> Row:
+    names = names_at(number, n_new)
+    values = np.arange(len(names), dtype=np.float32)
+    return Row(time=time_of(number), names=names, values=values)
+
+
 def follow(folder: Path, n_distinct: int, n_new: int) -> tuple[list[int], int, int]:
     """Follow a lane whose names churn; return resident memory on the way, most names in memory."""
     resident, most, n_rows = [], 0, n_distinct // n_new
     with Store.open(folder) as store:
         lane = store.lane("w", "")
-        for number in range(n_rows):
-            names = names_at(number, n_new)
-            values = np.arange(len(names), dtype=np.float32)
-            row = Row(time=time_of(number), names=names, values=values)
-            lane.commit([row], [None], [], [])
+        for first in range(0, n_rows, AT_ONCE):
+            numbers = range(first, first + AT_ONCE)
+            lane.commit([row_at(number, n_new) for number in numbers], [None] * AT_ONCE, [], [])
             most = max(most, lane.book.n_in_memory)
-            if number % (n_rows // 10) == 0:
-                store.retain(time_of(number), n_rows * STEP // 5, 10**12, 10**12)
+            if first % (n_rows // 10) == 0:
+                store.retain(time_of(first), n_rows * STEP // 5, 10**12, 10**12)
                 gc.collect()
                 if os.path.exists("/proc/self/statm"):
                     resident.append(resident_bytes())

@@ -175,6 +175,7 @@ def test_room_is_given_back(store: Store) -> None:
     put(lane, 1)
     store.close()
     assert store.size_bytes() < big / 2
+    assert store.size_bytes() < 8 * 2**20
     with Store.open(store.path.parent) as again:
         assert again.set_aside == []
         assert len(list(again.lane("w", "").each_row(395))) == 6
