@@ -22,6 +22,16 @@ if TYPE_CHECKING:
 __all__ = ["detect"]
 
 
+SCALE = "Large files and clusters"
+
+
+class Engine(StrEnum):
+    """Where the work is done."""
+
+    local = "local"
+    ray = "ray"
+
+
 class Align(StrEnum):
     """How a window's score becomes a time step's."""
 
@@ -84,6 +94,53 @@ def detect(
             rich_help_panel=options.OUTPUT,
         ),
     ] = False,
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            help="Read Parquet in pieces, in bounded memory; the file must be sorted by time. "
+            "[default: above 50 million observations]",
+            rich_help_panel=SCALE,
+        ),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on with a run in pieces that was interrupted.",
+            rich_help_panel=SCALE,
+        ),
+    ] = False,
+    held: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Observations held back for others that come late. [default: 1000000]",
+            rich_help_panel=SCALE,
+        ),
+    ] = None,
+    engine: Annotated[
+        Engine,
+        typer.Option(
+            help='Where the work is done; ray needs pip install "smkc\\[ray]".',
+            rich_help_panel=SCALE,
+        ),
+    ] = Engine.local,
+    ray_address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="A Ray cluster that runs, or auto. [default: one is started here]",
+            rich_help_panel=SCALE,
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Workers on Ray. [default: one a processor]",
+            rich_help_panel=SCALE,
+        ),
+    ] = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
@@ -98,8 +155,10 @@ def detect(
     - `smkc detect metrics.csv --report report.html`
     - `smkc detect today.parquet --reference last-week.parquet --step 15s --out scores.parquet`
     - `smkc detect today.parquet --model shop.smkc --json --fail-on-alert`
+    - `smkc detect year.parquet --model shop.smkc --stream --out scores.parquet`
     """
     with explained_failures(quiet or as_json):
+        from smkc.cli.pieces import Asked, are_wanted, score_in_pieces
         from smkc.cli.printing import print_json
         from smkc.cli.reading import Job, read_entities, with_reference
         from smkc.cli.scores_file import check_suffix, write_scores
@@ -119,6 +178,29 @@ def detect(
         _refuse_contradictions(reference, model, settings.detector)
         if out is not None:
             check_suffix(out)
+        asked = Asked(
+            stream=stream,
+            resume=resume,
+            held=held,
+            engine=engine.value,
+            address=ray_address,
+            workers=workers,
+        )
+        if are_wanted(asked, file, settings.read, entity, out, report):
+            assert out is not None
+            has_alerts = score_in_pieces(
+                asked,
+                file,
+                out,
+                entity,
+                settings.read,
+                model,
+                reference,
+                settings.detector,
+                quiet,
+                as_json,
+            )
+            raise typer.Exit(ALERTS_FOUND if has_alerts and fail_on_alert else 0)
         watched = read_entities(file, settings.read, entity)
         if model is not None:
             jobs = [Job(entity=name, watched=recording) for name, recording in watched.items()]

@@ -9,8 +9,9 @@ go on from (``work.py``, ``block.py``). A run (``run.py``) is a number of blocks
 here one after another, or on a Ray cluster side by side (``cluster.py``, extra ``ray``).
 """
 
+from smkc.scale.cluster import RayCluster
 from smkc.scale.run import Summary, score_file
 from smkc.scale.settings import ScaleSettings
 from smkc.scale.source import Source
 
-__all__ = ["ScaleSettings", "Source", "Summary", "score_file"]
+__all__ = ["RayCluster", "ScaleSettings", "Source", "Summary", "score_file"]

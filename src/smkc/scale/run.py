@@ -7,6 +7,7 @@ a folder of parts while the work goes on, which ``resume`` continues.
 import json
 import shutil
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ import numpy as np
 from smkc import progress
 from smkc.decide import Alert
 from smkc.detector import Detector
-from smkc.errors import InputError
+from smkc.errors import InputError, UnscoredWarning
 from smkc.scale.block import run_block
 from smkc.scale.joining import joined, whole_file
 from smkc.scale.models import Models
@@ -235,7 +236,25 @@ class Run:
             alerts=tuple(_alert(alert, is_dated) for alert in alerts[:MOST_ALERTS]),
         )
         shutil.rmtree(self.folder)
+        _warn(summary)
         return summary
+
+
+def _warn(summary: Summary) -> None:
+    if summary.unscored:
+        warnings.warn(
+            f"{summary.unscored:,} windows have observations in too few of their rows and get no "
+            "score (NaN); a coarser step, or a lower least_filled, would score them",
+            UnscoredWarning,
+            stacklevel=3,
+        )
+    if summary.short:
+        warnings.warn(
+            f"{summary.short:,} of {summary.entities:,} entities have fewer rows than a window and "
+            "get no score (NaN)",
+            UnscoredWarning,
+            stacklevel=3,
+        )
 
 
 def _folder_of(out: Path) -> Path:
