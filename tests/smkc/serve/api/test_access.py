@@ -9,6 +9,7 @@ from fastapi import APIRouter
 from smkc.serve.api.access import GuardedRoute, needs
 from smkc.serve.api.keys import ALLOWED, COOKIE
 from smkc.serve.dashboard import routes as dashboard_routes
+from smkc.serve.view import Health
 
 ID = "00112233445566aa"
 
@@ -169,12 +170,14 @@ def test_a_session_is_refused(locked, secrets, caplog, name):
     assert token == "" or token not in caplog.text + answer.text
 
 
-def test_what_is_wrong_is_told_to_readers_alone(locked_server, secrets):
-    with httpx.Client(base_url=locked_server.url, trust_env=False) as client:
-        told = client.get("/healthz").json()
-        assert told["problems"] == []
-        known = client.get("/healthz", headers={"Authorization": f"Bearer {secrets['read']}"})
-        assert len(known.json()["problems"]) == known.json()["n_problems"]
+def test_what_is_wrong_is_told_to_readers_alone(serve, keys, secrets):
+    ill = Health(ok=False, problems=("watch shop: http://inside:9090 does not answer",), watches={})
+    server = serve(keys=keys, health=lambda: ill)
+    for role, problems in (("read", list(ill.problems)), ("write", []), ("expired", [])):
+        headers = {"Authorization": f"Bearer {secrets[role]}"}
+        answer = httpx.get(server.url + "/healthz", headers=headers, trust_env=False)
+        assert answer.json() == {"ok": False, "n_problems": 1, "problems": problems}
+    assert "inside" not in httpx.get(server.url + "/healthz", trust_env=False).text
 
 
 def test_without_tokens_all_is_open_and_login_says_so(client):

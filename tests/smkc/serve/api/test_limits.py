@@ -150,7 +150,9 @@ def test_a_body_that_does_not_come_ends_in_408(serve, is_chunked):
         )
         answer = b""
         line.settimeout(0.2)
+        deadline = time.monotonic() + 20
         while b"\r\n\r\n" not in answer:
+            assert time.monotonic() < deadline, "it waits for ever"
             try:
                 answer += line.recv(4096)
             except TimeoutError:
