@@ -103,7 +103,8 @@ class FitBeside:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             note = {"reason": reason, "reference": [list(span) for span in spans]}
-            (folder / NOTE).write_text(json.dumps(note))
+            (folder / f"{NOTE}.new").write_text(json.dumps(note))
+            os.replace(folder / f"{NOTE}.new", folder / NOTE)
             (folder / MODEL).unlink(missing_ok=True)
         except OSError as error:
             raise ModelFileError(
@@ -155,7 +156,7 @@ def noted(folder: Path) -> tuple[str, list[Span]] | None:
 
 def clear(folder: Path, *, keep_note: bool = False) -> None:
     """Remove the files of a fit beside."""
-    for name in (REFERENCE, MODEL, ERRORS, *(() if keep_note else (NOTE,))):
+    for name in (REFERENCE, MODEL, ERRORS, f"{NOTE}.new", *(() if keep_note else (NOTE,))):
         with contextlib.suppress(OSError):
             (folder / name).unlink(missing_ok=True)
 

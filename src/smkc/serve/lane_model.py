@@ -27,8 +27,9 @@ log = logging.getLogger("smkc.serve.lane_model")
 # rows as it has seen.
 GROWTH = 4
 
-# A fit that fails is tried again with so many times the rows.
-MORE_ROWS = 1.25
+# A fit that fails for want of data is tried again with so many more times the rows; one whose model
+# cannot be written, after so many rows.
+MORE_ROWS, ROWS_LATER = 0.25, 8
 
 MOST_ALERTS = 10_000  # that are looked at for rows to leave out of a reference
 
@@ -68,8 +69,9 @@ class LaneModel:
         }
         self._fit_at_rows = watch.least_rows
         note = fitting.noted(files.folder)
-        fitting.clear(files.folder)
-        if self.follower is not None and note is not None:
+        is_due = self.follower is not None and note is not None
+        fitting.clear(files.folder, keep_note=is_due)
+        if is_due and note is not None:
             self.begin_refit(*note)
 
     @property
@@ -97,7 +99,9 @@ class LaneModel:
             detector = detector_of(self._watch).fit(reference_rows(self._journal, spans))
             self._swap(detector, spans, reason)
         except (InputError, ModelFileError) as error:
-            self._fit_at_rows = int(MORE_ROWS * self._journal.n_rows) + 1
+            n_rows = self._journal.n_rows
+            is_full = isinstance(error, ModelFileError)
+            self._fit_at_rows = n_rows + (ROWS_LATER if is_full else int(MORE_ROWS * n_rows) + 1)
             self._failed("fit", f"no model could be fitted: {error}")
             return False
         finally:

@@ -23,7 +23,7 @@ __all__ = ["Recovered", "brought_up", "latest_rows", "recovered", "reference_row
 
 log = logging.getLogger("smkc.serve.recovery")
 
-# Rows are replayed so many at a time.
+# Rows are read so many at a time for a replay.
 ROWS_AT_A_TIME = 256
 
 

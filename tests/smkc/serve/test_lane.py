@@ -270,6 +270,27 @@ def test_a_failed_refit_is_said_and_the_model_goes_on(rows, unbroken, folder):
         assert not lane.status(0).is_refitting
 
 
+@pytest.mark.parametrize(
+    ("settings", "at_row", "reason"),
+    [
+        ({"refit_every": "15m"}, 300, "it was time to"),
+        ({"least_rows": 60}, 240, "there are 4 times as many rows by now"),
+    ],
+    ids=["schedule", "growth"],
+)
+def test_a_new_model_is_fitted_when_it_is_time(rows, tmp_path, settings, at_row, reason):
+    with lane_in(tmp_path, config=push_config(tmp_path, **settings)) as lane:
+        for row in rows[: at_row - 1]:
+            lane.take([row])
+            lane.look_after_model()
+        assert not lane.status(0).is_refitting
+        lane.take([rows[at_row - 1]])
+        lane.look_after_model()
+        assert lane.status(0).is_refitting
+        wait_for_swap(lane, rows[at_row:])
+        assert lane.journal.events(0)[-1].content["reason"] == reason
+
+
 def test_what_cannot_be_done_yet_is_said(rows, tmp_path):
     with lane_in(tmp_path) as lane:
         feed(lane, rows[:50])
@@ -305,14 +326,18 @@ def test_feedback_is_taken_up_and_survives_a_restart(rows, unbroken, tmp_path):
         feed(lane, rows[320:])
         whole = told(lane)
     assert whole[0]["p_value"][80:] != unbroken[0]["p_value"][80:]
-    for cut in (320, 340):
+    for cut in (315, 320, 340):
         folder = tmp_path / f"cut{cut}"
         with lane_in(folder) as lane:
-            feed(lane, rows[:320])
-            lane.accept(alert.id)
-            feed(lane, rows[320:cut])
+            feed(lane, rows[: min(cut, 320)])
+            if cut >= 320:
+                lane.accept(alert.id)
+                feed(lane, rows[320:cut])
         with lane_in(folder) as lane:
-            feed(lane, rows[cut:])
+            if cut < 320:
+                feed(lane, rows[cut:320])
+                lane.accept(alert.id)
+            feed(lane, rows[max(cut, 320) :])
             assert told(lane)[0] == whole[0]
             assert [event.kind for event in lane.journal.events(0)] == ["fit", "accept"]
 
