@@ -10,12 +10,12 @@ import pytest
 from google.protobuf import json_format
 from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2
 
+from smkc.serve._prompb import RequestV2, WriteRequest
 from smkc.serve.bins import Bins, rows_of
 from smkc.serve.config import Limits, WatchConfig
 from smkc.serve.intake import Intake
 from smkc.serve.observations import decode_observations
 from smkc.serve.otlp import decode_otlp
-from smkc.serve.prompb import RequestV2, WriteRequest
 from smkc.serve.remote_write import decode_remote_write
 from smkc.serve.samples import Samples
 from smkc.serve.unpacking import DecodeError

@@ -15,9 +15,9 @@ import numpy as np
 from google.protobuf.message import DecodeError as ProtobufError
 
 from smkc.recording import parse
+from smkc.serve._prompb import TimeSeries, TimeSeriesV2, WriteRequest
 from smkc.serve.collecting import LONGEST_NAME, METRIC_LABEL, Collector, series_name, too_long
 from smkc.serve.config import Limits
-from smkc.serve.prompb import TimeSeries, TimeSeriesV2, WriteRequest
 from smkc.serve.samples import Samples
 from smkc.serve.unpacking import DecodeError, check_body, media_type, unsnapped
 from smkc.serve.wire import Scan

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smkc.recording import canonical, identifier
+from smkc.serve._prompb import RequestV2, TimeSeries, WriteRequest
 from smkc.serve.config import Limits
-from smkc.serve.prompb import RequestV2, TimeSeries, WriteRequest
 from smkc.serve.remote_write import DecodeError, decode_remote_write, encode_remote_write
 from smkc.serve.samples import Samples
 
