@@ -25,6 +25,10 @@ from smkc.serve.store import Store
 
 LEAST, FAULT, ACCEPT, REFIT, SWAP = 240, (300, 311), 335, 340, 350
 CHECKPOINT_ROWS = 16
+
+# Seconds that a process lives at most; some live long enough to see a fit beside to its end.
+SHORT, LONG, OFTEN = 0.3, 6.0, 0.05
+
 EVERY = 180  # rows after which there is a fault again
 
 
@@ -38,13 +42,19 @@ def lane_in(folder: Path) -> Iterator[Lane]:
         yield Lane(store, journal, config.watches[0], config, files, LiveUpdates(), CHECKPOINT_ROWS)
 
 
-def follow(folder: Path, n_rows: int) -> None:
-    """Take the rows that are left; between two of them accept an alert and swap a model."""
+def follow(folder: Path, n_rows: int, limit: int) -> None:
+    """Take the rows that are left; between two of them accept an alert and swap a model.
+
+    At ``limit``, if that is before the end, wait to be killed.
+    """
     rows = made_rows(3, n_rows)
     for first in range(FAULT[0], n_rows, EVERY):
         rows = with_fault(rows, first, first + FAULT[1] - FAULT[0])
     with lane_in(folder) as lane:
         while (number := lane.journal.n_rows) < n_rows:
+            if number >= limit:
+                time.sleep(0.01)
+                continue
             kinds = [event.kind for event in lane.journal.events(0)]
             if number == ACCEPT and "accept" not in kinds:
                 lane.accept(lane._store.alerts()[-1].record.id)
@@ -79,22 +89,22 @@ def told(folder: Path) -> dict[str, Any]:
 def main() -> None:
     folder, n_kills, n_rows = Path(sys.argv[1]), int(sys.argv[3]), int(sys.argv[4])
     rng = random.Random(int(sys.argv[2]))
-    longest = 2.0 * float(os.environ.get("SMKC_KILL_EVERY", "0.4"))
     n_left = n_kills
     with tempfile.TemporaryDirectory() as name:  # what is compiled here, no child waits for
-        follow(Path(name), LEAST + 40)
+        follow(Path(name), LEAST + 40, LEAST + 40)
     while True:
         child = os.fork()
         if child == 0:
             try:
-                follow(folder, n_rows)
+                done = n_kills - n_left + 1
+                follow(folder, n_rows, n_rows * done // (n_kills + 1))
                 os._exit(0)
             except BaseException as error:
                 sys.stderr.write(f"{type(error).__name__}: {error}\n")
                 sys.stderr.flush()
                 os._exit(3)
         if n_left:
-            time.sleep(rng.uniform(0.0, longest))
+            time.sleep(rng.uniform(0.0, LONG if rng.random() < OFTEN else SHORT))
             os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         code = os.waitstatus_to_exitcode(status)
