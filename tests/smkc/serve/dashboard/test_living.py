@@ -100,6 +100,15 @@ def test_an_incident_appears_is_opened_and_acknowledged(calm_shop, browser):
     assert (stored.note, stored.acknowledged_by) == (note, "local")
     assert not browser.find_elements(By.ID, "acknowledge")
 
+    # What has the focus keeps it while rows come.
+    browser.execute_script("document.getElementById('feedback').focus()")
+    line = "document.querySelector('.plot .line').getAttribute('d')"
+    before = look(browser, line)
+    shop.push(2, slow="cart")
+    look(browser, f"{line} !== {before!r}")
+    assert browser.switch_to.active_element.get_attribute("id") == "feedback"
+    assert len(browser.find_elements(By.CSS_SELECTOR, ".cause .plot .line")) >= 3
+
     # Taken as normal, after a question that can be declined.
     browser.find_element(By.ID, "feedback").click()
     look(browser, "document.querySelector('dialog[open]')")

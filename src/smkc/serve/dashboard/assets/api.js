@@ -167,7 +167,7 @@ export function verdictOf(one) {
 }
 
 /** An alert as it stands. */
-export function alertOf(one) {
+function alertOf(one) {
   return {
     id: one.id,
     watch: one.watch,

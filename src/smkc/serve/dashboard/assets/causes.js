@@ -16,36 +16,44 @@ const COUNTER = /_(total|count|sum|bucket)$/;
 export function causeList() {
   const node = make("ol", { class: "causes" });
   const charts = new Map();
+  let written = "";
   return {
     node,
     /** Names of the variables whose traces are drawn. */
     drawn: (alert) => alert.causes.slice(0, DRAWN).map((cause) => cause.variable),
     show(alert, traces, common) {
-      const items = alert.causes.slice(0, LISTED).map((cause, i) => {
-        const trace = traces.get(cause.variable);
-        if (i >= DRAWN || !trace || !trace.times.length) return causeItem(cause, null);
-        if (!charts.has(cause.variable)) {
-          const title = isCounter(cause.variable) ? "a second" : "";
-          const options = { name: cause.variable, title, height: TRACE_HEIGHT };
-          charts.set(cause.variable, chart(options, describe));
-        }
-        const drawing = charts.get(cause.variable);
-        const line = { name: "value", ...drawnTrace(cause.variable, trace) };
-        drawing.show({ ...common, lines: [line] });
-        return causeItem(cause, drawing.node);
-      });
-      const left = alert.causes.slice(LISTED);
-      if (left.length) {
-        const share = left.reduce((sum, cause) => sum + cause.share, 0);
-        items.push(make("li", { class: "card more" },
-          `and ${count(left.length, "more variable")} with ${percent(share)} together`));
+      const shown = alert.causes.slice(0, DRAWN).filter((cause) =>
+        traces.get(cause.variable)?.times.length);
+      for (const { variable } of shown) {
+        if (!charts.has(variable)) charts.set(variable, traceChart(variable));
+        const line = { name: "value", ...drawnTrace(variable, traces.get(variable)) };
+        charts.get(variable).show({ ...common, lines: [line] });
       }
-      if (!items.length) {
-        items.push(make("li", { class: "card more" }, "No single variable stands out."));
-      }
-      fill(node, ...items);
+      // Written anew only when there is something new to write: readers keep their place.
+      const drawn = new Set(shown.map((cause) => cause.variable));
+      const words = JSON.stringify([alert.causes, [...drawn]]);
+      if (words === written) return;
+      written = words;
+      const chartOf = ({ variable }) => (drawn.has(variable) ? charts.get(variable).node : null);
+      const items = alert.causes.slice(0, LISTED).map((cause) => causeItem(cause, chartOf(cause)));
+      fill(node, ...items, remainder(alert.causes));
     },
   };
+}
+
+function traceChart(variable) {
+  const title = isCounter(variable) ? "a second" : "";
+  return chart({ name: variable, title, height: TRACE_HEIGHT }, describe);
+}
+
+/** What is left to say under the causes that are listed. */
+function remainder(causes) {
+  if (!causes.length) return make("li", { class: "card more" }, "No single variable stands out.");
+  const left = causes.slice(LISTED);
+  if (!left.length) return null;
+  const share = left.reduce((sum, cause) => sum + cause.share, 0);
+  return make("li", { class: "card more" },
+    `and ${count(left.length, "more variable")} with ${percent(share)} together`);
 }
 
 const isCounter = (variable) => COUNTER.test(metric(variable));

@@ -165,7 +165,7 @@ function values(data, y, low, high, width, bottom) {
 }
 
 /** The line of times under a drawing, at a height. */
-export function timeAxis(since, until, width, at) {
+function timeAxis(since, until, width, at) {
   const x = linear(since, until, 0, width);
   const parts = [draw("line", { class: "axis", x1: 0, x2: width, y1: at, y2: at })];
   for (const tick of timeTicks(since, until, width)) {

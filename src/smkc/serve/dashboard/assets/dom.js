@@ -14,10 +14,22 @@ export function draw(tag, properties = {}, ...children) {
   return filled(document.createElementNS(SVG, tag), properties, children);
 }
 
-/** Put these children into a node instead of what it holds. */
+/** Put these children into a node instead of what it holds; who had the focus keeps it. */
 export function fill(node, ...children) {
+  const active = document.activeElement;
+  const isInside = active !== node && node.contains(active);
   node.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
+  if (isInside && document.activeElement !== active) {
+    const heir = active.isConnected ? active : likeliest(node, active);
+    heir?.focus({ preventScroll: true });
+  }
   return node;
+}
+
+/** The element that stands where another stood: of the same kind, name and words. */
+function likeliest(node, gone) {
+  const marks = (one) => [one.id, one.getAttribute("href"), one.textContent].join("\n");
+  return [...node.querySelectorAll(gone.tagName)].find((one) => marks(one) === marks(gone));
 }
 
 /** Find an element by its id. */

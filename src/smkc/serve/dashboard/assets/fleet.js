@@ -2,14 +2,13 @@
 
 import * as api from "./api.js";
 import { alertList } from "./alert_list.js";
-import { strip } from "./chart.js";
 import { fill, make } from "./dom.js";
+import { laneRow } from "./lane_row.js";
 import { RANGES, rangeFromAddress, reach, usualRange } from "./ranges.js";
-import { alertAddress, byTrouble, laneAddress, stateOf, stateSign } from "./state.js";
-import { ago, alertTitle, clock, count, culprits, figure, laneName, score } from "./words.js";
+import { byTrouble, stateOf } from "./state.js";
+import { count, figure, laneName } from "./words.js";
 
 const POINTS = 240;
-const STRIP_HEIGHT = 34;
 const AT_ONCE = 4;
 const LATEST_ALERTS = 12;
 const LOOK_AGAIN = 1_000;
@@ -52,14 +51,16 @@ export async function show(main, page) {
     make("section", { "aria-labelledby": "latest" },
       make("h2", { id: "latest" }, "Latest alerts"), alerts));
 
-  // Strips are asked for when they come near the screen, a few at a time.
+  // Strips are asked for when they come near the screen, a few at a time, and drawn only there.
   const near = new IntersectionObserver((seen) => {
-    for (const one of seen.filter((entry) => entry.isIntersecting)) {
-      near.unobserve(one.target);
-      if (one.target.lane.lane.rows > 0) queue.push(one.target.lane);
-    }
-    askNext();
+    for (const entry of seen) entry.target.row.moved(entry.isIntersecting);
+    askSoon();
   }, { rootMargin: "400px" });
+
+  const askSoon = () => {
+    queue.push(...[...rows.values()].filter((row) => row.wantsScores()));
+    askNext();
+  };
 
   const askNext = () => {
     while (asking < AT_ONCE && queue.length) {
@@ -96,9 +97,7 @@ export async function show(main, page) {
         rows.set(key, laneRow(range));
         near.observe(rows.get(key).node);
       }
-      const row = rows.get(key);
-      if (row.lane?.rows === 0 && lane.rows > 0) near.observe(row.node);
-      row.update(lane);
+      rows.get(key).update(lane);
     }
     const open = lanes.filter((lane) => lane.alert).length;
     const calm = lanes.filter((lane) => stateOf(lane, api.now()).kind === "calm").length;
@@ -110,6 +109,7 @@ export async function show(main, page) {
     fill(problems, ...watches.flatMap((watch) => watch.problems.map((problem) =>
       make("p", { class: "problem" }, `${watch.name}: ${problem}`))));
     arrange();
+    askSoon();
   };
 
   const look = async (found) => {
@@ -129,13 +129,8 @@ export async function show(main, page) {
   }, LEARNING_AGAIN);
   return {
     look(found) {
+      if (!found) rows.forEach((row) => row.forget()); // rows came while nobody listened
       look(found).catch(() => {});
-      if (found) return;
-      // Rows came while nobody listened: strips are asked for anew.
-      for (const { node } of rows.values()) {
-        near.unobserve(node);
-        near.observe(node);
-      }
     },
     event(kind, content) {
       const row = rows.get(keyOf(content.watch, content.entity));
@@ -163,75 +158,4 @@ function laneless(watch) {
 function nothing(filterText) {
   return make("p", { class: "note" }, filterText
     ? "No recording has this in its name." : "Nothing is watched yet.");
-}
-
-/** One lane's row of the table: made once, updated as things happen. */
-function laneRow(range) {
-  const cells = Object.fromEntries(["doing", "name", "score", "now", "series", "alert", "last"].map(
-    (name) => [name, make("span", { role: "cell", class: `cell ${name}` })]));
-  const node = make("div", { role: "row", class: "lane" }, ...Object.values(cells));
-  const link = make("a", {});
-  fill(cells.name, link);
-  const chart = strip(STRIP_HEIGHT, (data) => describe(row.lane, data));
-  fill(cells.score, chart.node);
-  let times = null, anomalies = null; // until they were asked for
-  const redraw = () => {
-    const { since, until } = reach(range);
-    chart.show({
-      since, until, floor: 0, least: 1.6, threshold: 1,
-      lines: [{ name: "score", times, values: anomalies }],
-    });
-  };
-  const append = (time, anomaly) => {
-    if (times === null || time <= (times.at(-1) ?? 0)) return;
-    const { since } = reach(range);
-    times.push(time);
-    anomalies.push(anomaly);
-    while (times.length && times[0] < since) {
-      times.shift();
-      anomalies.shift();
-    }
-    redraw();
-  };
-  const row = {
-    node,
-    lane: null,
-    update(lane) {
-      row.lane = lane;
-      link.textContent = laneName(lane);
-      link.href = laneAddress(lane);
-      const isPast = (lane.latest?.anomaly ?? 0) > 1;
-      fill(cells.now, make("b", { class: isPast ? "hot" : null }, score(lane.latest?.anomaly)));
-      fill(cells.series, figure(lane.series));
-      fill(cells.alert, lane.alert ? make("a", {
-        href: alertAddress(lane.alert), title: alertTitle(lane.alert),
-      }, culprits(lane.alert)) : "");
-      if (lane.latest) append(lane.latest.time, lane.latest.anomaly);
-      row.tick();
-    },
-    tick() {
-      const at = row.lane.lastTime;
-      cells.last.title = at === null ? "" : `${clock(at)} UTC`;
-      cells.last.textContent = at === null ? "never" : ago(at, api.now());
-      const state = stateOf(row.lane, api.now());
-      if (node.dataset.state !== state.kind || cells.doing.textContent !== state.words) {
-        node.dataset.state = state.kind;
-        fill(cells.doing, stateSign(state));
-      }
-    },
-    take(newTimes, newAnomalies) {
-      times = [...newTimes];
-      anomalies = [...newAnomalies];
-      redraw();
-    },
-  };
-  node.lane = row;
-  return row;
-}
-
-function describe(lane, data) {
-  const values = data.lines[0].values.filter((value) => value !== null);
-  if (!values.length) return `${laneName(lane)}: no scores yet`;
-  return `${laneName(lane)}: score now ${score(values.at(-1))}, at most `
-    + `${score(Math.max(...values))}; 1 is the threshold`;
 }

@@ -78,7 +78,7 @@ export function areaPath(times, values, x, y, level) {
 }
 
 /** The middle of the steps from one time to the next. */
-export function usualStep(times) {
+function usualStep(times) {
   const steps = times.slice(1).map((at, i) => at - times[i]).sort((a, b) => a - b);
   return steps.length ? steps[Math.floor(steps.length / 2)] : Infinity;
 }
