@@ -114,6 +114,8 @@ def test_events_are_whole_and_in_order(serve):
         for number in range(5):
             updates.tell("row", "shop", "a\nb: \u2028\ud800", verdict=verdict(number))
         found = [next(told) for _ in range(5)]
+        updates.tell("status", "shop", "")
+        assert next(told)[1] == 6  # each is told once
     assert [number for _, number, _ in found] == [1, 2, 3, 4, 5]
     kind, _, content = found[0]
     assert kind == content["kind"] == "row"
