@@ -117,6 +117,7 @@ class Playback:
         self.values = values
         self.fails: Callable[[], str] = lambda: ""  # "", "down", "error", "half", "slow"
         self.n_asked = 0
+        self.pause = 0.0  # seconds before an answer
         self.url = ""
 
     def answer(self, start: float, end: float, step: float) -> bytes:
@@ -149,6 +150,7 @@ class Playback:
                 if how == "error":
                     self.send_error(500, "out of order")
                     return
+                time.sleep(playback.pause)
                 times = (float(asked[key]) for key in ("start", "end", "step"))
                 body = playback.answer(*times)
                 self.send_response(200)

@@ -118,6 +118,7 @@ def test_once_says_when_the_query_gives_nothing(playback, tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminated"])
 def test_it_serves_until_it_is_stopped_and_leaves_a_checkpoint(playback, tmp_path, number):
+    playback.pause = 0.5  # so that there is progress to be told
     url = f"127.0.0.1:{free_port()}"
     process = subprocess.Popen(
         [
