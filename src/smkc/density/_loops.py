@@ -6,7 +6,12 @@ from numpy.typing import NDArray
 
 from smkc.kernel._select import COUNTED, NO_GUESS, sum_of_smallest
 
-__all__ = ["mean_of_nearest", "mean_of_nearest_elsewhere", "weighted_sum"]
+__all__ = [
+    "mean_of_candidates",
+    "mean_of_nearest",
+    "mean_of_nearest_elsewhere",
+    "weighted_sum",
+]
 
 ZERO, ONE = np.float32(0.0), np.float32(1.0)
 
@@ -50,6 +55,48 @@ def mean_of_nearest_elsewhere(
         if n_left >= k:
             total, guess = sum_of_smallest(distances, n_left, k, guess)
             out[b] = total / k
+
+
+@njit(cache=True, nogil=True)
+def mean_of_candidates(
+    vectors: NDArray[np.float32],
+    references: NDArray[np.float32],
+    candidates: NDArray[np.int64],
+    k: int,
+    rows: NDArray[np.int64],
+    reference_rows: NDArray[np.int64],
+    guard: int,
+    out: NDArray[np.float64],
+) -> None:
+    """Do as :func:`mean_of_nearest` among some references: ``candidates`` (B, m), -1 for none.
+
+    ``vectors`` (B, d), ``references`` (n, d). References less than ``guard`` rows away are left
+    out. out[b] is NaN where fewer than k remain.
+    """
+    n_windows, n_candidates = candidates.shape
+    distances = np.empty(n_candidates + COUNTED, np.float32)
+    guess = NO_GUESS
+    for b in range(n_windows):
+        n_left = 0
+        for i in range(n_candidates):
+            at = candidates[b, i]
+            if at >= 0 and (guard == 0 or abs(reference_rows[at] - rows[b]) >= guard):
+                alike = _product(vectors[b], references[at])
+                distances[n_left] = max(ONE - alike, ZERO)
+                n_left += 1
+        out[b] = np.nan
+        if n_left >= k:
+            total, guess = sum_of_smallest(distances, n_left, k, guess)
+            out[b] = total / k
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _product(a: NDArray[np.float32], b: NDArray[np.float32]) -> np.float32:
+    """Return a . b, in whatever order is quickest."""
+    total = ZERO
+    for i in range(a.size):
+        total += a[i] * b[i]
+    return np.float32(total)
 
 
 @njit(cache=True, nogil=True)

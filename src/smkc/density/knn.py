@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc import progress
+from smkc.density.approximate import NeighbourIndex
 from smkc.density.projection import GENERATOR, Projection
 from smkc.density.reference import ELSEWHERE, ReferenceSet, reservoir_places
 from smkc.errors import ModelFileError
@@ -22,6 +23,9 @@ from smkc.sketch import Sketch
 __all__ = ["KnnDensity"]
 
 Result = TypeVar("Result")
+
+# Before the names of the arrays of a large reference set's index, in the model file.
+INDEX = "index."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +49,8 @@ class KnnDensity:
 
     Notes
     -----
-    Paper, section 3.3.
+    Paper, section 3.3. From APPROXIMATE_FROM references on, the nearest are sought by an index
+    (extra ``ann``) that misses a few of them; see ``docs/scale.md``.
     """
 
     window: int
@@ -111,9 +116,10 @@ class KnnDensity:
                 advance(n_done)
         weight = len(starts) / max(seen + len(starts), 1)
         typical = self.typical + weight * (total / max(len(which), 1) - self.typical)
+        references = self.references.replaced(places, vectors, starts[which], len(starts))
         return replace(
             self,
-            references=self.references.replaced(places, vectors, starts[which], len(starts)),
+            references=references.indexed(self.projection.seed),
             typical=typical.astype(np.float32),
         )
 
@@ -174,7 +180,13 @@ class KnnDensity:
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return arrays and a JSON-able header; the settings are saved by the detector."""
-        arrays = {"references": self.references.vectors, "typical": self.typical}
+        arrays: dict[str, NDArray[Any]] = {
+            "references": self.references.vectors,
+            "typical": self.typical,
+        }
+        if self.references.index is not None:
+            index = self.references.index.to_arrays()
+            arrays |= {f"{INDEX}{name}": array for name, array in index.items()}
         header = {
             "hash": "md5 of identifier and suffix, big-endian",
             "generator": GENERATOR,
@@ -215,4 +227,8 @@ class KnnDensity:
             )
         rows = np.full(len(vectors), ELSEWHERE)
         references = ReferenceSet(vectors, seen, self.references.capacity, rows)
+        stored = {key.removeprefix(INDEX): arrays[key] for key in arrays if key.startswith(INDEX)}
+        if stored:
+            index = NeighbourIndex.from_arrays(stored, *vectors.shape)
+            references = replace(references, index=index if references.can_index else None)
         return replace(self, references=references, typical=typical)

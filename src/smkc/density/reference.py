@@ -3,19 +3,23 @@
 In: unit vectors. Out: mean cosine distance to the K nearest, higher = sparser.
 """
 
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smkc.density._loops import (
+    mean_of_candidates,
     mean_of_nearest,
     mean_of_nearest_elsewhere,
     weighted_sum,
 )
+from smkc.density.approximate import NeighbourIndex, need_faiss
 from smkc.density.projection import padded_rows, stable_product
-from smkc.errors import InputError
+from smkc.errors import InputError, MissingExtraError
 from smkc.parallel import scratch
 
 __all__ = ["ELSEWHERE", "ReferenceSet", "reservoir_places"]
@@ -23,8 +27,15 @@ __all__ = ["ELSEWHERE", "ReferenceSet", "reservoir_places"]
 # The start row of windows from another recording: far from all rows.
 ELSEWHERE = -(2**62)
 
-# A block of similarities stays in the second-level cache's neighbourhood.
-BLOCK_WINDOWS = 256
+# A block of similarities stays in the second-level cache's neighbourhood; with many references it
+# has fewer windows, so that it takes 64 MB at most.
+BLOCK_WINDOWS, FEWEST_WINDOWS, BLOCK_SIMILARITIES = 256, 16, 2**24
+
+# References from which only likely ones are measured: see docs/scale.md for the measurement.
+APPROXIMATE_FROM = 65_536
+
+# Candidates a neighbour, of at least so many: with 20 neighbours, recall of .95 and more.
+CANDIDATES_A_NEIGHBOUR, FEWEST = 25, 10
 
 
 @dataclass(frozen=True)
@@ -41,12 +52,15 @@ class ReferenceSet:
         how many are kept at most.
     rows
         (n,) start rows in the recording that was learned from last; ELSEWHERE for the others.
+    index
+        where to look for the nearest without measuring all distances; None to measure them all.
     """
 
     vectors: NDArray[np.float32]
     seen: int
     capacity: int
     rows: NDArray[np.int64]
+    index: NeighbourIndex | None = None
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -58,9 +72,14 @@ class ReferenceSet:
                 f"{len(self)} reference windows, {neighbours} neighbours asked for; give more "
                 "reference data or fewer neighbours"
             )
+        if self.index is not None:
+            nowhere = np.zeros(len(vectors), np.int64)
+            return self._mean_of_likely(self.index, vectors, neighbours, nowhere, 0)
+        return self._mean_of_all(vectors, neighbours)
+
+    def _mean_of_all(self, vectors: NDArray[np.float32], neighbours: int) -> NDArray[np.float64]:
         distances = np.empty(len(vectors), np.float64)
-        for first in range(0, len(vectors), BLOCK_WINDOWS):
-            part = slice(first, first + BLOCK_WINDOWS)
+        for part in self._blocks(len(vectors)):
             similarities = self._similarities(vectors[part])
             mean_of_nearest(similarities, neighbours, distances[part])
         return distances
@@ -77,9 +96,19 @@ class ReferenceSet:
         References that start less than ``guard`` rows from a window's start row, ``rows`` (B,),
         are left out; NaN where too few remain.
         """
+        if self.index is not None:
+            return self._mean_of_likely(self.index, vectors, neighbours, rows, guard)
+        return self._mean_of_all_elsewhere(vectors, neighbours, rows, guard)
+
+    def _mean_of_all_elsewhere(
+        self,
+        vectors: NDArray[np.float32],
+        neighbours: int,
+        rows: NDArray[np.int64],
+        guard: int,
+    ) -> NDArray[np.float64]:
         distances = np.empty(len(vectors), np.float64)
-        for first in range(0, len(vectors), BLOCK_WINDOWS):
-            part = slice(first, first + BLOCK_WINDOWS)
+        for part in self._blocks(len(vectors)):
             similarities = self._similarities(vectors[part])
             mean_of_nearest_elsewhere(
                 similarities, neighbours, rows[part], self.rows, guard, distances[part]
@@ -88,11 +117,60 @@ class ReferenceSet:
 
     def mean_distance_of_one(self, vector: NDArray[np.float32], neighbours: int) -> float:
         """Mean cosine distance of one unit vector (d,): as :meth:`mean_distance`, to rounding."""
+        if self.index is not None:
+            return float(self.mean_distance(vector[None], neighbours)[0])
         similarities = np.empty((1, len(self)), np.float32)
         weighted_sum(vector, self._by_component, similarities[0])
         distance = np.empty(1)
         mean_of_nearest(similarities, neighbours, distance)
         return float(distance[0])
+
+    def _mean_of_likely(
+        self,
+        index: NeighbourIndex,
+        vectors: NDArray[np.float32],
+        neighbours: int,
+        rows: NDArray[np.int64],
+        guard: int,
+    ) -> NDArray[np.float64]:
+        """(B,) as the exact methods, measured to candidates alone.
+
+        Windows for which the index finds too few are measured to all references.
+        """
+        distances = np.empty(len(vectors), np.float64)
+        n_near = self._most_within(rows, guard) if guard else 0
+        n_candidates = min(CANDIDATES_A_NEIGHBOUR * max(neighbours, FEWEST) + n_near, len(self))
+        for first in range(0, len(vectors), BLOCK_WINDOWS):
+            part = slice(first, first + BLOCK_WINDOWS)
+            block = np.ascontiguousarray(vectors[part])
+            likely = index.candidates(block, n_candidates)
+            mean_of_candidates(
+                *(block, self.vectors, likely, neighbours, rows[part], self.rows, guard),
+                distances[part],
+            )
+        missed = np.flatnonzero(np.isnan(distances))
+        if len(missed) and guard:
+            distances[missed] = self._mean_of_all_elsewhere(
+                vectors[missed], neighbours, rows[missed], guard
+            )
+        elif len(missed):
+            distances[missed] = self._mean_of_all(vectors[missed], neighbours)
+        return distances
+
+    def _most_within(self, rows: NDArray[np.int64], guard: int) -> int:
+        """How many references at most start less than ``guard`` rows from one of the rows."""
+        first = np.searchsorted(self._sorted_rows, rows - guard, side="right")
+        end = np.searchsorted(self._sorted_rows, rows + guard, side="left")
+        return int((end - first).max(initial=0))
+
+    @cached_property
+    def _sorted_rows(self) -> NDArray[np.int64]:
+        return np.sort(self.rows)
+
+    def _blocks(self, n_windows: int) -> Iterator[slice]:
+        """Yield windows that are compared with all references in one go."""
+        size = max(FEWEST_WINDOWS, min(BLOCK_WINDOWS, BLOCK_SIMILARITIES // max(len(self), 1)))
+        return (slice(first, first + size) for first in range(0, n_windows, size))
 
     def _similarities(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """(B, n) cosines with all references, in memory that the next call uses again."""
@@ -114,7 +192,7 @@ class ReferenceSet:
     ) -> "ReferenceSet":
         """Return a set with ``vectors``, which start at ``rows``, put at ``places``.
 
-        See :func:`reservoir_places`.
+        See :func:`reservoir_places`. An index goes along, unless it should be learned anew.
         """
         size = max(len(self), int(places.max(initial=-1)) + 1)
         merged = np.empty((size, vectors.shape[1]), np.float32)
@@ -122,7 +200,33 @@ class ReferenceSet:
         merged[places] = vectors
         merged_rows = np.full(size, ELSEWHERE)
         merged_rows[places] = rows
-        return ReferenceSet(merged, self.seen + n_offered, self.capacity, merged_rows)
+        index = None if self.index is None else self.index.replaced(places, vectors)
+        return ReferenceSet(merged, self.seen + n_offered, self.capacity, merged_rows, index)
+
+    def indexed(self, seed: int) -> "ReferenceSet":
+        """Return the set with an index to search by, if it is large and has none.
+
+        Without the library that this needs all distances are measured, and a warning says so.
+        """
+        if self.index is not None or len(self) < APPROXIMATE_FROM or self.vectors.shape[1] % 4:
+            return self
+        return (
+            replace(self, index=NeighbourIndex.of(self.vectors, seed)) if self.can_index else self
+        )
+
+    @property
+    def can_index(self) -> bool:
+        """Whether the library that an index needs is here; a warning says so if it is not."""
+        try:
+            need_faiss()
+        except MissingExtraError as error:
+            warnings.warn(
+                f"every window is compared with all {len(self):,} references, which is slow: "
+                f"{error}",
+                stacklevel=3,
+            )
+            return False
+        return True
 
 
 def reservoir_places(
