@@ -7,7 +7,7 @@ them says the same, and says nothing twice. A lane belongs to one thread.
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from smkc.decide import Cause
 from smkc.errors import SmkcError
@@ -290,6 +290,17 @@ class Lane:
         self._checkpoint_row = self.journal.n_rows
         if not self.is_waiting:
             self.model.checkpoint()
+
+    def retire(self) -> None:
+        """Stop because nothing comes any more; an alert that is open is over."""
+        self.flush()
+        alert = self._alerting.alert
+        if alert is not None:
+            closed = Change(kind="close", alert=replace(alert, is_open=False))
+            self._pending = _Batch(rows=(), verdicts=(), changes=(closed,), inbox_up_to=None)
+            self._alerting = Alerting(*self._who)
+            self.flush()
+        self.stop()
 
     def stop(self) -> None:
         """Commit what waits and write a checkpoint; a fit beside is left for the next start."""

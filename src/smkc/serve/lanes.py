@@ -62,6 +62,23 @@ class Lanes:
         with self._changing:
             self._lanes = {}
 
+    def retire(self) -> list[str]:
+        """Let go of lanes that had no row for as long as the history is, while others had.
+
+        Such an entity makes room for another; should it come back, so does its lane. Returns the
+        entities.
+        """
+        last = self.last_time
+        if last is None:
+            return []
+        before = last - max(self.watch.history, self.watch.least_rows * self.watch.step)
+        gone = [lane for lane in self if (lane.journal.last_time or last) < before]
+        for lane in gone:
+            lane.retire()
+            with self._changing:
+                del self._lanes[lane.entity]
+        return [lane.entity for lane in gone]
+
     def forget(self) -> None:
         """Drop what is in memory, without writing: the journal is what counts."""
         for lane in self:

@@ -4,6 +4,8 @@ In: a clock and a server that may be slow, wrong or away. Out: every row once an
 could not be asked for is asked for later.
 """
 
+from collections.abc import Sequence
+
 from smkc.serve.clock import Clock
 from smkc.serve.config import WatchConfig
 from smkc.serve.grouping import Readings, ends_of, group
@@ -58,7 +60,7 @@ class PullFeed:
         self._clock, self._oldest = clock, oldest
         self.problems: dict[str, str] = {}
         self.errors: dict[str, int] = {}
-        self.late = self.duplicates = 0
+        self.late = self.duplicates = self._refused_before = 0
         self.reset()
 
     def reset(self) -> None:
@@ -69,10 +71,16 @@ class PullFeed:
         self._learned_until = 0
         self.is_backfilling = not any(lane.model.follower for lane in self._lanes)
 
+    def forget(self, entities: Sequence[str]) -> None:
+        """Make room for others: these entities have no lane any more."""
+        self._refused_before += self._intake.over_lanes
+        self._intake = Intake(self._watch, [lane.entity for lane in self._lanes])
+
     @property
     def refused(self) -> int:
         """Count of variables and samples that there was no place for."""
-        return sum(lane.refused for lane in self._lanes) + self._intake.over_lanes
+        here = self._refused_before + self._intake.over_lanes
+        return sum(lane.refused for lane in self._lanes) + here
 
     @property
     def progress(self) -> float:

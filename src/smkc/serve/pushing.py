@@ -6,6 +6,7 @@ after all its rows are committed, so that a restart reads it again.
 
 import logging
 from collections import deque
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,8 @@ BODIES_AT_A_TIME = 256
 
 # Seconds between looks into the inbox, and the share of a step that is not to be exceeded.
 POLL_SECONDS, POLL_SHARE = 1.0, 0.25
+
+COUNTED = ("late", "duplicates", "refused")
 
 
 class _Body(NamedTuple):
@@ -71,6 +74,7 @@ class PushFeed:
         self.problems: dict[str, str] = {}
         self._bins: dict[str, Bins] = {}
         self.errors: dict[str, int] = {}
+        self._before = dict.fromkeys(COUNTED, 0)  # of lanes that are gone
         self.reset()
 
     def reset(self) -> None:
@@ -80,20 +84,33 @@ class PushFeed:
         self._read = 0
         self._bodies: deque[_Body] = deque()
 
+    def forget(self, entities: Sequence[str]) -> None:
+        """Make room for others: these entities have no lane any more."""
+        for entity in entities:
+            bins = self._bins.pop(entity, None)
+            for what in COUNTED if bins is not None else ():
+                self._before[what] += getattr(bins, what)
+        self._before["refused"] += self._intake.over_lanes
+        self._intake = Intake(self._watch, [lane.entity for lane in self._lanes])
+
     @property
     def late(self) -> int:
         """Count of samples that came after their rows were closed."""
-        return sum(bins.late for bins in list(self._bins.values()))
+        return self._count("late")
 
     @property
     def duplicates(self) -> int:
         """Count of samples that came twice."""
-        return sum(bins.duplicates for bins in list(self._bins.values()))
+        return self._count("duplicates")
 
     @property
     def refused(self) -> int:
         """Count of samples that there was no place for."""
-        return sum(bins.refused for bins in list(self._bins.values())) + self._intake.over_lanes
+        return self._count("refused") + self._intake.over_lanes
+
+    def _count(self, what: str) -> int:
+        now = sum(getattr(bins, what) for bins in list(self._bins.values()))
+        return self._before[what] + int(now)
 
     def advance(self) -> float:
         """Read what was pushed, close the rows that are due; return the seconds until the next."""

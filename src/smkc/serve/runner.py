@@ -7,7 +7,7 @@ waited out, longer each time, and said in the status.
 import logging
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
@@ -70,6 +70,10 @@ class Feed(Protocol):
 
     def reset(self) -> None:
         """Go back to where the lanes' journals end."""
+        ...
+
+    def forget(self, entities: Sequence[str]) -> None:
+        """Make room for others: these entities have no lane any more."""
         ...
 
 
@@ -148,7 +152,7 @@ class Runner:
             source=self.watch.source,
             phase=self._phase([lane.phase for lane in lanes]),
             progress=self.feed.progress if self._is_open else 0.0,
-            lag=max((lane.lag for lane in lanes), default=0),
+            lag=min((lane.lag for lane in lanes), default=0),
             rows=sum(lane.rows for lane in lanes),
             series=sum(lane.series for lane in lanes),
             last_error=self._last_error,
@@ -196,6 +200,8 @@ class Runner:
                 for lane in self.lanes:
                     lane.look_after_model()
                     is_fitting_beside |= lane.model.is_refitting
+                if gone := self.lanes.retire():
+                    self.feed.forget(gone)
         except SourceError as error:
             return self._failed("source", error)
         except StoreError as error:

@@ -110,7 +110,7 @@ class WatchStatus:
     progress
         share of the history that was fetched, 0 to 1.
     lag
-        milliseconds, the largest of its lanes.
+        milliseconds, that of its latest lane: an entity that is gone does not hold up the others.
     rows, series
         sums over its lanes.
     last_error

@@ -434,6 +434,20 @@ def test_status_says_how_it_stands(rows, folder, tmp_path):
         assert status.window == lane.model.follower.window
 
 
+def test_a_lane_that_retires_closes_its_alert_once(rows, folder):
+    with lane_in(folder) as lane:
+        (alert,) = lane._store.alerts(open_only=True)
+        lane.retire()
+        assert not lane._store.alert(alert.record.id).record.is_open
+        assert told(lane)[2][-1].split("/")[-2] == "close"
+    with lane_in(folder) as lane:
+        assert lane.status(0).alert is None
+        lane.retire()
+        assert [key.split("/")[-2] for key in told(lane)[2]].count("close") == 1
+        lane.take(rows[CUT : CUT + 3])
+        assert lane.journal.n_rows == CUT + 3
+
+
 def test_rows_of_one_time_are_taken_once(rows, tmp_path):
     with lane_in(tmp_path) as lane:
         lane.take(rows[:10])

@@ -303,6 +303,29 @@ def test_an_entity_splits_a_watch_into_lanes(playback, tmp_path):
             assert numbers_of(service, entity) == list(range(261))
 
 
+def test_an_entity_that_is_gone_makes_room_for_another(playback, tmp_path):
+    def values(time):
+        spaces = ("eu", "us") if time < time_of(250) else ("eu", "asia")
+        return {
+            name.replace("{", f'{{namespace="{space}",'): value
+            for space in spaces
+            for name, value in values_at(time).items()
+        }
+
+    playback.values = values
+    short = settings(history="15m", least_rows=60, entity="namespace", max_lanes=2)
+    clock = FastClock(NOW, NOW)
+    with running(pull_config(playback.url, tmp_path, **short), clock) as service:
+        follow_until(service, clock, 300, "eu")
+        assert {lane.entity for lane in service.watches()[0].lanes} == {"eu", "us"}
+        assert service.watches()[0].lag <= 2 * STEP
+        follow_until(service, clock, 330, "eu")
+        follow_until(service, clock, 330, "asia")
+        assert {lane.entity for lane in service.watches()[0].lanes} == {"eu", "asia"}
+        assert not service.store.alerts(entity="us", open_only=True)
+        assert numbers_of(service, "eu") == list(range(N_HISTORY - 61, 331))
+
+
 # ---------------------------------------------------------------------- being asked
 
 
