@@ -2,13 +2,15 @@
 
 In: the names of a row. Out: their codes, the same for a name as long as the file knows it.
 
+Names are looked up one by one: without statistics of its own, SQLite takes a lane for short and
+answers a question for many names by going through all of them.
+
 A name's last row is written down only every so often, since a row would else cost a write for each
 of its names: the last row that has the name is less than ``TOUCH_ROWS`` after what is written.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +22,10 @@ __all__ = ["TOUCH_ROWS", "NameBook", "codes_of", "names_of"]
 
 TOUCH_ROWS = 256
 MOST_NAMES = 2**31 - 1  # codes are 32-bit
-A_QUERY = 500  # parameters of one query; SQLite's own limit was 999 before its version 3.32
 
 # A name's entry is one number: its code in the upper half, the last row written down in the lower.
 _HALF = 32
 _LOWER = 2**_HALF - 1
-
-_Item = TypeVar("_Item")
 
 
 class NameBook:
@@ -106,15 +105,14 @@ class NameBook:
         return np.fromiter((self._young[name] for name in names), np.int64, len(names))
 
     def _find(self, connection: sqlite3.Connection, names: list[str]) -> None:
-        for chunk in _chunks(names):
+        for name in names:
             found = connection.execute(
-                "SELECT name, code, last_row FROM names "
-                f"WHERE lane = ? AND name IN ({_marks(chunk)})",
-                (self._lane, *(to_bytes(name) for name in chunk)),
-            )
-            with decoding("a name"):
-                for name, code, last_row in found:
-                    self._young[from_bytes(name)] = (code << _HALF) | last_row
+                "SELECT code, last_row FROM names WHERE lane = ? AND name = ?",
+                (self._lane, to_bytes(name)),
+            ).fetchone()
+            if found is not None:
+                with decoding("a name"):
+                    self._young[name] = (found[0] << _HALF) | found[1]
 
     def _add(self, connection: sqlite3.Connection, names: list[str], row: int) -> None:
         if self._next_code is None:
@@ -140,35 +138,26 @@ class NameBook:
         self._next_code = codes.stop
 
 
-def codes_of(connection: sqlite3.Connection, lane: int, names: Sequence[str]) -> dict[str, int]:
+def codes_of(connection: sqlite3.Connection, lane: int, names: Iterable[str]) -> dict[str, int]:
     """Return the codes of some names of a lane; names that are not known are left out."""
-    found: dict[str, int] = {}
-    for chunk in _chunks(names):
-        rows = connection.execute(
-            f"SELECT name, code FROM names WHERE lane = ? AND name IN ({_marks(chunk)})",
-            (lane, *(to_bytes(name) for name in chunk)),
-        )
-        with decoding("a name"):
-            found.update((from_bytes(name), code) for name, code in rows)
-    return found
+    codes: dict[str, int] = {}
+    for name in names:
+        found = connection.execute(
+            "SELECT code FROM names WHERE lane = ? AND name = ?", (lane, to_bytes(name))
+        ).fetchone()
+        if found is not None:
+            codes[name] = int(found[0])
+    return codes
 
 
 def names_of(connection: sqlite3.Connection, lane: int, codes: Iterable[int]) -> dict[int, str]:
     """Return the names of some codes of a lane; codes that are not known are left out."""
-    found: dict[int, str] = {}
-    for chunk in _chunks(list(codes)):
-        rows = connection.execute(
-            f"SELECT code, name FROM names WHERE lane = ? AND code IN ({_marks(chunk)})",
-            (lane, *chunk),
-        )
-        with decoding("a name"):
-            found.update((code, from_bytes(name)) for code, name in rows)
-    return found
-
-
-def _chunks(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
-    return (items[at : at + A_QUERY] for at in range(0, len(items), A_QUERY))
-
-
-def _marks(chunk: Sequence[object]) -> str:
-    return ",".join("?" * len(chunk))
+    names: dict[int, str] = {}
+    for code in codes:
+        found = connection.execute(
+            "SELECT name FROM names WHERE lane = ? AND code = ?", (lane, code)
+        ).fetchone()
+        if found is not None:
+            with decoding("a name"):
+                names[code] = from_bytes(found[0])
+    return names
