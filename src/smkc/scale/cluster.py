@@ -36,6 +36,9 @@ MOST_LOSSES = 5
 # Memory that workers share, for time ranges under way; Ray would take 30% of the machine.
 STORE_BYTES = 256 * 2**20
 
+# Seconds that workers may take to start.
+START_SECONDS = 180
+
 # Seconds between two looks at how far blocks have come.
 LOOK_EVERY = 0.5
 
@@ -43,7 +46,11 @@ LOOK_EVERY = 0.5
 AHEAD = 2
 
 # What Ray reads from the environment when it starts: it sends no statistics.
-QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_IGNORE_UNHANDLED_ERRORS": "1",  # of workers whose answer is no longer asked for
+}
 
 
 class RayCluster:
@@ -88,8 +95,7 @@ class RayCluster:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for worker in self._workers:
-            self._ray.kill(worker)
+        self._stop_workers()
         self._leave()
 
     @property
@@ -119,7 +125,7 @@ class RayCluster:
         out = Path(out).absolute()
         run = Run.open(path, models, out, read, entity, settings, resume, n_blocks)
         models.save(_models_of(run))
-        write_json(run.folder / "workers.json", self._names)
+        write_json(run.folder / "workers.json", self._whoami())
         if models.score_windows:
             self._score_ranges(run)
         else:
@@ -144,23 +150,30 @@ class RayCluster:
         free = list(self._workers)
         under_way: dict[Any, tuple[int, Any]] = {}
         with run.shown() as tell:
-            while left or under_way:
-                while left and free:
-                    number, worker = left.pop(0), free.pop(0)
-                    asked = worker.run_block.remote(
-                        run.source,
-                        _models_of(run),
-                        run.blocks[number],
-                        run.block_folder(number),
-                        run.settings,
-                    )
-                    under_way[asked] = (number, worker)
-                done, _ = self._ray.wait(list(under_way), timeout=LOOK_EVERY)
-                for asked in done:
-                    self.get(asked)
-                for number, _ in under_way.values():
-                    tell(number)(run.progress(number))
-                free += [under_way.pop(asked)[1] for asked in done]
+            try:
+                while left or under_way:
+                    while left and free:
+                        number, worker = left.pop(0), free.pop(0)
+                        under_way[self._block_of(run, number, worker)] = (number, worker)
+                    done, _ = self._ray.wait(list(under_way), timeout=LOOK_EVERY)
+                    for asked in done:
+                        self.get(asked)
+                    for number, _ in under_way.values():
+                        tell(number)(run.progress(number))
+                    free += [under_way.pop(asked)[1] for asked in done]
+            except BaseException:
+                self._stop_workers()  # those that still write
+                self._start_workers()
+                raise
+
+    def _block_of(self, run: Run, number: int, worker: Any) -> Any:
+        return worker.run_block.remote(
+            run.source,
+            _models_of(run),
+            run.blocks[number],
+            run.block_folder(number),
+            run.settings,
+        )
 
     def get(self, asked: Any) -> Any:
         """Return what a worker answered; its error is raised here as if it had been ours."""
@@ -214,7 +227,24 @@ class RayCluster:
             num_cpus=1, max_restarts=MOST_LOSSES, max_task_retries=MOST_LOSSES
         )
         self._workers = [actor.remote() for _ in range(n_workers)]
-        self._names = self.get([worker.whoami.remote() for worker in self._workers])
+        self._whoami()
+
+    def _stop_workers(self) -> None:
+        for worker in self._workers:
+            self._ray.kill(worker)
+
+    def _whoami(self) -> list[str]:
+        """Return each worker's machine and process, once all of them have started."""
+        asked = [worker.whoami.remote() for worker in self._workers]
+        _, missing = self._ray.wait(asked, num_returns=len(asked), timeout=START_SECONDS)
+        if missing:
+            raise SettingError(
+                f"{len(missing)} of {len(asked)} workers did not start within {START_SECONDS} "
+                "seconds; free processors of the cluster (ray status shows them), or ask for "
+                "fewer workers"
+            )
+        names: list[str] = self.get(asked)
+        return names
 
     def _leave(self) -> None:
         if not self._is_ours:

@@ -19,7 +19,7 @@ import numpy as np
 from smkc import progress
 from smkc.decide import Alert
 from smkc.detector import Detector
-from smkc.errors import InputError, UnscoredWarning
+from smkc.errors import InputError, SmkcError, UnscoredWarning
 from smkc.scale.block import run_block
 from smkc.scale.joining import joined, whole_file
 from smkc.scale.models import Models
@@ -210,7 +210,12 @@ class Run:
                 told[number] = now
                 advance(amount, f"{_short(rate)} observations a second")
 
-            yield lambda number: lambda now: tell(number, now)
+            try:
+                yield lambda number: lambda now: tell(number, now)
+            except SmkcError:
+                if not any(self.progress(number).part for number in range(len(self.blocks))):
+                    shutil.rmtree(self.folder)  # nothing to resume
+                raise
 
     def finished(self) -> Summary:
         """Join the parts into the output, in order of entity and time, and remove them."""

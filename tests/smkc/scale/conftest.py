@@ -11,7 +11,7 @@ from tests import worlds
 import smkc
 from smkc.recording import Recording
 
-SMALL = {"window": 16, "neighbours": 5, "components": 32}
+SMALL = {"window": 16, "neighbours": 5, "components": 32, "false_alarm_rate": 0.1}
 N_REFERENCE, N_LIVE = 500, 900
 
 
