@@ -22,6 +22,7 @@ KINDS = {
     "slow level": "level",
     "pooled lags": "shape",
     "jump": "jump",
+    "alone": "level",
     "relation": "relation",
     "presence": "presence",
     "newcomers": "newcomer",
