@@ -108,7 +108,7 @@ class Held:
         if self._step is not None and n_done:
             n_done = self._whole_steps(recording.times, n_done)
         self._keep(recording.rows(n_done))
-        return self._aligned(recording.rows(0, n_done).canonical()) if n_done else None
+        return self._aligned(recording.rows(0, n_done)) if n_done else None
 
     def _row_time(self, time: Any) -> Any:
         """Return the time of the row that an observation at ``time`` belongs to."""
@@ -140,7 +140,7 @@ class Held:
         code_of: dict[str, int] = {}
         codes = []
         for part in slices:
-            used, compact = np.unique(part.codes, return_inverse=True)
+            used, compact = _distinct(part.codes, len(part.names))
             own = [code_of.setdefault(part.names[code], len(code_of)) for code in used]
             codes.append(np.array(own, np.int32)[compact])
         times = np.concatenate([part.times for part in slices])
@@ -207,6 +207,15 @@ class Held:
                     tuple(header["names"]),
                 )
             )
+
+
+def _distinct(codes: NDArray[np.int32], n_names: int) -> tuple[list[int], NDArray[Any]]:
+    """Return the codes that occur, and (N,) which of them each observation has."""
+    if n_names > len(codes):  # few observations of many names: a table would be larger than they
+        used, compact = np.unique(codes, return_inverse=True)
+        return used.tolist(), compact
+    occurs = np.bincount(codes, minlength=n_names) > 0
+    return np.flatnonzero(occurs).tolist(), (np.cumsum(occurs) - 1)[codes]
 
 
 def _empty_rows(times: NDArray[Any]) -> Recording:
