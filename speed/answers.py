@@ -27,8 +27,8 @@ LIMIT_MB = 300.0
 
 READ = """
 import json, sys, time
-from smkc.serve.collected import Collected
-from smkc.serve.matrix import MatrixReader
+from smkc.serve.prometheus.collected import Collected
+from smkc.serve.prometheus.matrix import MatrixReader
 
 def peak():
     with open("/proc/self/status") as status:

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from tests.following import made_rows, push_config, with_fault
 
-from smkc.serve.lane import Lane
+from smkc.serve.lane.files import LaneFiles
+from smkc.serve.lane.lane import Lane
 from smkc.serve.live import LiveUpdates
-from smkc.serve.models import LaneFiles
 from smkc.serve.store import Store
 
 LEAST, FAULT, ACCEPT, REFIT, SWAP = 240, (300, 311), 335, 340, 350

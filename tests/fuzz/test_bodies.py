@@ -10,15 +10,15 @@ import pytest
 from google.protobuf import json_format
 from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2
 
-from smkc.serve._prompb import RequestV2, WriteRequest
-from smkc.serve.bins import Bins, rows_of
 from smkc.serve.config import Limits, WatchConfig
-from smkc.serve.intake import Intake
-from smkc.serve.observations import decode_observations
-from smkc.serve.otlp import decode_otlp
-from smkc.serve.remote_write import decode_remote_write
-from smkc.serve.samples import Samples
-from smkc.serve.unpacking import DecodeError
+from smkc.serve.decoding._prompb import RequestV2, WriteRequest
+from smkc.serve.decoding.observations import decode_observations
+from smkc.serve.decoding.otlp import decode_otlp
+from smkc.serve.decoding.remote_write import decode_remote_write
+from smkc.serve.decoding.unpacking import DecodeError
+from smkc.serve.intake.bins import Bins, rows_of
+from smkc.serve.intake.entities import Intake
+from smkc.serve.intake.samples import Samples
 
 QUICK_CASES = 2_000
 SLOW_CASES = 100_000

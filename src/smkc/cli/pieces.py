@@ -3,7 +3,7 @@
 In: what ``smkc detect`` was told. Out: a file of scores, and what is printed about it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,7 +85,7 @@ def score_in_pieces(
     as_json: bool,
 ) -> bool:
     """Score a file in pieces and say what was found; tells whether there are alerts."""
-    from smkc.scale import ScaleSettings, score_file
+    from smkc.scale import ScaleSettings, fit_file, score_file
 
     if model is None and reference is None:
         raise SettingError(
@@ -103,10 +103,10 @@ def score_in_pieces(
         from smkc.scale import RayCluster
 
         with RayCluster(asked.workers, asked.address) as cluster:
-            detectors = _detectors(model, reference, read, entity, settings)
+            detectors = _detectors(model, reference, read, entity, settings, cluster.fit_file)
             summary = cluster.score_file(file, detectors, out, **kept)
     else:
-        detectors = _detectors(model, reference, read, entity, settings)
+        detectors = _detectors(model, reference, read, entity, settings, fit_file)
         summary = score_file(file, detectors, out, **kept)
     learned_from = str(model or reference)
     if as_json:
@@ -131,6 +131,7 @@ def _detectors(
     read: Mapping[str, Any],
     entity: str | None,
     settings: Mapping[str, Any],
+    fit_large: "Callable[..., Detector]",
 ) -> "Detector | dict[str, Detector]":
     from smkc.cli.reading import read_entities
     from smkc.detector import Detector
@@ -139,6 +140,8 @@ def _detectors(
     if model is not None:
         return load(model)
     assert reference is not None
+    if entity is None and _is_large(reference, read, None):
+        return fit_large(reference, Detector(**settings), read=read)
     learned = read_entities(reference, read, entity)
     if entity is None:
         return Detector(**settings).fit(learned[None])

@@ -239,7 +239,7 @@ def _check(plan: "Config", as_json: bool) -> None:
 
     from smkc.cli.printing import console, print_json
     from smkc.serve.api import check_listening, read_keys
-    from smkc.serve.prometheus import Prometheus, SourceError
+    from smkc.serve.prometheus.client import Prometheus, SourceError
 
     check_listening(plan.listen, read_keys(plan))
     found: list[dict[str, Any]] = []

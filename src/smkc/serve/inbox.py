@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from smkc.errors import InputError
-from smkc.serve.samples import Samples
+from smkc.serve.intake.samples import Samples
 
 __all__ = ["pack_samples", "unpack_samples"]
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 from smkc.serve.clock import Clock
 from smkc.serve.config import WatchConfig
-from smkc.serve.grouping import Readings, ends_of, group
-from smkc.serve.intake import Intake
-from smkc.serve.lanes import Lanes
-from smkc.serve.prometheus import Prometheus
-from smkc.serve.samples import Samples
+from smkc.serve.intake.entities import Intake
+from smkc.serve.intake.grouping import Readings, ends_of, group
+from smkc.serve.intake.samples import Samples
+from smkc.serve.lane.lanes import Lanes
+from smkc.serve.prometheus.client import Prometheus
 
 __all__ = ["PullFeed"]
 

@@ -12,14 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from smkc.errors import InputError
-from smkc.serve.bins import AHEAD_MS, STEPS_AHEAD, Bins
 from smkc.serve.clock import Clock
 from smkc.serve.config import WatchConfig
-from smkc.serve.grouping import ends_of
 from smkc.serve.inbox import unpack_samples
-from smkc.serve.intake import Intake
-from smkc.serve.lanes import Lanes
-from smkc.serve.samples import Samples
+from smkc.serve.intake.bins import AHEAD_MS, STEPS_AHEAD, Bins
+from smkc.serve.intake.entities import Intake
+from smkc.serve.intake.grouping import ends_of
+from smkc.serve.intake.samples import Samples
+from smkc.serve.lane.lanes import Lanes
 from smkc.serve.store import Store
 
 __all__ = ["PushFeed"]

@@ -13,8 +13,8 @@ from typing import Any, Protocol, TypeVar
 
 from smkc.serve.clock import Clock
 from smkc.serve.config import WatchConfig
-from smkc.serve.lanes import Lanes
-from smkc.serve.prometheus import SourceError
+from smkc.serve.lane.lanes import Lanes
+from smkc.serve.prometheus.client import SourceError
 from smkc.serve.store import StoreError
 from smkc.serve.view import BusyError, WatchStatus
 

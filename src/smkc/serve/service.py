@@ -15,16 +15,16 @@ from smkc.serve.clock import Clock, WallClock
 from smkc.serve.config import Config
 from smkc.serve.delivery import Delivery
 from smkc.serve.inbox import pack_samples
-from smkc.serve.intake import Intake
-from smkc.serve.lane import CHECKPOINT_ROWS
-from smkc.serve.lanes import LANES_FOLDER, Lanes
+from smkc.serve.intake.entities import Intake
+from smkc.serve.intake.samples import Samples
+from smkc.serve.lane.lane import CHECKPOINT_ROWS
+from smkc.serve.lane.lanes import LANES_FOLDER, Lanes
 from smkc.serve.live import LiveUpdates
-from smkc.serve.prometheus import Prometheus
+from smkc.serve.prometheus.client import Prometheus
 from smkc.serve.pulling import PullFeed
 from smkc.serve.pushing import PushFeed
 from smkc.serve.rows import AlertRecord
 from smkc.serve.runner import Feed, Runner
-from smkc.serve.samples import Samples
 from smkc.serve.store import Store, StoreError
 from smkc.serve.view import BusyError, Health, Received, UnknownError, WatchStatus
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from smkc.decide import Cause
 from smkc.errors import InputError, SmkcError
+from smkc.serve.intake.samples import Samples
 from smkc.serve.rows import AlertRecord, Verdict
-from smkc.serve.samples import Samples
 
 if TYPE_CHECKING:
     from smkc.serve.config import Config

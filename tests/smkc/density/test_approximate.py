@@ -5,7 +5,7 @@ import pytest
 
 from smkc import model_file
 from smkc.density import KnnDensity, Projection, ReferenceSet, approximate, reference
-from smkc.density.approximate import STALE, NeighbourIndex, need_faiss
+from smkc.density.approximate import STALE, NeighbourIndex, need_faiss, probes_for
 from smkc.errors import MissingExtraError, ModelFileError
 from smkc.kernel import Representation, window_starts
 from smkc.recording import Recording
@@ -53,12 +53,10 @@ def recall(candidates, queries, vectors, n=NEIGHBOURS):
 
 
 @needs_faiss
-def test_most_of_the_nearest_are_found_and_their_distances_are_true(rng, large, monkeypatch):
-    monkeypatch.setattr(approximate, "PROBES", 48)
-    large = exact(large.vectors).indexed(seed=3)
+def test_most_of_the_nearest_are_found_and_their_distances_are_true(rng, large):
     queries = unit_vectors(rng, 300)
     found = large.index.candidates(queries, 500)
-    assert len(large.index.centres) > 48  # not all of them are looked into
+    assert len(large.index.centres) > 2 * probes_for(len(large.index.centres))
     assert recall(found, queries, large.vectors) >= 0.95
     expected = exact(large.vectors).mean_distance(queries, NEIGHBOURS)
     actual = large.mean_distance(queries, NEIGHBOURS)
@@ -87,7 +85,7 @@ def test_references_nearby_are_left_out(rng, large):
 
 @needs_faiss
 def test_too_few_candidates_are_made_up_for_by_all_references(rng, from_500, monkeypatch):
-    monkeypatch.setattr(approximate, "PROBES", 1)
+    monkeypatch.setattr(approximate, "probes_for", lambda n_cells: 1)
     stored = exact(unit_vectors(rng, 2000)).indexed(seed=3)
     queries, rows = stored.vectors[1000:1020], np.arange(1000, 1020)
     plain = exact(stored.vectors)

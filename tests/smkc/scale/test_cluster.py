@@ -7,11 +7,14 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from tests.smkc.scale.conftest import SMALL, churning, long_table, write
 
+from smkc.detector import Detector
 from smkc.errors import InputError, ReadError, SettingError
-from smkc.scale import RayCluster, ScaleSettings, score_file
+from smkc.scale import RayCluster, ScaleSettings, fit_file, fitting, score_file
 
 pytest.importorskip("ray", reason='Ray is not installed; run: pip install "smkc[ray]"')
 pytestmark = [
@@ -78,6 +81,17 @@ def test_a_worker_that_is_lost_is_survived(cluster, fleet, detectors, kind, tmp_
     assert killed
     assert summary == expected
     assert there.read_bytes() == here.read_bytes()
+
+
+def test_what_is_learned_is_the_same_as_on_one_machine(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(fitting, "STRETCH_OBSERVATIONS", 500)
+    monkeypatch.setattr(fitting, "STRETCH_WINDOWS", 8)
+    path = write(tmp_path / "reference.parquet", long_table(churning(7, 3000)), 400)
+    settings = {**SMALL, "reference_size": 300}
+    here = fit_file(path, Detector(detector="knn", **settings)).fitted_.to_arrays()[0]
+    there = cluster.fit_file(path, Detector(detector="knn", **settings)).fitted_.to_arrays()[0]
+    for name, expected in here.items():
+        np.testing.assert_array_equal(there[name], expected, err_msg=name)
 
 
 def test_errors_of_workers_are_those_of_one_machine(cluster, fleet, detectors, tmp_path):

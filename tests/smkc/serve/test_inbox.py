@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from smkc.errors import InputError
 from smkc.serve.inbox import pack_samples, unpack_samples
-from smkc.serve.samples import Samples
+from smkc.serve.intake.samples import Samples
 
 
 @given(

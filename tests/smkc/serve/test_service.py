@@ -17,8 +17,8 @@ from tests.following import (
 )
 
 from smkc.errors import InputError
-from smkc.serve.follower import Follower
-from smkc.serve.samples import Samples
+from smkc.serve.intake.samples import Samples
+from smkc.serve.lane.follower import Follower
 from smkc.serve.service import Service
 from smkc.serve.view import PHASES, BusyError, UnknownError
 

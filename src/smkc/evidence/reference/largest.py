@@ -20,7 +20,7 @@ SHARE, MEANS, LEAST = 0.99, 3.0, 0.05
 
 
 def usual_sizes(
-    sizes: NDArray[np.float64],
+    sizes: NDArray[np.floating[Any]],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return each variable's usual largest size, and its usual one, from sizes (n, C)."""
     n_variables = sizes.shape[1]

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from smkc.recording import identifier
 from smkc.serve.config import Config, RemoteWriteConfig
+from smkc.serve.decoding.remote_write import encode_remote_write
 from smkc.serve.delivery.posting import Answer, Receiver
 from smkc.serve.delivery.standing import Standing
+from smkc.serve.intake.samples import Samples
 from smkc.serve.messages import address
-from smkc.serve.remote_write import encode_remote_write
-from smkc.serve.samples import Samples
 from smkc.serve.store import LaneStore, Store
 
 __all__ = ["FILE", "METRICS", "ScoreWriter"]

@@ -7,8 +7,8 @@ import httpx
 import numpy as np
 import pytest
 
-from smkc.serve.remote_write import encode_remote_write
-from smkc.serve.samples import Samples
+from smkc.serve.decoding.remote_write import encode_remote_write
+from smkc.serve.intake.samples import Samples
 
 PROTOBUF = {"Content-Type": "application/x-protobuf", "Content-Encoding": "snappy"}
 JSON = {"Content-Type": "application/json"}

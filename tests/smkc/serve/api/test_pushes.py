@@ -10,9 +10,9 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceResponse,
 )
 
+from smkc.serve.decoding.remote_write import encode_remote_write
 from smkc.serve.inbox import unpack_samples
-from smkc.serve.remote_write import encode_remote_write
-from smkc.serve.samples import Samples
+from smkc.serve.intake.samples import Samples
 
 PROTOBUF = "application/x-protobuf"
 V2 = "application/x-protobuf;proto=io.prometheus.write.v2.Request"

@@ -7,8 +7,8 @@ import numpy as np
 
 from smkc.serve.api import Keys, Server, create_app
 from smkc.serve.config import Listen
-from smkc.serve.remote_write import encode_remote_write
-from smkc.serve.samples import Samples
+from smkc.serve.decoding.remote_write import encode_remote_write
+from smkc.serve.intake.samples import Samples
 
 ID = "00112233445566aa"
 

@@ -7,8 +7,8 @@ from tests.prometheus_server import real_prometheus
 from tests.smkc.serve.delivery.parts import START, STEP, config_with, put, server
 
 from smkc.serve.config import Limits
+from smkc.serve.decoding.remote_write import decode_remote_write
 from smkc.serve.delivery.scores import EVERY, FILE, ScoreWriter
-from smkc.serve.remote_write import decode_remote_write
 from smkc.serve.store import Store
 
 

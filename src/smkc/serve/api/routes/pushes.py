@@ -15,10 +15,10 @@ from smkc.serve.api.access import GuardedRoute, needs
 from smkc.serve.api.answers import ReceivedAnswer
 from smkc.serve.api.asking import REFUSALS, REFUSED_BODIES, Here, in_pool
 from smkc.serve.api.body import read_body
-from smkc.serve.observations import decode_observations
-from smkc.serve.otlp import decode_otlp, encode_otlp_response
-from smkc.serve.remote_write import decode_remote_write
-from smkc.serve.samples import Samples
+from smkc.serve.decoding.observations import decode_observations
+from smkc.serve.decoding.otlp import decode_otlp, encode_otlp_response
+from smkc.serve.decoding.remote_write import decode_remote_write
+from smkc.serve.intake.samples import Samples
 from smkc.serve.view import BusyError, Received, ServiceView
 
 __all__ = ["MOST_PUSHES", "router"]

@@ -1,0 +1,214 @@
+"""Observations: samples as JSON, for everybody who speaks neither remote write nor OTLP.
+
+In: a list of observations, columns, or an observation a line. Out: samples.
+"""
+
+import io
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from smkc.recording import canonical, identifier
+from smkc.serve.config import Limits
+from smkc.serve.decoding.collecting import LONGEST_NAME, Collector, too_long
+from smkc.serve.decoding.unpacking import DecodeError, check_body, media_type, ungzipped
+from smkc.serve.intake.samples import Samples
+
+__all__ = ["DecodeError", "decode_observations", "read_json"]
+
+JSON = ("", "application/json")
+LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
+
+NODES_A_SAMPLE, ROOM_FOR_OTHERS = 4, 10_000
+"""Parts that JSON may have, as many as observations by name have: a part of 3 bytes takes some 100
+in memory."""
+
+MILLISECONDS_FROM = 1e11
+"""Times below are seconds (until the year 5138), times from here on milliseconds (since 1973)."""
+
+LATEST = 1e14
+SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+SHAPES = (
+    '{"observations": [{"time": .., "name": .., "value": ..}, ..]} or '
+    '{"time": [..], "series": {"name": [..], ..}}'
+)
+
+
+def decode_observations(body: bytes, content_type: str, encoding: str, limits: Limits) -> Samples:
+    """Read samples from JSON.
+
+    Parameters
+    ----------
+    body
+        ``{"observations": [..]}`` or the list alone, each ``{"time", "name", "value"}``, where
+        ``metric`` and ``labels`` may stand in place of the name; or columns, ``{"time": [..],
+        "series": {name: [..]}}``; or an observation a line. A time is ISO 8601 (UTC unless it says
+        otherwise), or seconds or milliseconds since 1970. A value of null says that the variable is
+        gone; in a column it says nothing.
+    content_type
+        ``application/json``, or ``application/x-ndjson`` for lines.
+    encoding
+        empty or ``gzip``.
+    limits
+        of bytes and samples.
+
+    Examples
+    --------
+    >>> body = b'{"observations": [{"time": "1970-01-01T00:00:15Z", "name": "cpu", "value": 0.5}]}'
+    >>> samples = decode_observations(body, "application/json", "", Limits())
+    >>> samples.names, samples.times.tolist(), samples.values.tolist()
+    (('cpu',), [15000], [0.5])
+    """
+    check_body(body, limits)
+    kind, _ = media_type(content_type)
+    if kind not in JSON + LINES:
+        raise DecodeError(
+            f"Content-Type {content_type[:200]!r} is not known; send application/json, or "
+            "application/x-ndjson for an observation a line",
+            415,
+        )
+    data = ungzipped(body, encoding, limits)
+    collector = Collector(limits)
+    if kind in LINES:
+        _check_nodes(data, limits)
+        _add_observations(collector, _lines(data))
+        return collector.samples()
+    content = read_json(data, limits)
+    if isinstance(content, dict) and "series" in content:
+        _add_columns(collector, content)
+        return collector.samples()
+    observations = content.get("observations") if isinstance(content, dict) else content
+    if not isinstance(observations, list):
+        raise DecodeError(f"the body is none of the shapes known; send {SHAPES}")
+    _add_observations(collector, observations)
+    return collector.samples()
+
+
+def read_json(data: bytes, limits: Limits) -> Any:
+    """Return what JSON holds; one that would take too much memory is refused before it is read."""
+    _check_nodes(data, limits)
+    return _loads(data, "the body")
+
+
+def _check_nodes(data: bytes, limits: Limits) -> None:
+    n_nodes = sum(data.count(sign) for sign in (b",", b"[", b"{", b"\n"))
+    most = NODES_A_SAMPLE * limits.samples_a_request + ROOM_FOR_OTHERS
+    if n_nodes > most:
+        raise DecodeError(
+            f"the body has {n_nodes:,} parts, and {most:,} are allowed; send it in smaller parts, "
+            "or raise samples_a_request under [limits]",
+            413,
+        )
+
+
+def _loads(data: bytes, place: str) -> Any:
+    try:
+        content = json.loads(data.decode("utf-8-sig"))
+        if SURROGATE.search(data):  # half a letter is no text for protobuf, SQLite and others
+            json.dumps(content, ensure_ascii=False).encode()
+        return content
+    except (ValueError, RecursionError) as error:
+        raise DecodeError(f"{place} is no JSON ({error}); send UTF-8 JSON") from None
+
+
+def _lines(data: bytes) -> Iterator[Any]:
+    for number, line in enumerate(io.BytesIO(data), 1):
+        if line.strip():
+            yield _loads(line, f"line {number}")
+
+
+def _add_observations(collector: Collector, observations: Iterable[Any]) -> None:
+    codes: dict[Any, int] = {}
+    for number, one in enumerate(observations, 1):
+        try:
+            name, metric, labels = one.get("name"), one.get("metric"), one.get("labels")
+            key = name if labels is None and metric is None else None
+            code = codes.get(key) if key is not None else None
+            if code is None:
+                code = collector.code(_name(name, metric, labels))
+                if key is not None:
+                    codes[key] = code
+            collector.add(code, _time(one.get("time")), _value(one.get("value", one)))
+        except DecodeError as error:
+            raise DecodeError(f"observation {number}: {error}", error.status) from None
+        except (AttributeError, TypeError):
+            raise DecodeError(
+                f"observation {number} is {_shown(one)}; write {{'time': .., 'name': .., "
+                "'value': ..}"
+            ) from None
+
+
+def _add_columns(collector: Collector, content: dict[str, Any]) -> None:
+    times, series = content.get("time"), content["series"]
+    if not isinstance(times, list) or not isinstance(series, dict):
+        raise DecodeError(f"time must be a list and series an object; send {SHAPES}")
+    stamps = [_time(time) for time in times]
+    for name, values in series.items():
+        if not isinstance(values, list) or len(values) != len(stamps):
+            n_values = len(values) if isinstance(values, list) else "no list of"
+            raise DecodeError(
+                f"series {name[:80]!a} has {n_values} values for {len(stamps)} times; give one a "
+                "time, null where there is none"
+            )
+        code = collector.code(_name(name, None, None))
+        for stamp, value in zip(stamps, values, strict=True):
+            if value is not None:
+                collector.add(code, stamp, _value(value))
+
+
+def _name(name: Any, metric: Any, labels: Any) -> str:
+    if (name is None) == (metric is None):
+        raise DecodeError("give either a name, or a metric with its labels")
+    given = metric if name is None else name
+    labels = {} if labels is None else labels
+    is_text = isinstance(given, str) and isinstance(labels, dict)
+    if not is_text or not all(isinstance(value, str) for value in labels.values()):
+        raise DecodeError(
+            f"name {_shown(given)} with labels {_shown(labels)}: names and labels are text; put "
+            "numbers in quotes"
+        )
+    if not given:
+        raise DecodeError("a name is empty; give one")
+    n_letters = len(given) + sum(len(label) + len(labels[label]) for label in labels)
+    if n_letters > LONGEST_NAME:
+        raise too_long(n_letters, given)
+    return identifier(given, labels) if labels else canonical(given)
+
+
+def _time(time: Any) -> int:
+    """Return a time in milliseconds since 1970."""
+    if isinstance(time, str):
+        try:
+            stamp = datetime.fromisoformat(time)
+        except ValueError:
+            stamp = None
+        if stamp is not None:
+            stamp = stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)
+            return (stamp - EPOCH) // timedelta(milliseconds=1)
+    elif isinstance(time, int | float) and not isinstance(time, bool) and abs(time) < LATEST:
+        return round(time * 1000) if abs(time) < MILLISECONDS_FROM else round(time)
+    raise DecodeError(
+        f"time {_shown(time)} is none; write ISO 8601 such as '2026-01-31T12:00:00Z', or seconds "
+        "or milliseconds since 1970"
+    )
+
+
+def _value(value: Any) -> float:
+    if value is None:
+        return math.nan
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except OverflowError:
+            return math.inf if value > 0 else -math.inf
+    raise DecodeError(f"value {_shown(value)} is no number; give a number, or null if it is gone")
+
+
+def _shown(thing: Any) -> str:
+    text = ascii(thing) if isinstance(thing, str | int | float | None) else type(thing).__name__
+    return text if len(text) <= 80 else f"{text[:77]}..."

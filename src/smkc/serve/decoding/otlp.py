@@ -1,0 +1,262 @@
+"""OTLP: OpenTelemetry's metrics over HTTP, as protobuf or JSON -> samples.
+
+In: an ExportMetricsServiceRequest with its headers. Out: samples. A gauge or a sum is one variable;
+of histograms and summaries count and sum are taken. Names are written as Prometheus would: signs
+that it does not know become underscores, and what only counts up ends in ``_total``.
+
+The protocol: https://opentelemetry.io/docs/specs/otlp; names after OpenTelemetry's "Prometheus and
+OpenMetrics compatibility".
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from math import nan
+from typing import Any, NamedTuple
+
+from google.protobuf import json_format
+from google.protobuf.message import DecodeError as ProtobufError
+from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2 as service
+from opentelemetry.proto.metrics.v1 import metrics_pb2 as metrics
+from opentelemetry.proto.resource.v1 import resource_pb2 as resources
+
+from smkc.serve.config import Limits
+from smkc.serve.decoding.collecting import (
+    LONGEST_NAME,
+    METRIC_LABEL,
+    Collector,
+    series_name,
+    too_long,
+)
+from smkc.serve.decoding.observations import read_json
+from smkc.serve.decoding.otlp_names import attribute_labels, metric_name
+from smkc.serve.decoding.unpacking import DecodeError, check_body, media_type, ungzipped
+from smkc.serve.decoding.wire import Scan
+from smkc.serve.intake.samples import Samples
+
+__all__ = ["DecodeError", "decode_otlp", "encode_otlp_response"]
+
+PROTOBUF, JSON = "application/x-protobuf", "application/json"
+
+DELTA, CUMULATIVE = 1, 2  # AggregationTemporality
+NO_RECORDED_VALUE = 1  # DataPointFlags: the series went stale
+NANOSECONDS = 1_000_000  # a millisecond
+
+NAMES_REMEMBERED = 1 << 16
+LONGEST_REMEMBERED = 1024  # bytes of name and labels: what is remembered stays below 150 MB
+
+# Fields looked at on the way to the data points; a metric of one point takes eleven.
+FIELDS_A_SAMPLE, ROOM_FOR_OTHERS = 4, 10_000
+
+UNTOLD_RESOURCES = ("telemetry.", "process.", "os.")
+"""Resource attributes that are no labels: they say how a process was built, not who it is."""
+
+
+class Kind(NamedTuple):
+    """One of the shapes of a metric: its field's number and name, and its data point's class."""
+
+    number: int
+    name: str
+    point: Any
+
+
+KINDS = (
+    Kind(5, "gauge", metrics.NumberDataPoint),
+    Kind(7, "sum", metrics.NumberDataPoint),
+    Kind(9, "histogram", metrics.HistogramDataPoint),
+    Kind(10, "exponentialHistogram", metrics.ExponentialHistogramDataPoint),
+    Kind(11, "summary", metrics.SummaryDataPoint),
+)
+BY_NUMBER = {kind.number: kind for kind in KINDS}
+
+Labels = tuple[tuple[str, str], ...]
+
+
+class Resource(NamedTuple):
+    """Who sends a metric: labels, and how many letters they have."""
+
+    labels: Labels = ()
+    n_letters: int = 0
+
+
+class Metric(NamedTuple):
+    """A metric without its data points."""
+
+    kind: Kind
+    name: str
+    resource: Resource
+    temporality: int
+    is_monotonic: bool
+
+
+def decode_otlp(body: bytes, content_type: str, encoding: str, limits: Limits) -> Samples:
+    """Read what an OpenTelemetry exporter or collector pushes.
+
+    Parameters
+    ----------
+    body
+        the request; gzipped where ``encoding`` says so.
+    content_type
+        ``application/x-protobuf`` or ``application/json``.
+    encoding
+        empty or ``gzip``.
+    limits
+        of bytes and samples.
+
+    Examples
+    --------
+    >>> point = '{"timeUnixNano": "15000000000", "asDouble": 0.5}'
+    >>> scope = '{"metrics": [{"name": "queue.length", "gauge": {"dataPoints": [%s]}}]}' % point
+    >>> body = ('{"resourceMetrics": [{"scopeMetrics": [%s]}]}' % scope).encode()
+    >>> samples = decode_otlp(body, "application/json", "", Limits())
+    >>> samples.names, samples.times.tolist(), samples.values.tolist()
+    (('queue_length',), [15000], [0.5])
+    """
+    check_body(body, limits)
+    kind, _ = media_type(content_type)
+    if kind not in (PROTOBUF, JSON):
+        raise DecodeError(
+            f"Content-Type {content_type[:200]!r} is not known; send {PROTOBUF} or {JSON}", 415
+        )
+    data = ungzipped(body, encoding, limits)
+    collector = Collector(limits)
+    try:
+        if kind == JSON:
+            points = _json_points(read_json(data, limits))
+        else:
+            most = FIELDS_A_SAMPLE * limits.samples_a_request + ROOM_FOR_OTHERS
+            points = _protobuf_points(Scan(data, most))
+        for metric, point in points:
+            _add(collector, metric, point)
+    except (ProtobufError, json_format.ParseError, UnicodeError) as error:
+        raise DecodeError(
+            f"the body is no ExportMetricsServiceRequest ({error}); send one"
+        ) from None
+    return collector.samples()
+
+
+def encode_otlp_response() -> bytes:
+    """Return the protobuf message that says that all was taken."""
+    return bytes(service.ExportMetricsServiceResponse().SerializeToString())
+
+
+# ---------------------------------------------------------------------- the two encodings
+
+
+def _protobuf_points(scan: Scan) -> Iterator[tuple[Metric, Any]]:
+    """Yield each data point with its metric; numbers are those of the fields in the schema."""
+    for number, group in scan.parts(scan.whole):
+        if number != 1:  # ExportMetricsServiceRequest.resource_metrics
+            continue
+        resource = Resource()
+        for part, span in scan.parts(group):
+            if part == 1:  # ResourceMetrics.resource
+                resource = _resource(resources.Resource.FromString(scan.message(span)))
+        for part, scope in scan.parts(group):
+            if part != 2:  # ResourceMetrics.scope_metrics
+                continue
+            for field, span in scan.parts(scope):
+                if field == 2:  # ScopeMetrics.metrics
+                    yield from _protobuf_metric(scan, span, resource)
+
+
+def _protobuf_metric(
+    scan: Scan, span: tuple[int, int], resource: Resource
+) -> Iterator[tuple[Metric, Any]]:
+    name = ""
+    for number, part in scan.parts(span):
+        if number == 1:  # Metric.name
+            name = scan.message(part).decode()
+    for number, part in scan.parts(span):
+        kind = BY_NUMBER.get(number)
+        if kind is None:
+            continue
+        # Sum.aggregation_temporality and is_monotonic; a histogram has the first.
+        settings = scan.numbers(part)
+        metric = Metric(kind, name, resource, settings.get(2, 0), bool(settings.get(3, 0)))
+        for field, point in scan.parts(part):
+            if field == 1:  # data_points, in all of them
+                yield metric, kind.point.FromString(scan.message(point))
+
+
+def _json_points(content: Any) -> Iterator[tuple[Metric, Any]]:
+    for group in _children(content, "resourceMetrics"):
+        resource = _resource(_message(group.get("resource") or {}, resources.Resource()))
+        for scope in _children(group, "scopeMetrics"):
+            for one in _children(scope, "metrics"):
+                for kind in KINDS:
+                    if kind.name in one:
+                        yield from _json_metric(one, kind, resource)
+
+
+def _json_metric(one: Any, kind: Kind, resource: Resource) -> Iterator[tuple[Metric, Any]]:
+    content = one[kind.name]
+    points = _children(content, "dataPoints")
+    temporality, name = content.get("aggregationTemporality", 0), one.get("name", "")
+    if not isinstance(name, str):
+        raise DecodeError("a metric's name is no text; give text")
+    if isinstance(temporality, str):
+        temporality = {"AGGREGATION_TEMPORALITY_DELTA": DELTA}.get(temporality, CUMULATIVE)
+    metric = Metric(kind, name, resource, temporality, content.get("isMonotonic") is True)
+    for point in points:
+        point.pop("exemplars", None)  # their ids are written in hexadecimal, against protobuf's way
+        yield metric, _message(point, kind.point())
+
+
+def _children(content: Any, key: str) -> list[dict[str, Any]]:
+    found = content.get(key, []) if isinstance(content, dict) else None
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise DecodeError(f"{key} is no list of objects; send an ExportMetricsServiceRequest")
+    return found
+
+
+def _message(content: Any, message: Any) -> Any:
+    if not isinstance(content, dict):
+        raise DecodeError("a resource is no object; send an ExportMetricsServiceRequest")
+    return json_format.ParseDict(content, message, ignore_unknown_fields=True)
+
+
+# ---------------------------------------------------------------------- names and values
+
+
+def _resource(resource: Any) -> Resource:
+    told = [one for one in resource.attributes if not one.key.startswith(UNTOLD_RESOURCES)]
+    labels = tuple(attribute_labels(told).items())
+    return Resource(labels, sum(len(label) + len(value) for label, value in labels))
+
+
+def _add(collector: Collector, metric: Metric, point: Any) -> None:
+    time = point.time_unix_nano // NANOSECONDS
+    is_gone = bool(point.flags & NO_RECORDED_VALUE)
+    is_delta = metric.temporality == DELTA
+    if metric.kind.point is metrics.NumberDataPoint:
+        field = point.WhichOneof("value")
+        if field is None and not is_gone:
+            return
+        only_counts = metric.kind.name == "sum" and metric.is_monotonic and not is_delta
+        code = collector.code(_name(metric, "_total" if only_counts else "", point))
+        collector.add(code, time, nan if is_gone else float(getattr(point, field)))
+        return
+    ending = "_delta" if is_delta else ""
+    code = collector.code(_name(metric, f"_count{ending}", point))
+    collector.add(code, time, nan if is_gone else float(point.count))
+    if metric.kind.name == "summary" or point.HasField("sum") or is_gone:
+        code = collector.code(_name(metric, f"_sum{ending}", point))
+        collector.add(code, time, nan if is_gone else point.sum)
+
+
+def _name(metric: Metric, ending: str, point: Any) -> str:
+    bare = metrics.NumberDataPoint()
+    bare.attributes.MergeFrom(point.attributes)
+    attributes = bare.SerializeToString()
+    is_long = len(attributes) + len(metric.name) + metric.resource.n_letters > LONGEST_REMEMBERED
+    name_of = _name_of.__wrapped__ if is_long else _name_of
+    return name_of(metric.name, ending, metric.resource.labels, attributes)
+
+
+@lru_cache(maxsize=NAMES_REMEMBERED)
+def _name_of(metric: str, ending: str, resource: Labels, attributes: bytes) -> str:
+    if len(metric) > LONGEST_NAME:
+        raise too_long(len(metric), metric)
+    own = attribute_labels(metrics.NumberDataPoint.FromString(attributes).attributes)
+    labels = {**dict(resource), **own, METRIC_LABEL: metric_name(metric, ending)}
+    return series_name(labels.items())

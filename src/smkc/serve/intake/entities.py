@@ -1,0 +1,145 @@
+"""Intake: samples from anywhere -> those of one watch, by entity, under the watch's names.
+
+In: samples and a watch's rules (labels that must match, labels to drop, the label that splits it).
+Out: samples for each entity; what is left out is counted. A name is looked into once.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from smkc.recording import identifier, parse
+from smkc.serve.config import WatchConfig
+from smkc.serve.intake.samples import Samples
+
+__all__ = ["Intake"]
+
+METRIC_LABEL = "__name__"  # Prometheus' label for the metric itself
+
+MOST_REMEMBERED = 1 << 17
+"""Names whose place is remembered (some 60 MB at 200 letters); past that, only the latest are."""
+
+
+class Place(NamedTuple):
+    """Where a name goes: its entity, and what it is called there; or why it goes nowhere."""
+
+    entity: str = ""
+    name: str = ""
+    refusal: str = ""
+
+
+class Intake:
+    """Sorts samples for one watch.
+
+    Parameters
+    ----------
+    watch
+        whose rules hold.
+    entities
+        that the watch has already; they count towards ``max_lanes``.
+
+    Attributes
+    ----------
+    unmatched, without_entity, over_lanes
+        counts of samples left out: of no concern to the watch; without the label that splits it; of
+        an entity beyond ``max_lanes``.
+    merged
+        count of samples that fell together with another variable's, because labels were dropped.
+
+    Examples
+    --------
+    >>> watch = WatchConfig(name="shop", source="push", entity="ns", drop_labels=("pod",))
+    >>> names = ('cpu{ns="a",pod="x"}', 'cpu{ns="b"}', "up")
+    >>> one = {"codes": np.arange(3), "times": np.zeros(3, np.int64), "values": np.ones(3)}
+    >>> intake = Intake(watch)
+    >>> parts = intake.by_entity(Samples(names=names, **one))
+    >>> [(entity, part.names) for entity, part in parts.items()]
+    [('a', ('cpu',)), ('b', ('cpu',))]
+    >>> intake.without_entity
+    1
+    """
+
+    def __init__(self, watch: WatchConfig, entities: Iterable[str] = ()) -> None:
+        self._watch = watch
+        self._patterns = {label: re.compile(text) for label, text in watch.match.items()}
+        self._entities = dict.fromkeys(entities)
+        self._places: dict[str, Place] = {}
+        self.unmatched = self.without_entity = self.over_lanes = self.merged = 0
+
+    def by_entity(self, samples: Samples) -> dict[str, Samples]:
+        """Return each entity's samples in the order they came; without a split, those of ""."""
+        watch = self._watch
+        if not (watch.match or watch.entity or watch.drop_labels):
+            return {"": samples} if len(samples) else {}
+        entities: dict[str, int] = {}
+        names: list[dict[str, int]] = []
+        entity_of, code_of = [], []  # for each name
+        merged = []
+        refused: dict[str, list[int]] = {}
+        for at, name in enumerate(samples.names):
+            place = self._places.get(name)
+            if place is None:
+                place = self._places[name] = self._place(name)
+            entity, own_name, refusal = place
+            if not refusal and entity not in entities and not self._is_welcome(entity):
+                refusal = "over_lanes"
+            if refusal:
+                refused.setdefault(refusal, []).append(at)
+                entity_of.append(-1)
+                code_of.append(-1)
+                continue
+            number = entities.setdefault(entity, len(entities))
+            if number == len(names):
+                names.append({})
+            own = names[number]
+            code = own.setdefault(own_name, n_own := len(own))
+            if code != n_own:
+                merged.append(at)
+            entity_of.append(number)
+            code_of.append(code)
+        if len(self._places) > MOST_REMEMBERED:
+            self._places = {name: self._places[name] for name in samples.names[:MOST_REMEMBERED]}
+        for refusal, places in refused.items():
+            setattr(self, refusal, getattr(self, refusal) + _n_readings(samples, places))
+        self.merged += _n_readings(samples, merged)
+        owners = np.array(entity_of, np.int64)[samples.codes]
+        codes = np.array(code_of, np.int64)[samples.codes]
+        order = np.argsort(owners, kind="stable")
+        bounds = np.searchsorted(owners[order], np.arange(len(entities) + 1))
+        result = {}
+        for entity, number in entities.items():
+            chosen = order[bounds[number] : bounds[number + 1]]
+            if not len(chosen):  # a name without a reading
+                continue
+            result[entity] = Samples(
+                names=tuple(names[number]),
+                codes=codes[chosen],
+                times=samples.times[chosen],
+                values=samples.values[chosen],
+            )
+        return result
+
+    def _is_welcome(self, entity: str) -> bool:
+        if entity not in self._entities:
+            if len(self._entities) >= self._watch.max_lanes:
+                return False
+            self._entities[entity] = None
+        return True
+
+    def _place(self, name: str) -> Place:
+        metric, labels = parse(name) or (name, {})
+        for label, pattern in self._patterns.items():
+            text = metric if label == METRIC_LABEL else labels.get(label, "")
+            if not pattern.fullmatch(text):
+                return Place(refusal="unmatched")
+        entity = labels.pop(self._watch.entity, "") if self._watch.entity else ""
+        if self._watch.entity and not entity:
+            return Place(refusal="without_entity")
+        kept = {label: labels[label] for label in labels if label not in self._watch.drop_labels}
+        return Place(entity=entity, name=identifier(metric, kept))
+
+
+def _n_readings(samples: Samples, codes: list[int]) -> int:
+    return int(np.isin(samples.codes, codes).sum()) if codes else 0

@@ -1,0 +1,313 @@
+"""Lane: one recording that is followed; a row is judged, journalled and alerted on in one piece.
+
+In: rows in order of time. Out: verdicts, alerts and messages, committed together with the rows they
+rest on. Everything follows from the rows and events in the journal: a lane that is built anew from
+them says the same, and says nothing twice. A lane belongs to one thread.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from smkc.decide import Cause
+from smkc.errors import SmkcError
+from smkc.serve.config import Config, WatchConfig
+from smkc.serve.lane.alerting import Alerting, Change, alert_rate, anomaly_of, explained_of
+from smkc.serve.lane.files import LaneFiles
+from smkc.serve.lane.model import LaneModel
+from smkc.serve.lane.recovery import latest_rows
+from smkc.serve.live import LiveUpdates
+from smkc.serve.messages import messages_for
+from smkc.serve.rows import AlertRecord, Row, Verdict
+from smkc.serve.store import LaneStore, Message, Store
+from smkc.serve.view import LaneStatus, UnknownError
+
+__all__ = ["CHECKPOINT_ROWS", "Lane"]
+
+log = logging.getLogger("smkc.serve.lane.lane")
+
+# A checkpoint is written every so many rows: so many are judged again after a restart.
+CHECKPOINT_ROWS = 256
+
+MOST_TOLD = 1_000_000  # rows of an alert that are looked through when it is taken up again
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Batch:
+    """What is to be committed in one transaction."""
+
+    rows: Sequence[Row]
+    verdicts: Sequence[Verdict | None]
+    changes: Sequence[Change]
+    inbox_up_to: int | None
+
+
+class Lane:
+    """One recording that is followed.
+
+    Parameters
+    ----------
+    store, journal
+        the history, and the part that is this lane's.
+    watch, config
+        the lane's settings, and those of the service: who hears of alerts.
+    files
+        models and checkpoints.
+    live
+        told of verdicts and alerts once they are committed.
+    checkpoint_rows
+        rows from one checkpoint to the next.
+
+    Attributes
+    ----------
+    model
+        what rows are judged by.
+    names
+        of the latest row.
+    problems
+        sentences by what they are about, beside those of the model.
+    refused
+        count of variables that rows had no place for.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        journal: LaneStore,
+        watch: WatchConfig,
+        config: Config,
+        files: LaneFiles,
+        live: LiveUpdates,
+        checkpoint_rows: int = CHECKPOINT_ROWS,
+    ) -> None:
+        self.watch, self.journal, self.entity = watch, journal, journal.entity
+        self._who = watch.name, self.entity
+        self._store, self._config, self._live = store, config, live
+        self._checkpoint_rows = checkpoint_rows
+        self._pending: _Batch | None = None
+        self._appeared = self._vanished = self.refused = 0
+        self.problems: dict[str, str] = {}
+        self.model = LaneModel(store, journal, watch, files)
+        self._checkpoint_row = journal.n_rows
+        self.names: tuple[str, ...] = next((row.names for row in latest_rows(journal, 1)), ())
+        self._latest = journal.last_verdict()
+        alert = journal.open_alert()
+        told: Sequence[float] = ()
+        if alert is not None and journal.last_time is not None:
+            told = journal.verdicts(alert.start, journal.last_time, MOST_TOLD)["anomaly"].tolist()
+        self._alerting = Alerting(watch.name, self.entity, alert, explained_of(told))
+
+    # ------------------------------------------------------------------ rows
+
+    def take(self, rows: Sequence[Row], inbox_up_to: int | None = None) -> None:
+        """Judge the next rows and commit them; those not after the latest are left out.
+
+        When this fails the rows wait in memory: :meth:`flush` tries again.
+
+        Parameters
+        ----------
+        rows
+            in order of time.
+        inbox_up_to
+            bodies of the watch's inbox up to this number are in these rows, or in earlier ones.
+        """
+        self.flush()
+        last = self.journal.last_time
+        fresh = [row for row in rows if last is None or row.time > last]
+        if not fresh and inbox_up_to is None:
+            return
+        verdicts: list[Verdict | None] = []
+        changes: list[Change] = []
+        for number, row in enumerate(fresh, self.journal.n_rows):
+            verdict, change = self._judged(number, row)
+            verdicts.append(verdict)
+            if change is not None:
+                changes.append(change)
+        self._pending = _Batch(
+            rows=fresh, verdicts=verdicts, changes=changes, inbox_up_to=inbox_up_to
+        )
+        self.flush()
+
+    def flush(self) -> None:
+        """Commit what waits, if anything does."""
+        batch = self._pending
+        if batch is None:
+            return
+        alerts: dict[str, AlertRecord] = {change.alert.id: change.alert for change in batch.changes}
+        messages: list[Message] = []
+        for change in batch.changes:
+            if change.kind != "go on":
+                messages += messages_for(change.alert, change.kind, self._config)
+        self.journal.commit(
+            batch.rows,
+            batch.verdicts,
+            list(alerts.values()),
+            messages,
+            inbox_up_to=batch.inbox_up_to,
+        )
+        self._pending = None
+        self._tell(batch)
+        if self.journal.n_rows - self._checkpoint_row >= self._checkpoint_rows:
+            self.checkpoint()
+
+    def refuse(self, n: int) -> None:
+        """Count variables that the next rows had no place for."""
+        self.refused += n
+        if n:
+            self.problems["series"] = (
+                f"rows offer more variables than max_series={self.watch.max_series}; the others "
+                "are left out: raise it, or narrow what is watched"
+            )
+        else:
+            self.problems.pop("series", None)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether rows wait that could not be committed."""
+        return self._pending is not None
+
+    def _judged(self, number: int, row: Row) -> tuple[Verdict | None, Change | None]:
+        appeared, vanished = self._churn(row)
+        follower = self.model.follower
+        if follower is None:
+            return None, None
+        judged = follower.push(row)
+        rate = alert_rate(self.watch.false_alarms_a_day, self.watch.step, follower.window)
+        verdict = Verdict(
+            number=number,
+            time=row.time,
+            score=judged.score,
+            p_value=judged.p_value,
+            anomaly=anomaly_of(judged.p_value, rate),
+            cardinality=len(row.names),
+            appeared=appeared,
+            vanished=vanished,
+            evidences=judged.evidences,
+        )
+        change = self._alerting.take(
+            verdict, rate, follower.window, lambda _: follower.causes_now()
+        )
+        return verdict, change
+
+    def _churn(self, row: Row) -> tuple[int, int]:
+        """Count who came and who went since the row before."""
+        appeared = vanished = 0
+        if self.names and row.names != self.names:
+            before, now = set(self.names), set(row.names)
+            appeared, vanished = len(now - before), len(before - now)
+        self.names = row.names
+        self._appeared += appeared
+        self._vanished += vanished
+        return appeared, vanished
+
+    def _tell(self, batch: _Batch) -> None:
+        """Let everybody know what was committed."""
+        who = self._who
+        for verdict in batch.verdicts:
+            if verdict is not None:
+                self._latest = verdict
+                self._live.tell("row", *who, verdict=verdict)
+        for change in batch.changes:
+            if change.kind != "go on":
+                self._live.tell("alert", *who, alert=change.alert)
+                log.info("%s %s: alert %s: %s", *who, change.alert.id, change.kind)
+
+    # ------------------------------------------------------------------ between rows
+
+    def look_after_model(self) -> None:
+        """Fit, begin a refit or take a new model over, where it is time to."""
+        if self.is_waiting:
+            return
+        if self.model.wants_fit:
+            self._live.tell("status", *self._who)
+            self.model.fit("the first rows are there")
+            self._live.tell("status", *self._who)
+        elif self.model.look_beside():
+            self._live.tell("status", *self._who)
+        elif reason := self.model.refit_reason():
+            self.model.begin_refit(reason)
+
+    def accept(self, alert_id: str) -> None:
+        """Count the rows of an alert, as far as it has come, as normal from now on."""
+        self.flush()
+        stored = self._store.alert(alert_id)
+        if stored is None or (stored.record.watch, stored.record.entity) != self._who:
+            raise UnknownError(f"there is no alert {alert_id!r} in {self._who}; look at the list")
+        self.model.accept(stored.record)
+
+    def refit(self, reason: str) -> None:
+        """Begin to fit a new model beside."""
+        self.flush()
+        self.model.refit(reason)
+
+    def explain(self, time: int) -> list[Cause]:
+        """Return the causes at a time: of the row then, or of the alert that covers it."""
+        self.flush()
+        found = self.journal.verdicts(time, time, 1)
+        follower = self.model.follower
+        if follower is not None and len(found["number"]):
+            number = int(found["number"][0])
+            if follower.oldest <= number < follower.next_row:
+                first, last = follower.span(number)
+                first = max(first, self.journal.first_kept_row)
+                return list(follower.causes(number, self.journal.rows(first, last + 1)))
+        alerts = self._store.alerts(watch=self.watch.name, entity=self.entity, until=time, limit=1)
+        if alerts and alerts[0].record.start <= time <= alerts[0].record.end:
+            return list(alerts[0].record.causes)
+        raise UnknownError(
+            f"nothing is known of the causes at {time} ms in watch {self.watch.name!r}, entity "
+            f"{self.entity!r}: no row that was judged then is remembered, and no alert covers it; "
+            "ask for one of the latest rows, or for the time of an alert"
+        )
+
+    def status(self, now: int) -> LaneStatus:
+        """Say how the lane stands; any thread may ask."""
+        model, last = self.model, self.journal.last_time
+        judged = "following" if model.follower is not None else "collecting"
+        return LaneStatus(
+            watch=self.watch.name,
+            entity=self.entity,
+            phase="fitting" if model.is_fitting else judged,
+            rows=self.journal.n_rows,
+            series=len(self.names),
+            last_time=last,
+            lag=0 if last is None else max(now - last, 0),
+            appeared=self._appeared,
+            vanished=self._vanished,
+            refused=self.refused,
+            window=model.follower.window if model.follower is not None else 0,
+            fitted_at=model.fitted_at,
+            is_refitting=model.is_refitting,
+            latest=self._latest,
+            alert=self._alerting.alert,
+            problems=(*self.problems.values(), *model.problems.values()),
+        )
+
+    # ------------------------------------------------------------------ saving
+
+    def checkpoint(self) -> None:
+        """Write where the stream stands."""
+        self._checkpoint_row = self.journal.n_rows
+        if not self.is_waiting:
+            self.model.checkpoint()
+
+    def retire(self) -> None:
+        """Stop because nothing comes any more; an alert that is open is over."""
+        self.flush()
+        alert = self._alerting.alert
+        if alert is not None:
+            closed = Change(kind="close", alert=replace(alert, is_open=False))
+            self._pending = _Batch(rows=(), verdicts=(), changes=(closed,), inbox_up_to=None)
+            self._alerting = Alerting(*self._who)
+            self.flush()
+        self.stop()
+
+    def stop(self) -> None:
+        """Commit what waits and write a checkpoint; a fit beside is left for the next start."""
+        self.model.stop()
+        try:
+            self.flush()
+        except SmkcError as error:
+            log.error("%s %s: rows are lost from memory: %s", self.watch.name, self.entity, error)
+            return
+        self.checkpoint()
