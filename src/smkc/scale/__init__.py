@@ -6,12 +6,14 @@ A source is read in batches (``source.py``). Observations wait until their row i
 (``held.py``); complete rows are scored in order of time for each entity (``scoring.py``,
 ``placing.py``), and what is final is written in parts beside the output together with the state to
 go on from (``work.py``, ``block.py``). A run (``run.py``) is a number of blocks of entities, done
-here one after another, or on a Ray cluster side by side (``cluster.py``, extra ``ray``).
+here one after another, or on a Ray cluster side by side (``cluster.py``, extra ``ray``). Reference
+data larger than memory are learned from in stretches (``fitting.py``).
 """
 
 from smkc.scale.cluster import RayCluster
+from smkc.scale.fitting import fit_file
 from smkc.scale.run import Summary, score_file
 from smkc.scale.settings import ScaleSettings
 from smkc.scale.source import Source
 
-__all__ = ["RayCluster", "ScaleSettings", "Source", "Summary", "score_file"]
+__all__ = ["RayCluster", "ScaleSettings", "Source", "Summary", "fit_file", "score_file"]

@@ -10,7 +10,7 @@ import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -18,9 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smkc.decide import Calibration
 from smkc.detector import Detector
 from smkc.errors import MissingExtraError, SettingError, SmkcError
+from smkc.fitted import Fitted
+from smkc.recording import Recording
 from smkc.scale.block import run_block
+from smkc.scale.fitting import SAMPLE, Stretch, fit_file
 from smkc.scale.models import Models
 from smkc.scale.run import Run, Summary
 from smkc.scale.scoring import Windows
@@ -131,6 +135,21 @@ class RayCluster:
         else:
             self._score_blocks(run)
         return run.finished()
+
+    def fit_file(
+        self,
+        path: str | Path,
+        detector: Detector,
+        *,
+        read: Mapping[str, Any] | None = None,
+        sample: int = SAMPLE,
+    ) -> Detector:
+        """Fit a detector (``knn``) on the workers; the arguments are those of ``scale.fit_file``.
+
+        What is learned is the same as on one machine, to the bit.
+        """
+        learners = _RayLearners(self)
+        return fit_file(path, detector, read=read, sample=sample, learners=learners)
 
     # ------------------------------------------------------------------ work
 
@@ -271,18 +290,42 @@ class _RayHands:
     def submit(self, entity: str | None, windows: Windows) -> Any:
         worker = self._cluster._workers[self._n_submitted % self._cluster.n_workers]
         self._n_submitted += 1
-        rows = windows.prepared
-        return worker.score_windows.remote(
-            self._models,
-            entity,
-            (rows.times, rows.indptr, rows.codes, rows.values),
-            rows.names,
-            windows.starts,
-        )
+        return worker.score_windows.remote(self._models, entity, windows.prepared, windows.starts)
 
     def result(self, asked: Any) -> NDArray[np.float64]:
         scores: NDArray[np.float64] = np.array(self._cluster.get(asked))
         return scores
+
+
+class _RayLearners:
+    """Hands stretches of reference data to the workers in turn."""
+
+    def __init__(self, cluster: RayCluster) -> None:
+        self._cluster = cluster
+        self._shared: list[Any] = []
+
+    def learn(self, empty: Fitted, prepared: Sequence[Recording]) -> list[Stretch]:
+        put, workers = self._cluster._ray.put, self._cluster._workers
+        self._shared = [put(part) for part in prepared]
+        common = put(empty)
+        asked = [
+            workers[at % len(workers)].learn.remote(common, part)
+            for at, part in enumerate(self._shared)
+        ]
+        found: list[Stretch] = self._cluster.get(asked)
+        return found
+
+    def calibrate(
+        self, fitted: Fitted, prepared: Sequence[Recording], rows: Sequence[NDArray[np.int64]]
+    ) -> list[tuple[Calibration, Calibration]]:
+        put, workers = self._cluster._ray.put, self._cluster._workers
+        common = put(fitted)
+        asked = [
+            workers[at % len(workers)].calibrate.remote(common, part, own)
+            for at, (part, own) in enumerate(zip(self._shared, rows, strict=True))
+        ]
+        found: list[tuple[Calibration, Calibration]] = self._cluster.get(asked)
+        return found
 
 
 def _models_of(run: Run) -> Path:

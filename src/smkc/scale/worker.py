@@ -6,14 +6,15 @@ In: a source and entities, or windows. Out: parts on disk, or scores. Nothing he
 import os
 import socket
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from smkc.decide import Calibration
 from smkc.fitted import Fitted
 from smkc.recording import Recording
 from smkc.scale.block import run_block
+from smkc.scale.fitting import Stretch, calibrated, learned_apart
 from smkc.scale.models import Models
 from smkc.scale.scoring import Windows, score_windows
 from smkc.scale.settings import ScaleSettings
@@ -50,20 +51,25 @@ class Worker:
         self,
         models: Path,
         entity: str | None,
-        arrays: tuple[NDArray[Any], ...],
-        names: tuple[str, ...],
+        prepared: Recording,
         starts: NDArray[np.int64],
     ) -> NDArray[np.float64]:
         """(B,) scores of the windows of a time range, of rows that are scaled already."""
         about = None if entity is None else (entity,)
         fitted = self._loaded(models, about).of(entity).fitted_
         assert isinstance(fitted, Fitted)
-        times, indptr, codes, values = (
-            np.array(array) for array in arrays
-        )  # shared ones are sealed
-        prepared = Recording(times, indptr, codes, values, names)
-        windows = Windows(prepared=prepared, starts=np.array(starts))
+        windows = Windows(prepared=_own(prepared), starts=np.array(starts))
         return score_windows(fitted.density, windows)
+
+    def learn(self, empty: Fitted, prepared: Recording) -> Stretch:
+        """Learn from one stretch of reference data by itself."""
+        return learned_apart(empty, _own(prepared))
+
+    def calibrate(
+        self, fitted: Fitted, prepared: Recording, rows: NDArray[np.int64]
+    ) -> tuple[Calibration, Calibration]:
+        """Return what normal scores look like in one stretch of reference data."""
+        return calibrated(fitted, _own(prepared), np.array(rows))
 
     def _loaded(self, folder: Path, entities: tuple[str, ...] | None) -> Models:
         known = self._models.get((folder, None)) or self._models.get((folder, entities))
@@ -71,3 +77,14 @@ class Worker:
             known = Models.load(folder, entities)
             self._models[folder, None if known.is_one else entities] = known
         return known
+
+
+def _own(recording: Recording) -> Recording:
+    """Return the same rows in memory of their own: what processes share cannot be written to."""
+    return Recording(
+        np.array(recording.times),
+        np.array(recording.indptr),
+        np.array(recording.codes),
+        np.array(recording.values),
+        recording.names,
+    )

@@ -1,0 +1,269 @@
+"""Fitting: reference data larger than memory -> a detector, from stretches spread over them.
+
+In: Parquet files and a detector's settings. Out: the detector, fitted; the same whoever worked on
+the stretches, and however many did. Only ``knn`` can be learned so: its reference set is a uniform
+sample of windows, and samples of parts make a sample of the whole.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc import progress
+from smkc.decide import Calibration
+from smkc.density import KnnDensity
+from smkc.density.reference import ELSEWHERE, ReferenceSet
+from smkc.detector import Detector
+from smkc.errors import SettingError, WindowError
+from smkc.fitted import Fitted
+from smkc.fitted.windows import MOST_NULL_SCORES
+from smkc.kernel import window_starts
+from smkc.recording import Recording, Scaling
+from smkc.scale.held import Held, Slice
+from smkc.scale.source import Source
+
+__all__ = ["Learners", "Stretch", "calibrated", "fit_file", "learned_apart"]
+
+# Observations that are learned from; beyond that, stretches spread evenly over the whole.
+SAMPLE = 10_000_000
+
+# A stretch has at least so many observations, and so many windows' rows.
+STRETCH_OBSERVATIONS = 500_000
+STRETCH_WINDOWS = 32
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Stretch:
+    """What was learned from one stretch by itself.
+
+    Parameters
+    ----------
+    vectors, rows
+        (n, d) a uniform sample of its windows as unit vectors, and (n,) where they start.
+    typical
+        (F,) mean features of these.
+    n_windows
+        how many windows there were to sample from.
+    """
+
+    vectors: NDArray[np.float32]
+    rows: NDArray[np.int64]
+    typical: NDArray[np.float32]
+    n_windows: int
+
+
+class Learners(Protocol):
+    """Who works on stretches: this process, or others."""
+
+    def learn(self, empty: Fitted, prepared: Sequence[Recording]) -> list[Stretch]:
+        """Learn from each stretch by itself."""
+
+    def calibrate(
+        self, fitted: Fitted, prepared: Sequence[Recording], rows: Sequence[NDArray[np.int64]]
+    ) -> list[tuple[Calibration, Calibration]]:
+        """Score each stretch's windows, without the references from around them."""
+
+
+class _OwnLearners:
+    def learn(self, empty: Fitted, prepared: Sequence[Recording]) -> list[Stretch]:
+        return [learned_apart(empty, part) for part in prepared]
+
+    def calibrate(
+        self, fitted: Fitted, prepared: Sequence[Recording], rows: Sequence[NDArray[np.int64]]
+    ) -> list[tuple[Calibration, Calibration]]:
+        return [calibrated(fitted, *pair) for pair in zip(prepared, rows, strict=True)]
+
+
+def fit_file(
+    path: str | Path,
+    detector: Detector,
+    *,
+    read: Mapping[str, Any] | None = None,
+    sample: int = SAMPLE,
+    learners: Learners | None = None,
+) -> Detector:
+    """Fit a detector (``knn``) on Parquet files that need not fit into memory.
+
+    Parameters
+    ----------
+    path
+        files sorted by time.
+    detector
+        its settings; it is fitted in place and returned.
+    read
+        keyword arguments of :func:`smkc.read`.
+    sample
+        observations that are learned from at most: stretches spread evenly over the files.
+    learners
+        who works on the stretches; by default this process.
+    """
+    empty = detector._empty()
+    if not isinstance(empty, Fitted) or not isinstance(empty.density, KnnDensity):
+        raise SettingError(
+            f"detector={detector.detector!r} learns from rows as they follow one another, so that "
+            "parts cannot be learned apart and joined; fit it on a stretch of normal data that "
+            "fits into memory, or choose detector='knn'"
+        )
+    source = Source.open(path, read)
+    stretches = list(_spread(source, empty.window, sample))
+    if detector.scaling is not None:
+        empty = replace(empty, scaling=_scaling(detector, stretches))
+    prepared = [empty.prepare(stretch) for stretch in stretches]
+    workers = learners or _OwnLearners()
+    with progress.task("learning what is normal", 2) as advance:
+        parts = workers.learn(empty, prepared)
+        advance(1)
+        density, rows = _joined(cast(KnnDensity, empty.density), parts)
+        fitted = replace(empty, density=density)
+        _require_enough(fitted)
+        calibrations = workers.calibrate(fitted, prepared, rows)
+        advance(1)
+    for of_windows, of_steps in calibrations:
+        fitted = replace(
+            fitted,
+            of_windows=fitted.of_windows.merged(of_windows, MOST_NULL_SCORES, detector.seed),
+            of_steps=fitted.of_steps.merged(of_steps, MOST_NULL_SCORES, detector.seed),
+        )
+    if not len(fitted.of_windows.null):
+        raise WindowError(
+            f"{path}: with the rows around a window left out, no {fitted.density.neighbours} other "
+            f"windows of {fitted.window} rows remain to calibrate with; give more reference data, "
+            "a shorter window or fewer neighbours"
+        )
+    detector._fitted = fitted
+    detector._fitted_with = deepcopy(detector.get_params())
+    detector._reference = None
+    return detector
+
+
+def learned_apart(empty: Fitted, prepared: Recording) -> Stretch:
+    """Learn from one stretch: a uniform sample of its windows."""
+    starts = window_starts(len(prepared), empty.window, empty.stride)
+    offered = starts[empty.density.is_filled(prepared, starts)]
+    with progress.quiet():
+        density = cast(KnnDensity, empty.density.learned(prepared, offered))
+    return Stretch(
+        vectors=density.references.vectors,
+        rows=density.references.rows,
+        typical=density.typical,
+        n_windows=len(offered),
+    )
+
+
+def calibrated(
+    fitted: Fitted, prepared: Recording, rows: NDArray[np.int64]
+) -> tuple[Calibration, Calibration]:
+    """Return what normal scores look like in one stretch, of windows and of time steps.
+
+    ``rows`` (n,) say where the references start in it; ELSEWHERE for those of other stretches.
+    """
+    density = cast(KnnDensity, fitted.density)
+    density = replace(density, references=replace(density.references, rows=rows))
+    starts = window_starts(len(prepared), fitted.window, fitted.stride)
+    with progress.quiet():
+        return replace(fitted, density=density)._normal_scores(prepared, starts)
+
+
+# ---------------------------------------------------------------------- inside
+
+
+def _spread(source: Source, window: int, sample: int) -> Iterator[Recording]:
+    """Yield stretches of consecutive rows, every so many of them if there are too many."""
+    every = max(1, -(-source.n_cells // sample))
+    last: Recording | None = None
+    for number, stretch in enumerate(_stretches(source, window)):
+        if len(stretch) >= window and number % every == 0:
+            yield stretch
+            last = stretch
+    if last is None:
+        raise WindowError(
+            f"{source.path} has fewer rows than the window's {window}; give more reference data, "
+            "or a shorter window"
+        )
+
+
+def _stretches(source: Source, window: int) -> Iterator[Recording]:
+    held = Held(source.step)
+    waiting: list[Recording] = []
+
+    def is_enough() -> bool:
+        return (
+            sum(part.n_observations for part in waiting) >= STRETCH_OBSERVATIONS
+            and sum(map(len, waiting)) >= STRETCH_WINDOWS * window
+        )
+
+    for batch in source.batches():
+        piece = batch.piece
+        part = Slice(
+            times=piece.times,
+            rows=piece.rows,
+            codes=piece.codes,
+            values=piece.values,
+            names=batch.names,
+        )
+        held.add(part, batch.place)
+        if held.size >= 2 * STRETCH_OBSERVATIONS:
+            rows = held.complete(0.5)
+            waiting += [] if rows is None else [rows]
+            if is_enough():
+                yield Recording.concat(waiting).canonical()
+                waiting = []
+    rest = held.rest()
+    waiting += [] if rest is None else [rest]
+    if waiting:
+        yield Recording.concat(waiting).canonical()
+
+
+def _scaling(detector: Detector, stretches: Sequence[Recording]) -> Scaling:
+    """Learn the scaling from one stretch after another: a variable's from where it is new."""
+    first, *others = stretches
+    scaling = Scaling.fit(first, detector.identity, detector.counters)  # type: ignore[arg-type]
+    for stretch in others:
+        scaling = scaling.update(stretch)
+    return scaling
+
+
+def _joined(
+    density: KnnDensity, parts: Sequence[Stretch]
+) -> tuple[KnnDensity, list[NDArray[np.int64]]]:
+    """Make one uniform sample of the stretches' samples; tell where each stretch's windows lie."""
+    capacity, seed = density.references.capacity, density.projection.seed
+    n_windows = np.array([part.n_windows for part in parts])
+    n_all = int(n_windows.sum())
+    rng = np.random.Generator(np.random.PCG64([seed, n_all]))
+    counts = n_windows
+    if n_all > capacity:
+        counts = rng.multivariate_hypergeometric(n_windows, capacity, method="marginals")
+    chosen = [
+        np.sort(rng.choice(len(part.vectors), int(count), replace=False))
+        for part, count in zip(parts, counts, strict=True)
+    ]
+    vectors = np.concatenate([p.vectors[which] for p, which in zip(parts, chosen, strict=True)])
+    ends = np.cumsum([len(which) for which in chosen])
+    rows = []
+    for part, which, end in zip(parts, chosen, ends, strict=True):
+        own = np.full(len(vectors), ELSEWHERE)
+        own[end - len(which) : end] = part.rows[which]
+        rows.append(own)
+    typical = sum(
+        (part.typical.astype(np.float64) * (part.n_windows / max(n_all, 1)) for part in parts),
+        start=np.zeros(len(density.typical)),
+    )
+    everywhere = np.full(len(vectors), ELSEWHERE)
+    references = ReferenceSet(vectors, n_all, capacity, everywhere)
+    return replace(density, references=references, typical=typical.astype(np.float32)), rows
+
+
+def _require_enough(fitted: Fitted) -> None:
+    density = fitted.density
+    if density.n_references < density.neighbours:
+        raise WindowError(
+            f"the reference data give {density.n_references:,} windows of {fitted.window} rows for "
+            f"{density.neighbours} neighbours; give more of them, a shorter window or fewer "
+            "neighbours"
+        )
