@@ -4,16 +4,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from smkc.kernel._select import COUNTED, NO_GUESS, sum_of_smallest
+from smkc.kernel._select import COUNTED, NO_GUESS, kth_bits, sum_of_smallest
 
 __all__ = [
+    "largest",
     "mean_of_candidates",
     "mean_of_nearest",
     "mean_of_nearest_elsewhere",
     "weighted_sum",
 ]
 
-ZERO, ONE = np.float32(0.0), np.float32(1.0)
+ZERO, ONE, TWO = np.float32(0.0), np.float32(1.0), np.float32(2.0)
 
 
 @njit(cache=True, nogil=True)
@@ -88,6 +89,39 @@ def mean_of_candidates(
         if n_left >= k:
             total, guess = sum_of_smallest(distances, n_left, k, guess)
             out[b] = total / k
+
+
+@njit(cache=True, nogil=True)
+def largest(
+    similarities: NDArray[np.float32],
+    k: int,
+    which: NDArray[np.int64],
+    values: NDArray[np.float32],
+) -> None:
+    """Set ``which`` and ``values`` (B, k) to places and values of each row's k largest.
+
+    Cosines are about -1 to 1. Of those as large as the k-th the first ones are taken; places
+    ascend.
+    """
+    n_rows, n = similarities.shape
+    distances = np.empty(n + COUNTED, np.float32)
+    bits = distances.view(np.int32)
+    guess = NO_GUESS
+    for b in range(n_rows):
+        n_below = 0
+        for i in range(n):
+            distances[i] = max(TWO - similarities[b, i], ZERO)
+        guess, _ = kth_bits(bits, n, k - 1, guess)
+        limit = np.int32(guess)
+        for i in range(n):
+            n_below += np.int64(bits[i] < limit)
+        n_equal, at = k - n_below, 0
+        for i in range(n):
+            if bits[i] < limit or (bits[i] == limit and n_equal > 0):
+                n_equal -= np.int64(bits[i] == limit)
+                which[b, at] = i
+                values[b, at] = similarities[b, i]
+                at += 1
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})

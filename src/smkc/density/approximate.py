@@ -16,19 +16,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smkc.density._loops import largest
 from smkc.density.projection import stable_product
 from smkc.errors import MissingExtraError, ModelFileError
 
 __all__ = ["NeighbourIndex", "need_faiss"]
 
-# Cells searched for a window: recall at 20 of .95 and more (docs/scale.md).
-PROBES = 96
+# Cells searched for a window: so many, and one of so many more. With the candidates that a
+# reference set asks for, recall at 20 is .95 and more (docs/scale.md).
+PROBES, CELLS_A_PROBE = 64, 50
 
 # Numbers that one half-byte of a code stands for, and the values that it can have.
 NUMBERS_A_CODE, CODE_VALUES = 2, 16
 
 # What is learned from: this many vectors a cell, in so many rounds.
-VECTORS_A_CELL, ROUNDS = 48, 8
+VECTORS_A_CELL, ROUNDS = 32, 6
 
 # Learned anew when the set has grown so much since, or when so large a share is no longer in it.
 MOST_GROWTH, MOST_STALE = 4, 0.5
@@ -130,17 +132,14 @@ class NeighbourIndex:
         STALE stands where there are none. A window's are the same in any company.
         """
         n_cells = len(self.centres)
-        n_probes = min(PROBES, n_cells)
+        n_probes = probes_for(n_cells)
         near = stable_product(vectors, self._by_component)
-        chosen = np.argpartition(near, n_cells - n_probes, axis=1)[:, n_cells - n_probes :]
+        chosen = np.empty((len(vectors), n_probes), np.int64)
+        likeness = np.empty(chosen.shape, np.float32)
+        largest(near, n_probes, chosen, likeness)
         faiss = need_faiss()
         with _on_one_thread(faiss, are_products=False):
-            _, entries = self._searchable.search_preassigned(
-                np.ascontiguousarray(vectors),
-                n,
-                np.ascontiguousarray(chosen),
-                np.take_along_axis(near, chosen, axis=1),
-            )
+            _, entries = self._searchable.search_preassigned(vectors, n, chosen, likeness)
         return np.where(entries >= 0, self.places[entries], STALE)
 
     @cached_property
@@ -168,8 +167,8 @@ class NeighbourIndex:
             plain.invlists.add_entries(cell, len(mine), faiss.swig_ptr(mine), faiss.swig_ptr(codes))
         plain.ntotal = len(self.cells)
         packed = faiss.IndexIVFPQFastScan(plain, BLOCK_CODES)
-        packed.nprobe = min(PROBES, n_cells)
-        packed.implem = 12  # one way to search, whatever the number of windows
+        packed.nprobe = probes_for(n_cells)
+        packed.implem = 13  # one way to search, whatever the number of windows
         return packed
 
     def _with(self, places: NDArray[np.int64], vectors: NDArray[np.float32]) -> "NeighbourIndex":
@@ -209,25 +208,23 @@ class NeighbourIndex:
         cls, arrays: Mapping[str, NDArray[Any]], n_references: int, d: int
     ) -> "NeighbourIndex":
         """Return what :meth:`to_arrays` gave, for a set of so many references, once it fits."""
-        centres, codebook = arrays["centres"], arrays["codebook"]
-        cells, codes, places = arrays["cells"], arrays["codes"], arrays["places"]
-        n = len(cells)
-        live = np.sort(places[places != STALE])
+        given = [arrays[name] for name in ("centres", "codebook", "cells", "codes", "places")]
+        centres, codebook, cells, codes, places = given
+        n, n_codes, n_trained = len(cells), d // NUMBERS_A_CODE, arrays["n_trained"]
         fits = (
-            [array.dtype for array in (centres, codebook, cells, codes, places)]
+            [array.dtype for array in given]
             == [np.float32, np.float32, np.int32, np.uint8, np.int64]
-            and centres.ndim == 2
-            and centres.shape[1] == d
+            and centres.shape == (len(centres), d)
             and len(centres) >= 1
-            and codebook.shape == (d // NUMBERS_A_CODE, CODE_VALUES, NUMBERS_A_CODE)
+            and codebook.shape == (n_codes, CODE_VALUES, NUMBERS_A_CODE)
             and cells.shape == places.shape == (n,)
-            and codes.shape == (n, d // NUMBERS_A_CODE // 2)
-            and bool(np.isfinite(centres).all() and np.isfinite(codebook).all())
+            and codes.shape == (n, n_codes // 2)
+            and all(bool(np.isfinite(array).all()) for array in (centres, codebook))
             and bool(((cells >= 0) & (cells < len(centres))).all())
-            and np.array_equal(live, np.arange(n_references))
-            and arrays["n_trained"].shape == (1,)
-            and arrays["n_trained"].dtype == np.int64
-            and arrays["n_trained"][0] >= 1
+            and np.array_equal(np.sort(places[places != STALE]), np.arange(n_references))
+            and n_trained.shape == (1,)
+            and n_trained.dtype == np.int64
+            and n_trained[0] >= 1
         )
         if not fits:
             raise ModelFileError(
@@ -240,13 +237,18 @@ class NeighbourIndex:
             cells=cells,
             codes=codes,
             places=places,
-            n_trained=int(arrays["n_trained"][0]),
+            n_trained=int(n_trained[0]),
         )
 
 
 def cells_for(n: int) -> int:
-    """How many cells so many references have: a power of two near 2 sqrt(n), at least 16."""
-    return 2 ** max(4, round(np.log2(2 * np.sqrt(max(n, 1)))))
+    """How many cells so many references have: a power of two near 4 sqrt(n), at least 16."""
+    return int(2 ** max(4, round(np.log2(4 * np.sqrt(max(n, 1))))))
+
+
+def probes_for(n_cells: int) -> int:
+    """How many of the cells are searched for one window."""
+    return min(PROBES + n_cells // CELLS_A_PROBE, n_cells)
 
 
 def need_faiss() -> Any:

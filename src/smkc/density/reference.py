@@ -28,14 +28,17 @@ __all__ = ["ELSEWHERE", "ReferenceSet", "reservoir_places"]
 ELSEWHERE = -(2**62)
 
 # A block of similarities stays in the second-level cache's neighbourhood; with many references it
-# has fewer windows, so that it takes 64 MB at most.
-BLOCK_WINDOWS, FEWEST_WINDOWS, BLOCK_SIMILARITIES = 256, 16, 2**24
+# has fewer windows, so that it takes 256 MB at most.
+BLOCK_WINDOWS, FEWEST_WINDOWS, BLOCK_SIMILARITIES = 256, 16, 2**26
+
+# Windows whose likely neighbours are sought in one go: those that look into one cell share it.
+BLOCK_LIKELY = 1024
 
 # References from which only likely ones are measured: see docs/scale.md for the measurement.
-APPROXIMATE_FROM = 65_536
+APPROXIMATE_FROM = 100_000
 
 # Candidates a neighbour, of at least so many: with 20 neighbours, recall of .95 and more.
-CANDIDATES_A_NEIGHBOUR, FEWEST = 25, 10
+CANDIDATES_A_NEIGHBOUR, FEWEST = 40, 10
 
 
 @dataclass(frozen=True)
@@ -140,8 +143,8 @@ class ReferenceSet:
         distances = np.empty(len(vectors), np.float64)
         n_near = self._most_within(rows, guard) if guard else 0
         n_candidates = min(CANDIDATES_A_NEIGHBOUR * max(neighbours, FEWEST) + n_near, len(self))
-        for first in range(0, len(vectors), BLOCK_WINDOWS):
-            part = slice(first, first + BLOCK_WINDOWS)
+        for first in range(0, len(vectors), BLOCK_LIKELY):
+            part = slice(first, first + BLOCK_LIKELY)
             block = np.ascontiguousarray(vectors[part])
             likely = index.candidates(block, n_candidates)
             mean_of_candidates(

@@ -1,0 +1,38 @@
+"""Terms: sizes -> the numbers that a row's cost is a sum of, each with a coefficient of its own.
+
+In: variables, rows a window and the like. Out: terms by name, the same for whoever fits the
+coefficients and whoever plans with them.
+"""
+
+__all__ = ["evidence_terms", "knn_terms", "occupied_buckets"]
+
+
+def evidence_terms(*, variables: float) -> dict[str, float]:
+    """Terms of a row that is judged by evidences: variables are also compared in pairs."""
+    return {"row": 1.0, "variables": variables, "pairs": variables**2}
+
+
+def knn_terms(
+    *, variables: float, window: float, buckets: float, references: float, components: float
+) -> dict[str, float]:
+    """Terms of a window that is judged by its neighbours, all references measured."""
+    return {
+        "row": 1.0,
+        "variables": variables,
+        "buckets": occupied_buckets(variables, buckets),
+        "window": window,
+        "projection": window * components,
+        "references": references,
+        "neighbours": references * components,
+    }
+
+
+def occupied_buckets(variables: float, buckets: float) -> float:
+    """How many buckets hold anything, on average, when so many variables are hashed into them.
+
+    Examples
+    --------
+    >>> round(occupied_buckets(16, 128), 1)
+    15.1
+    """
+    return buckets * (1 - (1 - 1 / buckets) ** variables)
