@@ -22,7 +22,6 @@ KINDS = {
     "slow level": "level",
     "pooled lags": "shape",
     "jump": "jump",
-    "alone": "level",
     "relation": "relation",
     "presence": "presence",
     "newcomers": "newcomer",

@@ -55,7 +55,6 @@ EVIDENCE_WORDS = {
     "relation": "variables stand unlike before to each other",
     "presence": "more fell silent than is routine",
     "newcomers": "new variables changed",
-    "alone": "one variable stands far from its usual place",
 }
 
 SCORE_WORDS = {

@@ -120,17 +120,18 @@ class RayCluster:
     ) -> Summary:
         """Score Parquet files on the workers; the arguments are those of ``scale.score_file``.
 
-        Detectors that score each window by itself (all but ``evidence``) have time ranges as
-        blocks, each with the rows before it that its first windows need. Evidences follow what is
-        normal row by row, so that their blocks are entities: one entity alone is one worker's work.
+        Blocks are entities, read and scored by one worker each. Where there are fewer entities
+        than workers, detectors that score each window by itself (all but ``evidence``) have time
+        ranges as blocks, each with the rows before it that its first windows need. Evidences
+        follow what is normal row by row: one entity alone is one worker's work.
         """
         models = Models(detectors)
-        n_blocks = 1 if models.score_windows else self.n_workers
+        least = self.n_workers if models.score_windows else 1
         out = Path(out).absolute()
-        run = Run.open(path, models, out, read, entity, settings, resume, n_blocks)
+        run = Run.open(path, models, out, read, entity, settings, resume, self.n_workers, least)
         models.save(_models_of(run))
         write_json(run.folder / "workers.json", self._whoami())
-        if models.score_windows:
+        if models.score_windows and len(run.blocks) == 1:
             self._score_ranges(run)
         else:
             self._score_blocks(run)

@@ -155,8 +155,12 @@ class Run:
         settings: ScaleSettings | None,
         resume: bool,
         n_blocks: int = 1,
+        least: int = 1,
     ) -> "Run":
-        """Look at the source, and find or make the folder of parts beside the output."""
+        """Look at the source, and find or make the folder of parts beside the output.
+
+        ``n_blocks`` are made at least, from ``least`` entities on.
+        """
         target = Path(out)
         if target.suffix.lower() != ".parquet":
             raise InputError(
@@ -173,7 +177,7 @@ class Run:
             if entity is not None:
                 for name in counts:
                     models.of(name)  # all there, or it says so before any work
-                blocks = _blocks(counts, settings.entities, n_blocks)
+                blocks = _blocks(counts, settings.entities, n_blocks if len(counts) >= least else 1)
             plan = {"fingerprint": fingerprint, "blocks": blocks, "entities": len(counts) or 1}
             folder.mkdir(parents=True, exist_ok=True)
             write_json(folder / "run.json", plan)

@@ -14,7 +14,7 @@ from tests.smkc.scale.conftest import SMALL, churning, long_table, write
 
 from smkc.detector import Detector
 from smkc.errors import InputError, ReadError, SettingError
-from smkc.scale import RayCluster, ScaleSettings, fit_file, fitting, score_file
+from smkc.scale import RayCluster, ScaleSettings, block, fit_file, fitting, score_file
 
 pytest.importorskip("ray", reason='Ray is not installed; run: pip install "smkc[ray]"')
 pytestmark = [
@@ -54,6 +54,19 @@ def test_the_same_file_as_on_one_machine(cluster, fleet, detectors, kind, tmp_pa
     assert there.read_bytes() == here.read_bytes()
 
 
+@pytest.mark.parametrize("kind", ["knn", "knn stride"])
+def test_time_ranges_of_one_entity(cluster, live, detectors, kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(block, "RANGE_ROWS", 50)
+    path = write(tmp_path / "live.parquet", long_table(live))
+    here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"
+    expected = score_file(path, detectors[kind], here, settings=PIECES)
+    assert cluster.score_file(path, detectors[kind], there, settings=PIECES) == expected
+    assert there.read_bytes() == here.read_bytes()
+    np.testing.assert_array_equal(
+        pq.read_table(there)["score"].to_numpy(), detectors[kind].decision_function(live)
+    )
+
+
 def test_detectors_by_entity(cluster, fleet, detectors, tmp_path):
     here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"
     own = {
@@ -67,10 +80,13 @@ def test_detectors_by_entity(cluster, fleet, detectors, tmp_path):
     assert there.read_bytes() == here.read_bytes()
 
 
-@pytest.mark.parametrize("kind", ["evidence", "knn"])
-def test_a_worker_that_is_lost_is_survived(cluster, fleet, detectors, kind, tmp_path):
+@pytest.mark.parametrize("kind", ["evidence", "knn", "knn of one"])
+def test_a_worker_that_is_lost_is_survived(cluster, fleet, live, detectors, kind, tmp_path):
     here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"
     arguments = {"entity": "host", "settings": PIECES}
+    if kind == "knn of one":
+        fleet = write(tmp_path / "live.parquet", long_table(live))
+        arguments["entity"], kind = None, "knn"
     expected = score_file(fleet, detectors[kind], here, **arguments)
     killed: list[int] = []
     arguments_of = (Path(f"{there}.parts"), "block-*/part-*.json", killed)

@@ -1,6 +1,6 @@
 """Against a reference: what reference data with named variables say of a recording's rows.
 
-In: a reference, then rows as they come. Out: for each row how unusual it is in each of eight
+In: a reference, then rows as they come. Out: for each row how unusual it is in each of seven
 respects, joined, with a p-value under what was normal when the row came, and the variables that
 made it. Each respect is an evidence behind one contract (``contract.py``):
 

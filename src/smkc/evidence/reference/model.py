@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.errors import InputError, ModelFileError
-from smkc.evidence.reference.alone import Alone
 from smkc.evidence.reference.choices import Choices, choose
 from smkc.evidence.reference.components import Components
 from smkc.evidence.reference.contract import Block, Evidence
@@ -253,7 +252,6 @@ _KINDS: Mapping[str, Any] = {
     "Components": Components,
     "Presence": Presence,
     "Newcomers": Newcomers,
-    "Alone": Alone,
 }
 
 
@@ -268,7 +266,6 @@ def _evidences(reference: Block, names: Sequence[str], choices: Choices) -> tupl
         Components.fit(reference.rows),
         Presence.fit(reference.rows, names, w),
         Newcomers(window=w),
-        Alone.fit(reference.rows, w),
     )
 
 

@@ -100,8 +100,7 @@ def test_the_planted_fault_alone_is_alerted_and_closed(unbroken):
     assert len(alerts) == 1
     alert = alerts[0]
     assert FAULT[0] <= alert.first_row < FAULT[0] + 6  # a window
-    # Two windows, held for two; and two pods came during the fault, which settle later.
-    assert FAULT[0] <= alert.last_row <= FAULT[1] + 48
+    assert FAULT[0] <= alert.last_row <= FAULT[1] + 24  # two windows, held for two
     assert not alert.is_open
     assert alert.causes
     changes = [key.split("/")[-2] for key in keys]

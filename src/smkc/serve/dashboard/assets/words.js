@@ -10,7 +10,6 @@ export const EVIDENCES = {
   "relation": "Variables stand to each other unlike before.",
   "presence": "More variables fell silent at once than is routine.",
   "newcomers": "Variables that are new changed after they came.",
-  "alone": "One variable stands far from its usual place.",
 };
 
 const KINDS = {
