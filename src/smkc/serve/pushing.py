@@ -129,7 +129,12 @@ class PushFeed:
         return 0.0 if is_more else min(POLL_SECONDS, POLL_SHARE * self._watch.step / 1000)
 
     def _read_inbox(self, now: int) -> bool:
-        """Read some bodies; tell whether there may be more."""
+        """Read some bodies; tell whether there may be more.
+
+        While a lane's rows fill their room, bodies stay in the inbox: none is lost.
+        """
+        if any(bins.is_filling for bins in self._bins.values()):
+            return False
         bodies = self._store.inbox(self._watch.name, self._read)
         for n_read, (number, body) in enumerate(bodies, 1):
             try:
@@ -139,7 +144,7 @@ class PushFeed:
                 log.error("%s: %s", self._watch.name, error)
                 self._bodies.append(_Body(number, 0))
             self._read = number
-            if n_read >= BODIES_AT_A_TIME:
+            if n_read >= BODIES_AT_A_TIME or any(b.is_filling for b in self._bins.values()):
                 return True
         return False
 
@@ -148,10 +153,15 @@ class PushFeed:
         over_lanes = self._intake.over_lanes
         for entity, part in self._intake.by_entity(samples).items():
             if entity not in self._bins:
-                last = self._lanes.of(entity).journal.last_time
-                bins = Bins(step, watch.lateness, last, watch.max_series)
-                bins.close_until(now)  # tells it the time: what is far ahead is refused at once
-                self._bins[entity] = bins
+                lane = self._lanes.of(entity)
+                self._bins[entity] = Bins(
+                    step,
+                    watch.lateness,
+                    lane.journal.last_time,
+                    watch.max_series,
+                    known=frozenset(lane.names),
+                )
+            self._bins[entity].hear(now)  # what was ahead when it last closed rows may be due now
             self._bins[entity].take(part)
         if self._intake.over_lanes > over_lanes:
             self.problems["lanes"] = (

@@ -107,6 +107,11 @@ class Bins:
         """How many readings wait."""
         return sum(len(part.ends) for part in self._waiting)
 
+    @property
+    def is_filling(self) -> bool:
+        """Whether more than half of the room is taken: better let rows close before more comes."""
+        return 2 * self.n_pending > self._room or 2 * len(self._due) > MOST_ROWS
+
     def take(self, samples: Samples) -> None:
         """Add samples; nothing is closed by that."""
         ends = ends_of(samples.times, self._step)
@@ -127,8 +132,8 @@ class Bins:
         if self.n_pending > self._room or len(self._due) > MOST_ROWS:
             self._make_room()
 
-    def close_until(self, time: int) -> list[Row]:
-        """Return the rows that may close now, in order; rows with nothing observed are left out."""
+    def hear(self, time: int) -> None:
+        """Learn what time it is, before samples are taken that came up to then."""
         if self._clock is not None and time < self._clock:  # the clock stepped back
             for end, due in self._due.items():
                 self._due[end] = min(due, max(end, time) + self._lateness)
@@ -137,6 +142,10 @@ class Bins:
             self._latest_clock = time
             if self._due and max(self._due) > time + self._ahead:
                 self._forget(self._merged().ends > time + self._ahead)
+
+    def close_until(self, time: int) -> list[Row]:
+        """Return the rows that may close now, in order; rows with nothing observed are left out."""
+        self.hear(time)
         ready = None
         for end in sorted(self._due):
             if self._due[end] > time:
