@@ -173,8 +173,13 @@ class WebhookConfig(PeerConfig):
         by which messages and problems refer to it; by default its host.
     secret_env, secret_file
         environment variable or file that holds the key which messages are signed with.
+
+    Notes
+    -----
+    Its address is not shown: chat services put a secret into the path.
     """
 
+    url: str = field(repr=False)
     name: str = ""
     secret_env: str = ""
     secret_file: Path | None = None

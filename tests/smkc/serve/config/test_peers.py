@@ -74,3 +74,9 @@ def test_a_webhook_signs_with_its_secret(monkeypatch):
     assert (webhook.name, webhook.signing_key()) == ("prometheus.example", b"hunter2")
     assert WebhookConfig(url=URL).signing_key() is None
     assert "hunter2" not in repr(webhook)
+
+
+def test_a_webhook_does_not_show_its_address():
+    hook = WebhookConfig(url="https://chat.example/hooks/T0KEN")
+    assert "T0KEN" not in repr(hook)
+    assert hook.name == "chat.example"
