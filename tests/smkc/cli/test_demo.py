@@ -62,3 +62,36 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_a_seed_that_is_no_seed() -> None:
     assert run("demo", "--seed", "-1").exit_code == 2
+
+
+def test_the_projects_own_recording_is_replayed(tmp_path: Path) -> None:
+    done = run("demo", "--replay", "hostwatch", "--out", str(tmp_path), "--json")
+    assert done.exit_code == 0, done.output
+    answer = json.loads(done.stdout)
+    kinds = [incident["kind"] for incident in answer["incidents"]]
+    assert {"cpu hog", "memory leak", "silent"} <= set(kinds)
+    assert answer["found"] == sum(incident["found"] for incident in answer["incidents"])
+    assert 0 < answer["found"] <= len(kinds)
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "A real machine" in page
+    assert f"{answer['found']} of {len(kinds)} incidents found" in page
+
+
+def test_a_recording_that_is_not_at_hand_is_said_with_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from smkc.bench.real import datasets
+
+    monkeypatch.delenv("SMKC_DATA", raising=False)
+    monkeypatch.setattr(datasets, "PROJECT_DATA", tmp_path / "nowhere")
+    done = run("demo", "--replay", "hostwatch", "--out", str(tmp_path))
+    assert done.exit_code == 2
+    words = " ".join(done.stderr.split())
+    assert "comes with the project's source" in words
+    assert "data/hostwatch" in words
+
+
+def test_what_cannot_be_replayed_is_said_with_what_can(tmp_path: Path) -> None:
+    done = run("demo", "--replay", "smd", "--out", str(tmp_path))
+    assert done.exit_code == 2
+    assert "'smd' cannot be replayed; choose hostwatch" in " ".join(done.stderr.split())

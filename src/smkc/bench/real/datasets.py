@@ -128,7 +128,8 @@ def dataset_names(*, ranked: bool = True) -> tuple[str, ...]:
     Examples
     --------
     >>> dataset_names()
-    ('smd', 'asd', 'skab', 'nezha', 'lro', 'petshop', 'nasa', 'cloudmon')
+    ('smd', 'asd', 'skab', 'nezha', 'lro', 'petshop', 'nasa', 'cloudmon',
+     'hostwatch')
     """
     return tuple(one.name for one in _registry().values() if one.is_ranked or not ranked)
 

@@ -30,7 +30,7 @@ def about(tmp_path, monkeypatch):
 
 
 def test_every_dataset_says_where_it_comes_from_and_what_may_be_done_with_it():
-    assert len(dataset_names(ranked=False)) == 11
+    assert len(dataset_names(ranked=False)) == 12
     for name in dataset_names(ranked=False):
         about = dataset(name)
         assert about.name == name
@@ -67,6 +67,7 @@ def test_churn_is_added_where_the_data_have_none_of_their_own():
         "nezha": 10,
         "petshop": 4,
         "cloudmon": 20,
+        "hostwatch": 30,
     }
 
 
