@@ -14,8 +14,12 @@ __all__ = ["COUNTED", "NO_GUESS", "kth_bits", "median_root", "sum_of_smallest"]
 # Once so few candidates are left, stepping from one to the next is cheaper than halving.
 FEW = 3
 
-# Neighbouring windows have medians that differ by a few percent: the first bracket's width.
-FIRST_STEP = 1 << 19
+# Neighbouring windows share nearly all their numbers: the one sought is often only so many places
+# from the last one, and then stepping there is cheaper than any bracket.
+NEAR = 3
+
+# Bit patterns of the numbers lie within about two octaves: the first bracket's width, a place.
+SPREAD = 1 << 24
 
 LARGEST_BITS = 0x7FFFFFFF
 NO_GUESS = -1
@@ -44,12 +48,25 @@ def _next_above(bits: NDArray[np.int32], n: int, pivot: int) -> int:
     return int(best)
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _last_up_to(bits: NDArray[np.int32], n: int, pivot: int) -> int:
+    """Return the largest of ``bits`` that is not greater than pivot (-1 if none)."""
+    limit = np.int32(pivot)
+    best = np.int32(-1)
+    for i in range(n):
+        best = max(best, bits[i] if bits[i] <= limit else np.int32(-1))
+    return int(best)
+
+
 @njit(cache=True, nogil=True)
-def _bracket(bits: NDArray[np.int32], n: int, k: int, guess: int) -> tuple[int, int, int, int]:
-    """Return low, high and how many are up to each: the k-th is above low and up to high."""
-    at = guess
-    count = _count_up_to(bits, n, at)
-    step = FIRST_STEP
+def _bracket(
+    bits: NDArray[np.int32], n: int, k: int, at: int, count: int
+) -> tuple[int, int, int, int]:
+    """Return low, high and how many are up to each: the k-th is above low and up to high.
+
+    ``count`` of them are up to ``at``.
+    """
+    step = (abs(k - count) + 1) * max(SPREAD // n, 1)
     if count > k:
         while True:
             low = max(at - step, -1)
@@ -85,7 +102,17 @@ def kth_bits(bits: NDArray[np.int32], n: int, k: int, guess: int) -> tuple[int, 
     if whole <= bits.size:
         bits[n:whole] = NEVER
         n = whole
-    low, high, below, up_to = _bracket(bits, n, k, guess)
+    count = _count_up_to(bits, n, guess)
+    if k < count <= k + NEAR:
+        while True:
+            at = _last_up_to(bits, n, guess)
+            below = _count_up_to(bits, n, at - 1)
+            if below <= k:
+                return at, count
+            guess, count = at - 1, below
+    low, high, below, up_to = guess, guess + 1, count, count
+    if not k - NEAR < count <= k:
+        low, high, below, up_to = _bracket(bits, n, k, guess, count)
     turn = 0
     while up_to - below > FEW and high - low > 1:
         # Twice by interpolation, then once by halving, which always gets there.

@@ -45,3 +45,12 @@ def test_a_large_sample_equals_numpy():
     sample = np.random.default_rng(51).exponential(size=(64 * 63) // 2).astype(np.float32)
     expected = np.median(np.sqrt(sample.astype(np.float64)))
     assert median_root(sample, len(sample), NO_GUESS)[0] == pytest.approx(expected, rel=RELATIVE)
+
+
+@patient
+@given(squares, st.integers(0, 39), st.integers(-5, 5))
+def test_a_guess_near_or_far_changes_no_bit(numbers, which, off):
+    array = np.array(numbers, np.float32)
+    bits = int(array.view(np.int32)[which % len(array)])
+    guess = min(max(bits + off, 0), 0x7F7FFFFF)
+    assert median_root(array, len(array), guess) == median_root(array, len(array), NO_GUESS)
