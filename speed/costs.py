@@ -6,20 +6,20 @@ terms with coefficients of 0 or more, fitted to the relative error; two points t
 seen check it. Run it with ``python -m speed.costs``.
 """
 
-import argparse
 import copy
 import json
 import os
+import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import process_time
 from typing import Any
 
 import numpy as np
-import psutil
 
 import smkc
 from smkc.bench.provenance import provenance
+from smkc.plan import Costs, Workload, estimate
 from smkc.plan.terms import evidence_terms, knn_terms
 from smkc.recording import Recording
 from speed.data import telemetry
@@ -27,9 +27,10 @@ from speed.timing import Neighbours
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "results" / "speed" / "costs.json"
+NEIGHBOURS = ROOT / "results" / "speed" / "neighbours.json"
 PACKAGED = ROOT / "src" / "smkc" / "plan" / "costs.json"
 
-REFERENCE_ROWS, ROWS, COPIES = 3_000, 2_000, 12
+REFERENCE_ROWS, ROWS = 3_000, 2_000
 
 # Sizes around the usual ones, a dimension at a time, and two points to check with.
 USUAL = {"variables": 16, "window": 64, "buckets": 128, "references": 4096, "components": 256}
@@ -47,12 +48,15 @@ CHECKED = {
     "evidence": [{"variables": 60}],
 }
 
+# Whole runs, measured to the end: models learned, all rows scored.
+PLANS = (
+    "120 series, 15 s, 12 hours, 40 variables, 2880 reference-rows",
+    "100 series, 1 min, 3 days, 25 variables, knn, 2048 references, 4320 reference-rows",
+)
+
 
 def main() -> None:
     """Measure, fit, check and write."""
-    parser = argparse.ArgumentParser(prog="speed.costs", description=__doc__)
-    parser.add_argument("--neighbours", type=Path, metavar="FILE", help="results of that script")
-    options = parser.parse_args()
     os.environ["SMKC_THREADS"] = "1"
     others = Neighbours()
     made: dict[str, Any] = {
@@ -78,8 +82,12 @@ def main() -> None:
                 for size in CHECKED[name]
             ],
         }
-    if options.neighbours:
-        made["approximate"] = json.loads(options.neighbours.read_text(encoding="utf-8"))["cost"]
+    made["approximate"] = json.loads(NEIGHBOURS.read_text(encoding="utf-8"))["cost"]
+    made["longer"] = {
+        "rows": {name: round(exponent_of_rows(name), 2) for name in engines},
+        "variables in all, 16 a row": {name: round(exponent_of_churn(name), 2) for name in engines},
+    }
+    made["plans"] = [checked_plan(plan, Costs(made)) for plan in PLANS]
     made["provenance"]["others_kept_busy"] = round(others.look(), 2)
     text = json.dumps(made, indent=1) + "\n"
     for path in (KEPT, PACKAGED):
@@ -108,7 +116,7 @@ def knn_point(
         stride=1,
     ).fit(reference)
     # A first call leaves the work's memory to its thread; the better of two is less disturbed.
-    took = min(seconds(lambda: detector.score_windows(live)) for _ in range(3))
+    took = min(seconds(detector.score_windows, live) for _ in range(3))
     return {"row": took / ROWS, "held": held(detector, live)}
 
 
@@ -117,30 +125,31 @@ def evidence_point(*, variables: int) -> dict[str, float]:
     both = telemetry(REFERENCE_ROWS + ROWS, variables, seed=3).recording
     reference, live = both.rows(0, REFERENCE_ROWS), both.rows(REFERENCE_ROWS)
     detector = smkc.Detector()
-    fit = min(seconds(lambda: detector.fit(reference)) for _ in range(2))
-    took = min(seconds(lambda: detector.score_windows(live)) for _ in range(3))
+    fit = min(seconds(detector.fit, reference) for _ in range(2))
+    took = min(seconds(detector.score_windows, live) for _ in range(3))
     return {"row": took / ROWS, "fit": fit / REFERENCE_ROWS, "held": held(detector, live)}
 
 
-def seconds(work: Callable[[], object]) -> float:
+def seconds(work: Callable[..., object], *given: object) -> float:
     """Processor seconds of one call."""
     start = process_time()
-    work()
+    work(*given)
     return process_time() - start
 
 
 def held(detector: smkc.Detector, live: Recording) -> float:
     """Bytes that one more fitted model with a stream on it takes."""
-    process = psutil.Process()
     stream = detector.stream()
     for row in range(100):
         first, end = live.indptr[row], live.indptr[row + 1]
         named = (live.names[code] for code in live.codes[first:end])
         stream.push(row, dict(zip(named, live.values[first:end].tolist(), strict=True)))
-    kept = [copy.deepcopy(stream)]
-    before = process.memory_info().rss
-    kept += [copy.deepcopy(stream) for _ in range(COPIES)]
-    return max(process.memory_info().rss - before, 0) / COPIES
+    tracemalloc.start()
+    kept = copy.deepcopy(stream)
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    del kept
+    return float(taken)
 
 
 def fitted(terms: Sequence[Mapping[str, float]], measured: Sequence[float]) -> dict[str, float]:
@@ -172,6 +181,61 @@ def growth(
         if len(chosen) > 2:
             exponents[dimension] = round(float(np.polyfit(*np.log(chosen).T, 1)[0]), 2)
     return exponents
+
+
+def exponent_of_rows(engine: str) -> float:
+    """Exponent of the time to score over the number of rows."""
+    sizes = (2_000, 4_000, 8_000, 16_000)
+    both = telemetry(REFERENCE_ROWS + sizes[-1], 16, seed=9).recording
+    detector = smkc.Detector(detector=engine).fit(both.rows(0, REFERENCE_ROWS))
+    times = []
+    for size in sizes:
+        live = both.rows(REFERENCE_ROWS, REFERENCE_ROWS + size)
+        times.append(min(seconds(detector.score_windows, live) for _ in range(2)))
+    return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
+
+
+def exponent_of_churn(engine: str, together: int = 16) -> float:
+    """Exponent of the time to score over the variables in all, with so many of them at a time."""
+    sizes = (16, 64, 256)
+    times = []
+    for n_variables in sizes:
+        values = np.random.default_rng(9).normal(size=(REFERENCE_ROWS + ROWS, together))
+        rows = np.repeat(np.arange(len(values)), together)
+        # Another set of variables every hundred rows.
+        first = rows // 100 * together
+        codes = (first + np.tile(np.arange(together), len(values))) % n_variables
+        names = tuple(f"v{j:04d}" for j in range(n_variables))
+        both = Recording.from_observations(
+            np.arange(len(values)), rows, codes, values.reshape(-1), names
+        )
+        detector = smkc.Detector(detector=engine).fit(both.rows(0, REFERENCE_ROWS))
+        live = both.rows(REFERENCE_ROWS)
+        times.append(min(seconds(detector.score_windows, live) for _ in range(2)))
+    return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
+
+
+def checked_plan(text: str, costs: Costs) -> dict[str, Any]:
+    """Return what a plan predicts beside what its run took, in core-hours."""
+    workload = Workload.parse(text)
+    told = estimate(workload, costs)
+    settings: dict[str, Any] = {"detector": workload.engine}
+    if workload.engine == "knn":
+        settings |= {"window": workload.window, "reference_size": workload.references}
+    fit = score = 0.0
+    for number in range(workload.n_recordings):
+        n_rows = workload.reference_rows + workload.n_rows
+        both = telemetry(n_rows, workload.variables, seed=20 + number).recording
+        detector = smkc.Detector(**settings)
+        fit += seconds(detector.fit, both.rows(0, workload.reference_rows))
+        score += seconds(detector.score_windows, both.rows(workload.reference_rows))
+    found = {
+        "plan": text,
+        "fit_core_hours": {"predicted": told.fit_core_hours, "measured": fit / 3600},
+        "score_core_hours": {"predicted": told.score_core_hours, "measured": score / 3600},
+    }
+    print(json.dumps(found), flush=True)
+    return found
 
 
 def check(

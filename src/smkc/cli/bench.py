@@ -1,19 +1,21 @@
 """``smkc bench``: measure smkc and its competitors.
 
 In: which benchmark, and what it may cost. Out: files of scores, tables and pictures, and the tables
-on the terminal.
+on the terminal; or what a workload will cost.
 """
 
 import typer
 
 from smkc.cli.bench_paper import paper
 from smkc.cli.bench_real import real
+from smkc.cli.bench_speed import speed
 
 __all__ = ["bench"]
 
 bench = typer.Typer(
     no_args_is_help=True,
-    help="Measure smkc and its competitors: the paper's tables made anew, and real data.",
+    help="Measure smkc and its competitors: the paper's tables made anew, real data, and what a "
+    "workload costs.",
 )
 
 
@@ -24,3 +26,4 @@ def _measure() -> None:
 
 bench.command()(paper)
 bench.command()(real)
+bench.command()(speed)

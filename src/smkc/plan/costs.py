@@ -1,0 +1,80 @@
+"""Costs: measured coefficients -> seconds and bytes of a row, of any size.
+
+In: ``costs.json``, which lies beside this file and is written by ``python -m speed.costs``. Out:
+costs of a row, with how they were measured.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from smkc.plan.terms import evidence_terms, knn_terms
+from smkc.plan.workload import Workload
+
+__all__ = ["APPROXIMATE_FROM", "Costs", "measured_costs"]
+
+# References from which neighbours are sought by an index; the same as the density's own.
+APPROXIMATE_FROM = 100_000
+
+BUCKETS, COMPONENTS = 128, 256
+
+# What one reference's vector and its code take once there is an index.
+INDEXED_BYTES = 4 * COMPONENTS + COMPONENTS // 4 * 2 + 12
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Coefficients of every engine, as ``costs.json`` holds them."""
+
+    content: Mapping[str, Any]
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """When, where and with which code the coefficients were measured."""
+        found: Mapping[str, Any] = self.content["provenance"]
+        return found
+
+    def row(self, workload: Workload) -> float:
+        """Processor seconds to score one row."""
+        if workload.engine == "knn" and workload.references >= APPROXIMATE_FROM:
+            approximate = self.content["approximate"]
+            search = float(approximate["row"] + approximate["references"] * workload.references)
+            return self._sum("row", workload, references=0) + search
+        return self._sum("row", workload, references=workload.references)
+
+    def fit(self, workload: Workload) -> float:
+        """Processor seconds to learn from one row; ``knn`` scores what it has learned from."""
+        if workload.engine == "evidence":
+            return self._sum("fit", workload)
+        return self._sum("row", workload, references=0) + self.row(workload)
+
+    def held(self, workload: Workload) -> float:
+        """Bytes of one recording's model and stream in memory."""
+        if workload.engine == "knn" and workload.references >= APPROXIMATE_FROM:
+            rest = self._sum("held", workload, references=0)
+            return rest + INDEXED_BYTES * workload.references
+        return self._sum("held", workload, references=workload.references)
+
+    def _sum(self, quantity: str, workload: Workload, references: float = 0) -> float:
+        if workload.engine == "evidence":
+            terms = evidence_terms(variables=workload.variables)
+        else:
+            terms = knn_terms(
+                variables=workload.variables,
+                window=workload.window,
+                buckets=BUCKETS,
+                references=references,
+                components=COMPONENTS,
+            )
+        found: Mapping[str, float] = self.content["engines"][workload.engine][quantity]
+        return sum(found[name] * term for name, term in terms.items())
+
+
+@cache
+def measured_costs() -> Costs:
+    """Return the coefficients that came with this version."""
+    text = (files("smkc.plan") / "costs.json").read_text(encoding="utf-8")
+    return Costs(json.loads(text))

@@ -1,0 +1,103 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from smkc.density import reference
+from smkc.plan import Costs, Workload, estimate, measured_costs
+from smkc.plan.costs import APPROXIMATE_FROM
+from smkc.plan.terms import evidence_terms, knn_terms
+
+KEPT = Path(__file__).parents[3] / "results" / "speed" / "costs.json"
+
+# How far a prediction may be from a point or a run that the fit has not seen.
+TOLERANCE = 0.25
+
+
+@pytest.fixture
+def costs():
+    """Round numbers: a row costs 1 ms, and 10 us for each of its variables."""
+    zeros = dict.fromkeys(evidence_terms(variables=1), 0.0)
+    none = dict.fromkeys(
+        knn_terms(variables=1, window=1, buckets=1, references=1, components=1), 0.0
+    )
+    return Costs(
+        {
+            "engines": {
+                "evidence": {
+                    "row": zeros | {"row": 1e-3, "variables": 1e-5},
+                    "fit": zeros | {"row": 2e-3},
+                    "held": zeros | {"row": 1e6},
+                },
+                "knn": {
+                    "row": none | {"row": 1e-3, "references": 1e-6},
+                    "held": none | {"references": 2000.0},
+                },
+            },
+            "approximate": {"row": 5e-3, "references": 1e-9},
+        }
+    )
+
+
+WORKLOAD = Workload(series=400, step=10, span=36_000, variables=40, reference_rows=1000)
+
+
+def test_the_arithmetic(costs):
+    found = estimate(WORKLOAD, costs)
+    assert found.seconds_a_row == pytest.approx(1.4e-3)
+    assert found.seconds_an_observation == pytest.approx(3.5e-5)
+    assert found.seconds_a_series == pytest.approx(3600 * 3.5e-5)
+    assert found.score_core_hours == pytest.approx(10 * 3600 * 1.4e-3 / 3600)
+    assert found.fit_core_hours == pytest.approx(10 * 1000 * 2e-3 / 3600)
+    assert found.live_cores == pytest.approx(10 * 1.4e-3 / 10)
+    assert found.live_bytes == pytest.approx(10e6)
+    assert found.live_machines == found.batch_machines == 1
+
+
+def test_machines_by_cores_and_by_memory(costs):
+    many = replace(WORKLOAD, series=400_000_000)
+    assert estimate(many, costs).live_machines == 224  # 1e7 models of 1 MB, 44.8 GB a machine
+    assert estimate(replace(many, memory=10**6), costs).live_machines == 125  # 1,400 cores, 11.2
+    # 7.04e7 core-seconds in an hour of 11.2 cores a machine
+    assert estimate(many, costs).batch_machines == 1747
+
+
+def test_no_more_rows_are_learned_from_than_there_are(costs):
+    short = replace(WORKLOAD, span=100, reference_rows=1000)
+    assert estimate(short, costs).fit_core_hours == pytest.approx(10 * 10 * 2e-3 / 3600)
+
+
+def test_large_reference_sets_are_searched_by_an_index(costs):
+    few = replace(WORKLOAD, engine="knn", references=APPROXIMATE_FROM - 1)
+    many = replace(few, references=APPROXIMATE_FROM)
+    assert estimate(few, costs).seconds_a_row == pytest.approx(1e-3 + 0.1, rel=1e-3)
+    assert estimate(many, costs).seconds_a_row == pytest.approx(6.1e-3)
+    assert estimate(many, costs).model_bytes < estimate(few, costs).model_bytes
+    assert reference.APPROXIMATE_FROM == APPROXIMATE_FROM
+
+
+def test_what_is_packaged_is_what_was_kept():
+    assert json.loads(KEPT.read_text(encoding="utf-8")) == measured_costs().content
+
+
+@pytest.mark.parametrize("engine", ["evidence", "knn"])
+def test_predictions_are_near_points_that_the_fit_has_not_seen(engine):
+    for point in measured_costs().content["engines"][engine]["checked"]:
+        assert point["row"]["predicted"] == pytest.approx(point["row"]["measured"], rel=TOLERANCE)
+
+
+def test_plans_are_near_whole_runs():
+    plans = measured_costs().content["plans"]
+    assert len(plans) == 2
+    for plan in plans:
+        found = estimate(Workload.parse(plan["plan"]))
+        measured = plan["score_core_hours"]["measured"]
+        assert found.score_core_hours == pytest.approx(measured, rel=TOLERANCE)
+
+
+def test_more_of_anything_costs_more():
+    base = Workload.parse("1e5 series, 15 s, 30 days, knn")
+    for change in ({"series": 200_000}, {"window": 128}, {"references": 8192}, {"span": 6e6}):
+        more = estimate(replace(base, **change))
+        assert more.score_core_hours > estimate(base).score_core_hours
