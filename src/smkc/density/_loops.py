@@ -114,11 +114,11 @@ def largest(
         guess, _ = kth_bits(bits, n, k - 1, guess)
         limit = np.int32(guess)
         for i in range(n):
-            n_below += np.int64(bits[i] < limit)
+            n_below += int(bits[i] < limit)
         n_equal, at = k - n_below, 0
         for i in range(n):
             if bits[i] < limit or (bits[i] == limit and n_equal > 0):
-                n_equal -= np.int64(bits[i] == limit)
+                n_equal -= int(bits[i] == limit)
                 which[b, at] = i
                 values[b, at] = similarities[b, i]
                 at += 1

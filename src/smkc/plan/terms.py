@@ -35,4 +35,5 @@ def occupied_buckets(variables: float, buckets: float) -> float:
     >>> round(occupied_buckets(16, 128), 1)
     15.1
     """
-    return buckets * (1 - (1 - 1 / buckets) ** variables)
+    empty: float = (1 - 1 / buckets) ** variables
+    return buckets * (1 - empty)

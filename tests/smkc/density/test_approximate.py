@@ -5,6 +5,7 @@ import pytest
 
 from smkc import model_file
 from smkc.density import KnnDensity, Projection, ReferenceSet, approximate, reference
+from smkc.density._loops import largest
 from smkc.density.approximate import STALE, NeighbourIndex, need_faiss, probes_for
 from smkc.errors import MissingExtraError, ModelFileError
 from smkc.kernel import Representation, window_starts
@@ -132,6 +133,17 @@ def test_an_index_is_learned_anew_once_the_set_has_grown(rng, large):
         again = large.replaced(np.arange(6000), large.vectors, large.rows, 6000)
         large = again.indexed(3)
         assert len(large.index.places) <= 12_000
+
+
+@pytest.mark.parametrize("k", [1, 5, 63, 64, 70])
+def test_the_largest_are_found_with_ties_from_the_front(rng, k):
+    similarities = rng.integers(-10, 11, (9, 70)).astype(np.float32) / 10
+    which, values = np.empty((9, k), np.int64), np.empty((9, k), np.float32)
+    largest(similarities, k, which, values)
+    for row, found, told in zip(similarities, which, values, strict=True):
+        expected = np.sort(np.argsort(-row, kind="stable")[:k])
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(told, row[expected])
 
 
 # ---------------------------------------------------------------------- the density
