@@ -42,10 +42,13 @@ KNN = [
     *({**USUAL, "references": n} for n in (512, 2048, 16_384)),
     *({**USUAL, "components": n} for n in (64, 512)),
 ]
-EVIDENCE = [{"variables": n} for n in (2, 8, 16, 40, 80, 160)]
+EVIDENCE = [
+    *({"variables": n, "learned": 12_000} for n in (40, 2, 8, 16, 80, 160)),
+    *({"variables": 40, "learned": n} for n in (3_000, 24_000)),
+]
 CHECKED = {
     "knn": [{**USUAL, "variables": 38, "window": 96, "references": 8192}],
-    "evidence": [{"variables": 60}],
+    "evidence": [{"variables": 60, "learned": 8_000}],
 }
 
 # Whole runs, measured to the end: models learned, all rows scored.
@@ -120,14 +123,14 @@ def knn_point(
     return {"row": took / ROWS, "held": held(detector, live)}
 
 
-def evidence_point(*, variables: int) -> dict[str, float]:
-    """Seconds a row to score and a reference row to learn from, and bytes of a live model."""
-    both = telemetry(REFERENCE_ROWS + ROWS, variables, seed=3).recording
-    reference, live = both.rows(0, REFERENCE_ROWS), both.rows(REFERENCE_ROWS)
+def evidence_point(*, variables: int, learned: int) -> dict[str, float]:
+    """Seconds a row to score and a model to learn, and bytes of a live model."""
+    both = telemetry(learned + ROWS, variables, seed=3).recording
+    reference, live = both.rows(0, learned), both.rows(learned)
     detector = smkc.Detector()
     fit = min(seconds(detector.fit, reference) for _ in range(2))
     took = min(seconds(detector.score_windows, live) for _ in range(3))
-    return {"row": took / ROWS, "fit": fit / REFERENCE_ROWS, "held": held(detector, live)}
+    return {"row": took / ROWS, "fit": fit, "held": held(detector, live)}
 
 
 def seconds(work: Callable[..., object], *given: object) -> float:

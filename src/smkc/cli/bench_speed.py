@@ -59,8 +59,7 @@ def speed(
             ("a series", f"{found.seconds_a_series:,.3g} s for all its rows"),
             (
                 "to learn",
-                f"{found.fit_core_hours:,.3g} core-hours, "
-                f"{min(asked.reference_rows, asked.n_rows):,} rows a recording",
+                f"{found.fit_core_hours:,.3g} core-hours, {asked.n_learned:,} rows a recording",
             ),
             ("to score it all", f"{found.score_core_hours:,.3g} core-hours"),
             (

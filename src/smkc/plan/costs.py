@@ -21,6 +21,9 @@ APPROXIMATE_FROM = 100_000
 
 BUCKETS, COMPONENTS = 128, 256
 
+# Windows that ``knn`` scores to calibrate itself, at most; the same as the detector's own.
+MOST_CALIBRATED = 32_768
+
 # What one reference's vector and its code take once there is an index.
 INDEXED_BYTES = 4 * COMPONENTS + COMPONENTS // 4 * 2 + 12
 
@@ -46,10 +49,12 @@ class Costs:
         return self._sum("row", workload, references=workload.references)
 
     def fit(self, workload: Workload) -> float:
-        """Processor seconds to learn from one row; ``knn`` scores what it has learned from."""
+        """Processor seconds to learn one recording's model."""
         if workload.engine == "evidence":
             return self._sum("fit", workload)
-        return self._sum("row", workload, references=0) + self.row(workload)
+        n_rows = workload.n_learned
+        kept, scored = min(n_rows, workload.references), min(n_rows, MOST_CALIBRATED)
+        return kept * self._sum("row", workload, references=0) + scored * self.row(workload)
 
     def held(self, workload: Workload) -> float:
         """Bytes of one recording's model and stream in memory."""
@@ -60,7 +65,7 @@ class Costs:
 
     def _sum(self, quantity: str, workload: Workload, references: float = 0) -> float:
         if workload.engine == "evidence":
-            terms = evidence_terms(variables=workload.variables)
+            terms = evidence_terms(variables=workload.variables, learned=workload.n_learned)
         else:
             terms = knn_terms(
                 variables=workload.variables,

@@ -7,9 +7,18 @@ coefficients and whoever plans with them.
 __all__ = ["evidence_terms", "knn_terms", "occupied_buckets"]
 
 
-def evidence_terms(*, variables: float) -> dict[str, float]:
-    """Terms of a row that is judged by evidences: variables are also compared in pairs."""
-    return {"row": 1.0, "variables": variables, "pairs": variables**2}
+def evidence_terms(*, variables: float, learned: float) -> dict[str, float]:
+    """Terms of a row that is judged by evidences, of a model and of learning it.
+
+    Variables are also compared in pairs; ``learned`` is how many rows were learned from.
+    """
+    return {
+        "row": 1.0,
+        "variables": variables,
+        "pairs": variables**2,
+        "learned": learned,
+        "learned variables": learned * variables,
+    }
 
 
 def knn_terms(

@@ -119,6 +119,11 @@ class Workload:
         return max(1, round(self.span / self.step))
 
     @property
+    def n_learned(self) -> int:
+        """Rows that each model learns from: no more than there are."""
+        return min(self.reference_rows, self.n_rows)
+
+    @property
     def n_observations(self) -> int:
         """Observations in all."""
         return self.series * self.n_rows

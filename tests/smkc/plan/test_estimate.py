@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from smkc.density import reference
+from smkc.fitted import windows
 from smkc.plan import Costs, Workload, estimate, measured_costs
-from smkc.plan.costs import APPROXIMATE_FROM
+from smkc.plan.costs import APPROXIMATE_FROM, MOST_CALIBRATED
 from smkc.plan.terms import evidence_terms, knn_terms
 
 KEPT = Path(__file__).parents[3] / "results" / "speed" / "costs.json"
@@ -18,7 +19,7 @@ TOLERANCE = 0.25
 @pytest.fixture
 def costs():
     """Round numbers: a row costs 1 ms, and 10 us for each of its variables."""
-    zeros = dict.fromkeys(evidence_terms(variables=1), 0.0)
+    zeros = dict.fromkeys(evidence_terms(variables=1, learned=1), 0.0)
     none = dict.fromkeys(
         knn_terms(variables=1, window=1, buckets=1, references=1, components=1), 0.0
     )
@@ -27,7 +28,7 @@ def costs():
             "engines": {
                 "evidence": {
                     "row": zeros | {"row": 1e-3, "variables": 1e-5},
-                    "fit": zeros | {"row": 2e-3},
+                    "fit": zeros | {"learned": 2e-3},
                     "held": zeros | {"row": 1e6},
                 },
                 "knn": {
@@ -75,6 +76,7 @@ def test_large_reference_sets_are_searched_by_an_index(costs):
     assert estimate(many, costs).seconds_a_row == pytest.approx(6.1e-3)
     assert estimate(many, costs).model_bytes < estimate(few, costs).model_bytes
     assert reference.APPROXIMATE_FROM == APPROXIMATE_FROM
+    assert windows.MOST_CALIBRATED == MOST_CALIBRATED
 
 
 def test_what_is_packaged_is_what_was_kept():
