@@ -110,7 +110,8 @@ def test_the_real_datasets_run_cut_short(tmp_path):
     done = run(*BENCH, "--budget", "smoke", "--methods", keys, "--out", str(tmp_path), "-q")
     assert done.exit_code == 0, done.output
     main = table(tmp_path, "main")
-    assert len(main["columns"]) == 12
+    assert len(main["columns"]) == 13
+    assert main["columns"][-2:] == ["mean of 11", "hostwatch"]
     assert {row["name"] for row in main["rows"]} >= {"windowed kNN", "smkc kNN"}
     for row in main["rows"]:
         if not row["group"].startswith("steps to detection"):
