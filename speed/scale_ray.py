@@ -9,7 +9,10 @@ import json
 import sys
 import tempfile
 from pathlib import Path
+from statistics import median
 from time import perf_counter
+
+import psutil
 
 from smkc.scale import RayCluster, score_file
 from speed.report import circumstances
@@ -17,7 +20,11 @@ from speed.scale_data import fitted, write
 
 
 def measured(asked: argparse.Namespace) -> dict[str, object]:
-    """Score one file here and on Ray, in turn, and compare the bytes."""
+    """Score one file here and on Ray, in turn, and compare the bytes.
+
+    Processor seconds are those of all processes that take part, so that others on the machine do
+    not count. The first round, in which every process loads its compiled loops, is not counted.
+    """
     here, there = [], []
     with tempfile.TemporaryDirectory(dir=asked.folder, prefix="smkc-scale-") as folder:
         source = Path(folder) / "live.parquet"
@@ -28,15 +35,19 @@ def measured(asked: argparse.Namespace) -> dict[str, object]:
         started = perf_counter()
         with RayCluster(workers=asked.workers) as cluster:
             starting = perf_counter() - started
-            for _ in range(asked.times):
+            names = cluster.processes()
+            workers = [psutil.Process(int(name.rpartition(":")[2])) for name in names]
+            ours = [psutil.Process(), *workers]
+            for _ in range(asked.times + 1):
                 for kept, score, out in (
                     (here, score_file, one),
                     (there, cluster.score_file, other),
                 ):
-                    started = perf_counter()
+                    before, started = _processor(ours), perf_counter()
                     score(source, detector, out, entity=entity)
-                    kept.append(perf_counter() - started)
+                    kept.append((perf_counter() - started, _processor(ours) - before))
         is_same = one.read_bytes() == other.read_bytes()
+    here, there = here[1:], there[1:]
     return {
         "observations": asked.rows * asked.variables * asked.entities,
         "detector": asked.detector,
@@ -45,11 +56,22 @@ def measured(asked: argparse.Namespace) -> dict[str, object]:
         "variables": asked.variables,
         "workers": asked.workers,
         "start_s": round(starting, 1),
-        "local_s": [round(seconds, 1) for seconds in here],
-        "ray_s": [round(seconds, 1) for seconds in there],
-        "overhead": round(min(there) / min(here) - 1, 3),
+        "local_s": [round(seconds, 1) for seconds, _ in here],
+        "ray_s": [round(seconds, 1) for seconds, _ in there],
+        "local_processor_s": [round(seconds, 1) for _, seconds in here],
+        "ray_processor_s": [round(seconds, 1) for _, seconds in there],
+        "overhead": round(_median(there, 0) / _median(here, 0) - 1, 3),
+        "processor_overhead": round(_median(there, 1) / _median(here, 1) - 1, 3),
         "same_bytes": is_same,
     }
+
+
+def _processor(processes: list[psutil.Process]) -> float:
+    return sum(sum(process.cpu_times()[:2]) for process in processes)
+
+
+def _median(rounds: list[tuple[float, float]], which: int) -> float:
+    return median(pair[which] for pair in rounds)
 
 
 def main() -> None:
@@ -61,7 +83,7 @@ def main() -> None:
     parser.add_argument("--detector", default="evidence")
     parser.add_argument("--form", default="long", choices=["wide", "long"])
     parser.add_argument("--workers", type=int, default=4)
-    parser.add_argument("--times", type=int, default=2)
+    parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--folder", default=None)
     asked = parser.parse_args()
     where = circumstances() | {"command": " ".join(["python -m speed.scale_ray", *sys.argv[1:]])}

@@ -130,7 +130,7 @@ class RayCluster:
         out = Path(out).absolute()
         run = Run.open(path, models, out, read, entity, settings, resume, self.n_workers, least)
         models.save(_models_of(run))
-        write_json(run.folder / "workers.json", self._whoami())
+        write_json(run.folder / "workers.json", self.processes())
         if models.score_windows and len(run.blocks) == 1:
             self._score_ranges(run)
         else:
@@ -247,13 +247,13 @@ class RayCluster:
             num_cpus=1, max_restarts=MOST_LOSSES, max_task_retries=MOST_LOSSES
         )
         self._workers = [actor.remote() for _ in range(n_workers)]
-        self._whoami()
+        self.processes()
 
     def _stop_workers(self) -> None:
         for worker in self._workers:
             self._ray.kill(worker)
 
-    def _whoami(self) -> list[str]:
+    def processes(self) -> list[str]:
         """Return each worker's machine and process, once all of them have started."""
         asked = [worker.whoami.remote() for worker in self._workers]
         _, missing = self._ray.wait(asked, num_returns=len(asked), timeout=START_SECONDS)

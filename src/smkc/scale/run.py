@@ -32,6 +32,8 @@ __all__ = ["Run", "Summary", "score_file"]
 # Alerts that a summary lists; all are counted.
 MOST_ALERTS = 10_000
 
+LONGEST_NAME = 24
+
 Blocks = tuple[tuple[str, ...] | None, ...]
 
 
@@ -199,12 +201,13 @@ class Run:
 
     @contextmanager
     def shown(self) -> Iterator[Callable[[int], Callable[[Progress], None]]]:
-        """Show a bar with the rate and the time left; yields who to tell for each block."""
+        """Show a bar with observations a second and the time left; yields who to tell."""
         started = time.monotonic()
         told = [self.progress(number) for number in range(len(self.blocks))]
         n_before = sum(each.observations for each in told)
         total = self.source.size * len(self.blocks)
-        with progress.task(f"scoring {self.source.path}", total) as advance:
+        name = Path(self.source.path).name[-LONGEST_NAME:]  # a line has room for more than a path
+        with progress.task(f"scoring {name}", total) as advance:
             advance(sum(each.read for each in told))
 
             def tell(number: int, now: Progress) -> None:
@@ -212,7 +215,7 @@ class Run:
                 rate = n_done / max(time.monotonic() - started, 1e-9)
                 amount = now.read - told[number].read
                 told[number] = now
-                advance(amount, f"{_short(rate)} observations a second")
+                advance(amount, f"{_short(rate)} a second")
 
             try:
                 yield lambda number: lambda now: tell(number, now)

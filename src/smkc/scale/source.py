@@ -27,6 +27,9 @@ from smkc.recording.wide import BATCH_CELLS, LEAST_ROWS, read_wide
 
 __all__ = ["Batch", "Source"]
 
+# A batch's number is that of its row group times this, and its place there.
+BATCHES_A_GROUP = 1_000_000
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Batch:
@@ -35,7 +38,7 @@ class Batch:
     Parameters
     ----------
     number
-        how many batches of the source came before.
+        where it is in the source: higher than those of all batches before it.
     piece
         the observations; codes index ``names``, entities ``entities``.
     share
@@ -62,6 +65,14 @@ class _Group:
     size: float
     parts: LongParts | WideParts
     encoded: tuple[str, ...]
+    about: tuple[str, str] | None  # the first and the last entity by name, if that is known
+
+    def may_hold(self, entities: frozenset[str]) -> bool:
+        """Tell whether rows about any of these may be here."""
+        if self.about is None:
+            return True
+        first, last = self.about
+        return any(first <= entity <= last for entity in entities)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,13 +182,20 @@ class Source:
     def batches(self, entities: Sequence[str] | None = None, first: int = 0) -> Iterator[Batch]:
         """Yield batches from number ``first`` on, of some entities only if they are named."""
         wanted = None if entities is None else frozenset(entities)
-        number, share = 0, 0.0
-        for group in self.groups:
-            for row, whole in _batches(group, _columns(group.parts), _batch_rows(group.parts)):
+        share = 0.0
+        for at, group in enumerate(self.groups):
+            if (at + 1) * BATCHES_A_GROUP <= first:
+                continue
+            if wanted is not None and not group.may_hold(wanted):
+                share += group.size
+                continue
+            found = _batches(group, _columns(group.parts), _batch_rows(group.parts))
+            for number, (row, whole) in enumerate(found, start=at * BATCHES_A_GROUP):
+                if number < first:
+                    continue
                 share += group.size * whole.num_rows / max(group.n_rows, 1)
-                number += 1
                 batch = whole if wanted is None else _of(whole, self.entity, wanted)
-                if number <= first or not batch.num_rows:
+                if not batch.num_rows:
                     continue
                 place = _named(group) + (f", from its row {row:,} on" if row else "")
                 caught = _Caught()
@@ -191,7 +209,7 @@ class Source:
                     raise ReadError(f"{place} cannot be read: {error}") from error
                 (piece,) = caught.pieces
                 yield Batch(
-                    number=number - 1,
+                    number=number,
                     piece=_in_unit(piece, self.unit),
                     names=tuple(caught.variables),
                     entities=tuple(caught.entities),
@@ -231,9 +249,24 @@ def _groups(table: ParquetTable, path: str, parts: LongParts | WideParts) -> lis
                 size=table.size * metadata.row_group(at).num_rows / max(metadata.num_rows, 1),
                 parts=parts,
                 encoded=encoded,
+                about=_text_span(metadata.row_group(at), parts.entity),
             )
             for at in range(metadata.num_row_groups)
         ]
+
+
+def _told(metadata: Any, column: str | None) -> Any:
+    """Return what a row group's footer says of a column's values; None if nothing."""
+    for at in range(metadata.num_columns):
+        found = metadata.column(at)
+        if found.path_in_schema == column and found.statistics is not None:
+            return found.statistics if found.statistics.has_min_max else None
+    return None
+
+
+def _text_span(metadata: Any, column: str | None) -> tuple[str, str] | None:
+    told = _told(metadata, column)
+    return (told.min, told.max) if told is not None and isinstance(told.min, str) else None
 
 
 def _text_columns(parts: LongParts | WideParts) -> list[str]:
@@ -309,13 +342,9 @@ def _time_span(group: _Group) -> Any:
         at = file.schema_arrow.get_field_index(time)
         if kind_of(file.schema_arrow.field(at).type) == "time":
             return np.array([0, 0], "datetime64[ns]")
-        paths = file.metadata.row_group(group.number)
-        for number in range(paths.num_columns):
-            column = paths.column(number)
-            told = column.statistics
-            tells = column.path_in_schema == time and told is not None and told.has_min_max
-            if tells and isinstance(told.min, int | float):
-                return np.array([told.min, told.max])
+        told = _told(file.metadata.row_group(group.number), time)
+    if told is not None and isinstance(told.min, int | float):
+        return np.array([told.min, told.max])
     spans = [
         column_times(batch.column(0), lambda at: f"row {at} of {_named(group)}")
         for _, batch in _batches(group, [time], BATCH_ROWS)

@@ -121,7 +121,13 @@ class BlockFolder:
     def states(self, number: int) -> Iterator[tuple[str | None, Any, Mapping[str, Any]]]:
         """Yield the entity, arrays and header of each state that belongs to a part."""
         for path in sorted((self._path / f"state-{number:06d}").glob("*.smkc")):
-            arrays, header = model_file.read(path)
+            try:
+                arrays, header = model_file.read(path)
+            except ModelFileError as error:
+                raise ModelFileError(
+                    f"the run cannot be resumed: {error} Or remove {self._path} to do its part of "
+                    "the work again"
+                ) from None
             yield header["entity"], arrays, header["state"]
 
     def places(self) -> dict[str | None, list[tuple[Path, int]]]:
@@ -152,6 +158,8 @@ class BlockFolder:
                 for tables in part.tables.values():
                     whole = pa.concat_tables(tables)
                     writer.write_table(whole, row_group_size=whole.num_rows)
+            with open(self._part(number, "parquet"), "rb") as file:
+                os.fsync(file.fileno())
         alerts = [
             {
                 "entity": entity,

@@ -7,9 +7,10 @@ import pytest
 from tests.smkc.scale.conftest import N_REFERENCE, SMALL, churning, long_table, wide_table, write
 
 import smkc
-from smkc.errors import InputError, ReadError, SettingError, UnscoredWarning
+from smkc import progress
+from smkc.errors import InputError, ModelFileError, ReadError, SettingError, UnscoredWarning
 from smkc.recording import Recording
-from smkc.scale import ScaleSettings, score_file
+from smkc.scale import ScaleSettings, Source, score_file
 from smkc.scale.scoring import Scorer
 
 # Small enough that a file of some thousand observations is scored in many pieces.
@@ -367,3 +368,56 @@ def test_a_row_without_an_entity_is_named(tmp_path, detectors):
     path = write(tmp_path / "live.parquet", table)
     with pytest.raises(ReadError, match=r"row 1 of .*row group 0 names no entity in column 'host'"):
         score_file(path, detectors["knn"], tmp_path / "out.parquet", entity="host")
+
+
+# ---------------------------------------------------------------------- how it is read
+
+
+def test_row_groups_without_the_entities_asked_for_are_not_read(recordings, tmp_path):
+    parts = [long_table(part.rows(0, 300), host=name) for name, part in recordings.items()]
+    path = write(tmp_path / "hosts.parquet", pa.concat_tables(parts), 400)
+    source = Source.open(path, entity="host")
+    counts = source.count_entities()
+    assert list(counts) == ["host-3", "host-4", "host-5"]
+    for name in counts:
+        read = list(source.batches([name]))
+        assert {entity for batch in read for entity in batch.entities} == {name}
+        assert sum(len(batch.piece.times) for batch in read) == counts[name]
+        assert len(read) < len(source.groups)
+    whole = list(source.batches())
+    np.testing.assert_allclose(sum(batch.share for batch in whole), source.size)
+    rest = list(source.batches(first=whole[2].number))
+    assert [batch.number for batch in rest] == [batch.number for batch in whole[2:]]
+    np.testing.assert_allclose(sum(b.share for b in rest), sum(b.share for b in whole[2:]))
+
+
+def test_a_bar_shows_rate_and_time_left(live, detectors, tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv("SMKC_PROGRESS", "1")
+    monkeypatch.setattr(progress, "APPEARS_AFTER_SECONDS", 0.0)
+    path = write(tmp_path / "live.parquet", long_table(live))
+    score_file(path, detectors["knn"], tmp_path / "out.parquet", settings=TINY)
+    shown = capfd.readouterr().err
+    assert "scoring live.parquet: " in shown
+    assert " thousand a second" in shown
+    assert "0:00:0" in shown
+
+
+def test_a_damaged_state_is_said(live, detectors, tmp_path, monkeypatch):
+    path = write(tmp_path / "live.parquet", long_table(live))
+    out = tmp_path / "out.parquet"
+    push, n_pushed = Scorer.push, []
+
+    def failing(self, part):
+        n_pushed.append(len(part))
+        if len(n_pushed) > 3:
+            raise Killed
+        return push(self, part)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Scorer, "push", failing)
+        with pytest.raises(Killed):
+            score_file(path, detectors["evidence"], out, settings=TINY)
+    (state,) = out.with_name("out.parquet.parts").glob("block-0000/state-*/*.smkc")
+    state.write_bytes(state.read_bytes()[:-100])
+    with pytest.raises(ModelFileError, match=r"the run cannot be resumed: .* Or remove"):
+        score_file(path, detectors["evidence"], out, settings=TINY, resume=True)
