@@ -127,7 +127,13 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             ),
             _ours("randproj-knn", "RandProj-kNN", PAPER),
             _ours("smkc-knn", "smkc kNN", {"detector": "knn", "window": 64}),
-            _ours("smkc-evidence", "smkc evidence", {"detector": "evidence"}, uses_seed=False),
+            _ours(
+                "smkc-evidence",
+                "smkc evidence",
+                {"detector": "evidence"},
+                uses_seed=False,
+                version=2,
+            ),
             _ours("smkc-recon", "smkc recon", RECON, datasets=SMALLER, **DEAR),
             _ours("smkc-ens", "smkc ensemble", ENSEMBLE, datasets=SMALLEST, **DEAR),
         )
