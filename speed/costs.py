@@ -30,7 +30,7 @@ KEPT = ROOT / "results" / "speed" / "costs.json"
 NEIGHBOURS = ROOT / "results" / "speed" / "neighbours.json"
 PACKAGED = ROOT / "src" / "smkc" / "plan" / "costs.json"
 
-REFERENCE_ROWS, ROWS = 3_000, 2_000
+REFERENCE_ROWS, ROWS, PUSHED = 3_000, 2_000, 900
 
 # Sizes around the usual ones, a dimension at a time, and two points to check with.
 USUAL = {"variables": 16, "window": 64, "buckets": 128, "references": 4096, "components": 256}
@@ -120,7 +120,7 @@ def knn_point(
     ).fit(reference)
     # A first call leaves the work's memory to its thread; the better of two is less disturbed.
     took = min(seconds(detector.score_windows, live) for _ in range(3))
-    return {"row": took / ROWS, "held": held(detector, live)}
+    return {"row": took / ROWS, **live_costs(detector, live)}
 
 
 def evidence_point(*, variables: int, learned: int) -> dict[str, float]:
@@ -130,7 +130,7 @@ def evidence_point(*, variables: int, learned: int) -> dict[str, float]:
     detector = smkc.Detector()
     fit = min(seconds(detector.fit, reference) for _ in range(2))
     took = min(seconds(detector.score_windows, live) for _ in range(3))
-    return {"row": took / ROWS, "fit": fit, "held": held(detector, live)}
+    return {"row": took / ROWS, "fit": fit, **live_costs(detector, live)}
 
 
 def seconds(work: Callable[..., object], *given: object) -> float:
@@ -140,19 +140,27 @@ def seconds(work: Callable[..., object], *given: object) -> float:
     return process_time() - start
 
 
-def held(detector: smkc.Detector, live: Recording) -> float:
-    """Bytes that one more fitted model with a stream on it takes."""
+def live_costs(detector: smkc.Detector, live: Recording) -> dict[str, float]:
+    """Seconds to push one row onto a stream, and bytes that one more model with a stream takes."""
     stream = detector.stream()
-    for row in range(100):
+    rows = []
+    for row in range(PUSHED):
         first, end = live.indptr[row], live.indptr[row + 1]
         named = (live.names[code] for code in live.codes[first:end])
-        stream.push(row, dict(zip(named, live.values[first:end].tolist(), strict=True)))
+        rows.append(dict(zip(named, live.values[first:end].tolist(), strict=True)))
+
+    def push(first: int, end: int) -> None:
+        for row in range(first, end):
+            stream.push(row, rows[row])
+
+    push(0, PUSHED // 3)  # until the first window is full
+    took = seconds(push, PUSHED // 3, PUSHED)
     tracemalloc.start()
     kept = copy.deepcopy(stream)
     taken, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     del kept
-    return float(taken)
+    return {"live": took / (PUSHED - PUSHED // 3), "held": float(taken)}
 
 
 def fitted(terms: Sequence[Mapping[str, float]], measured: Sequence[float]) -> dict[str, float]:

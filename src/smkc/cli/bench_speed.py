@@ -54,7 +54,11 @@ def speed(
             ),
             ("rows", f"{asked.n_rows:,} a recording, {asked.n_observations:,} observations in all"),
             ("detector", asked.engine),
-            ("a row", f"{1e6 * found.seconds_a_row:,.1f} us of one core"),
+            (
+                "a row",
+                f"{1e6 * found.seconds_a_row:,.1f} us of one core; live, one by one, "
+                f"{1e6 * found.seconds_a_live_row:,.0f} us",
+            ),
             ("an observation", f"{1e6 * found.seconds_an_observation:,.2f} us"),
             ("a series", f"{found.seconds_a_series:,.3g} s for all its rows"),
             (

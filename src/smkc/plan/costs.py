@@ -41,12 +41,19 @@ class Costs:
         return found
 
     def row(self, workload: Workload) -> float:
-        """Processor seconds to score one row."""
+        """Processor seconds to score one row of many."""
+        return self._scored("row", workload)
+
+    def live(self, workload: Workload) -> float:
+        """Processor seconds to score one row as it comes, by itself."""
+        return self._scored("live", workload)
+
+    def _scored(self, quantity: str, workload: Workload) -> float:
         if workload.engine == "knn" and workload.references >= APPROXIMATE_FROM:
             approximate = self.content["approximate"]
             search = float(approximate["row"] + approximate["references"] * workload.references)
-            return self._sum("row", workload, references=0) + search
-        return self._sum("row", workload, references=workload.references)
+            return self._sum(quantity, workload, references=0) + search
+        return self._sum(quantity, workload, references=workload.references)
 
     def fit(self, workload: Workload) -> float:
         """Processor seconds to learn one recording's model."""

@@ -32,7 +32,9 @@ class Estimate:
     workload
         what was asked.
     seconds_a_row, seconds_an_observation, seconds_a_series
-        processor seconds; a series' are those of its whole span.
+        processor seconds when many rows are scored in one go; a series' are those of its span.
+    seconds_a_live_row
+        processor seconds of a row that is scored by itself, as it comes.
     fit_core_hours, score_core_hours
         to learn every recording's model once, and to score all rows once.
     live_cores
@@ -49,6 +51,7 @@ class Estimate:
     seconds_a_row: float
     seconds_an_observation: float
     seconds_a_series: float
+    seconds_a_live_row: float
     fit_core_hours: float
     score_core_hours: float
     live_cores: float
@@ -66,11 +69,11 @@ BATCH_SHARE = 0.1
 def estimate(workload: Workload, costs: Costs | None = None) -> Estimate:
     """Return what the workload costs, by the coefficients that came with this version."""
     costs = measured_costs() if costs is None else costs
-    row, held = costs.row(workload), costs.held(workload)
+    row, live, held = costs.row(workload), costs.live(workload), costs.held(workload)
     n_recordings, n_rows = workload.n_recordings, workload.n_rows
     score = n_recordings * n_rows * row
     fit = n_recordings * costs.fit(workload)
-    live_cores = n_recordings * row / workload.step
+    live_cores = n_recordings * live / workload.step
     live_bytes = n_recordings * held
     one_recording = OBSERVATION_BYTES * n_rows * min(workload.variables, workload.series)
     a_machine = USED_MEMORY * workload.memory * 1e9
@@ -79,6 +82,7 @@ def estimate(workload: Workload, costs: Costs | None = None) -> Estimate:
         seconds_a_row=row,
         seconds_an_observation=row / workload.variables,
         seconds_a_series=row * n_rows / workload.variables,
+        seconds_a_live_row=live,
         fit_core_hours=fit / 3600,
         score_core_hours=score / 3600,
         live_cores=live_cores,

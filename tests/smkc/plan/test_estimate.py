@@ -28,11 +28,13 @@ def costs():
             "engines": {
                 "evidence": {
                     "row": zeros | {"row": 1e-3, "variables": 1e-5},
+                    "live": zeros | {"row": 1e-3, "variables": 1e-5},
                     "fit": zeros | {"learned": 2e-3},
                     "held": zeros | {"row": 1e6},
                 },
                 "knn": {
                     "row": none | {"row": 1e-3, "references": 1e-6},
+                    "live": none | {"row": 2e-3},
                     "held": none | {"references": 2000.0},
                 },
             },
