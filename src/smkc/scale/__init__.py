@@ -2,8 +2,8 @@
 
 In: Parquet files and a fitted detector. Out: the same scores as in memory, to the bit, in a file.
 
-A source is read in batches (``source.py``). Observations wait until their row is complete
-(``held.py``); complete rows are scored in order of time for each entity (``scoring.py``,
+A source is read in batches (``source.py``, ``groups.py``). Observations wait until their row is
+complete (``held.py``); complete rows are scored in order of time for each entity (``scoring.py``,
 ``placing.py``), and what is final is written in parts beside the output together with the state to
 go on from (``work.py``, ``block.py``). A run (``run.py``) is a number of blocks of entities, done
 here one after another, or on a Ray cluster side by side (``cluster.py``, extra ``ray``). Reference

@@ -19,11 +19,20 @@ from smkc.errors import ReadError, SettingError
 from smkc.recording.columns import kind_of, texts
 from smkc.recording.files import ParquetTable, open_files
 from smkc.recording.gather import Gathering, Piece
-from smkc.recording.layout import LongParts, WideParts, Wishes, find_parts
+from smkc.recording.layout import WideParts, Wishes, find_parts
 from smkc.recording.long import BATCH_ROWS, read_long
 from smkc.recording.stamps import TimeUnit, column_times, settled
 from smkc.recording.tables import FrameTable
-from smkc.recording.wide import BATCH_CELLS, LEAST_ROWS, read_wide
+from smkc.recording.wide import read_wide
+from smkc.scale.groups import (
+    RowGroup,
+    batch_rows,
+    batches_of,
+    columns_of,
+    named,
+    row_groups,
+    told_of,
+)
 
 __all__ = ["Batch", "Source"]
 
@@ -56,26 +65,6 @@ class Batch:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Group:
-    """One row group of one file."""
-
-    path: str
-    number: int
-    n_rows: int
-    size: float
-    parts: LongParts | WideParts
-    encoded: tuple[str, ...]
-    about: tuple[str, str] | None  # the first and the last entity by name, if that is known
-
-    def may_hold(self, entities: frozenset[str]) -> bool:
-        """Tell whether rows about any of these may be here."""
-        if self.about is None:
-            return True
-        first, last = self.about
-        return any(first <= entity <= last for entity in entities)
-
-
-@dataclass(frozen=True, kw_only=True)
 class Source:
     """Parquet files that are read in pieces.
 
@@ -96,7 +85,7 @@ class Source:
     """
 
     path: str
-    groups: tuple[_Group, ...] = field(repr=False)
+    groups: tuple[RowGroup, ...] = field(repr=False)
     entity: str | None
     step: Any
     unit: TimeUnit
@@ -122,7 +111,7 @@ class Source:
             elif asked.get(key) is not None:
                 asked[key] = tuple(asked[key])
         wishes = Wishes(entity=entity, **asked)
-        groups: list[_Group] = []
+        groups: list[RowGroup] = []
         seen: list[list[Any]] = []
         for table in open_files(path):
             if not isinstance(table, ParquetTable):
@@ -131,7 +120,7 @@ class Source:
                     "pieces, or leave out what asks for pieces (--stream, --engine)"
                 )
             place = Path(table.name).absolute()  # workers may stand in another folder
-            groups += _groups(table, str(place), find_parts(table, wishes))
+            groups += row_groups(table, str(place), find_parts(table, wishes))
             status = place.stat()
             seen.append([str(place), status.st_size, status.st_mtime_ns])
         unit = _settled_unit(groups, unit)
@@ -164,12 +153,12 @@ class Source:
         if self.entity is None:
             return counts
         for group in self.groups:
-            for first, batch in _batches(group, [self.entity], BATCH_ROWS):
+            for first, batch in batches_of(group, [self.entity], BATCH_ROWS):
                 codes, distinct = texts(batch.column(0))
                 if (codes < 0).any():
                     at = first + int(np.flatnonzero(codes < 0)[0])
                     raise ReadError(
-                        f"row {at} of {_named(group)} names no entity in column {self.entity!r}; "
+                        f"row {at} of {named(group)} names no entity in column {self.entity!r}; "
                         "give it one or leave the row out"
                     )
                 for name, count in zip(
@@ -189,7 +178,7 @@ class Source:
             if wanted is not None and not group.may_hold(wanted):
                 share += group.size
                 continue
-            found = _batches(group, _columns(group.parts), _batch_rows(group.parts))
+            found = batches_of(group, columns_of(group.parts), batch_rows(group.parts))
             for number, (row, whole) in enumerate(found, start=at * BATCHES_A_GROUP):
                 if number < first:
                     continue
@@ -197,7 +186,7 @@ class Source:
                 batch = whole if wanted is None else _of(whole, self.entity, wanted)
                 if not batch.num_rows:
                     continue
-                place = _named(group) + (f", from its row {row:,} on" if row else "")
+                place = named(group) + (f", from its row {row:,} on" if row else "")
                 caught = _Caught()
                 table = FrameTable(place, pa.Table.from_batches([batch]))
                 try:
@@ -235,82 +224,6 @@ def _nowhere(amount: float) -> None:
     pass
 
 
-def _groups(table: ParquetTable, path: str, parts: LongParts | WideParts) -> list[_Group]:
-    encoded = tuple(
-        name for name in _text_columns(parts) if kind_of(table.schema.field(name).type) == "text"
-    )
-    with pq.ParquetFile(table.name) as file:
-        metadata = file.metadata
-        return [
-            _Group(
-                path=path,
-                number=at,
-                n_rows=metadata.row_group(at).num_rows,
-                size=table.size * metadata.row_group(at).num_rows / max(metadata.num_rows, 1),
-                parts=parts,
-                encoded=encoded,
-                about=_text_span(metadata.row_group(at), parts.entity),
-            )
-            for at in range(metadata.num_row_groups)
-        ]
-
-
-def _told(metadata: Any, column: str | None) -> Any:
-    """Return what a row group's footer says of a column's values; None if nothing."""
-    for at in range(metadata.num_columns):
-        found = metadata.column(at)
-        if found.path_in_schema == column and found.statistics is not None:
-            return found.statistics if found.statistics.has_min_max else None
-    return None
-
-
-def _text_span(metadata: Any, column: str | None) -> tuple[str, str] | None:
-    told = _told(metadata, column)
-    return (told.min, told.max) if told is not None and isinstance(told.min, str) else None
-
-
-def _text_columns(parts: LongParts | WideParts) -> list[str]:
-    entity = [] if parts.entity is None else [parts.entity]
-    return entity if isinstance(parts, WideParts) else [parts.variable, *parts.labels, *entity]
-
-
-def _columns(parts: LongParts | WideParts) -> list[str]:
-    own = list(parts.variables) if isinstance(parts, WideParts) else [parts.value]
-    return [parts.time, *own, *_text_columns(parts)]
-
-
-def _batch_rows(parts: LongParts | WideParts) -> int:
-    if isinstance(parts, WideParts):
-        return max(LEAST_ROWS, BATCH_CELLS // len(parts.variables))
-    return BATCH_ROWS
-
-
-def _batches(
-    group: _Group, columns: Sequence[str], n_rows: int
-) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yield batches of one row group, each with the number of its first row there."""
-    first = 0
-    encoded = [name for name in group.encoded if name in columns]
-    try:
-        with pq.ParquetFile(group.path, read_dictionary=encoded, pre_buffer=False) as file:
-            for batch in file.iter_batches(
-                n_rows, row_groups=[group.number], columns=list(columns)
-            ):
-                batch.validate(full=True)
-                yield first, batch.select(list(columns))
-                first += batch.num_rows
-    except (pa.ArrowException, OSError) as error:
-        detail = str(error).strip().rstrip(".")
-        raise ReadError(
-            f"{_named(group)} cannot be read: {detail}. Check that the file is complete and has "
-            "not changed"
-        ) from error
-
-
-def _named(group: _Group) -> str:
-    return f"{group.path}, row group {group.number}"
-
-
 def _of(batch: pa.RecordBatch, column: str | None, wanted: frozenset[str]) -> pa.RecordBatch:
     """Keep the rows that are about some entities."""
     codes, distinct = texts(batch.column(column))
@@ -319,7 +232,7 @@ def _of(batch: pa.RecordBatch, column: str | None, wanted: frozenset[str]) -> pa
     return batch if kept.all() else batch.filter(pa.array(kept))
 
 
-def _settled_unit(groups: Sequence[_Group], unit: TimeUnit) -> TimeUnit:
+def _settled_unit(groups: Sequence[RowGroup], unit: TimeUnit) -> TimeUnit:
     """Say what numbers in the time column count, once for all pieces."""
     if unit != "auto":
         return unit
@@ -335,19 +248,19 @@ def _settled_unit(groups: Sequence[_Group], unit: TimeUnit) -> TimeUnit:
     return "step"
 
 
-def _time_span(group: _Group) -> Any:
+def _time_span(group: RowGroup) -> Any:
     """(2,) the first and the last time of a row group, from its footer if that says so."""
     time = group.parts.time
     with pq.ParquetFile(group.path) as file:
         at = file.schema_arrow.get_field_index(time)
         if kind_of(file.schema_arrow.field(at).type) == "time":
             return np.array([0, 0], "datetime64[ns]")
-        told = _told(file.metadata.row_group(group.number), time)
+        told = told_of(file.metadata.row_group(group.number), time)
     if told is not None and isinstance(told.min, int | float):
         return np.array([told.min, told.max])
     spans = [
-        column_times(batch.column(0), lambda at: f"row {at} of {_named(group)}")
-        for _, batch in _batches(group, [time], BATCH_ROWS)
+        column_times(batch.column(0), lambda at: f"row {at} of {named(group)}")
+        for _, batch in batches_of(group, [time], BATCH_ROWS)
     ]
     whole = np.concatenate(spans)
     return np.array([whole.min(), whole.max()])

@@ -164,6 +164,22 @@ def test_entities_are_followed_apart(fleet, recordings, detectors, kind, at_a_ti
     assert first == table.num_rows
 
 
+@pytest.mark.parametrize("ids", [["x", "y"], [7, 30]], ids=["texts", "numbers"])
+def test_entities_of_a_wide_file(recordings, detectors, ids, tmp_path):
+    parts = [
+        wide_table(recording.rows(N_REFERENCE)).append_column("host", pa.array([host] * 900))
+        for host, recording in zip(ids, recordings.values(), strict=False)
+    ]
+    table = pa.concat_tables(parts, promote_options="default").sort_by("time")
+    path = write(tmp_path / "wide.parquet", table, 700)
+    out = tmp_path / "out.parquet"
+    score_file(path, detectors["knn"], out, entity="host", settings=TINY)
+    split = smkc.read(path, entity="host")
+    assert sorted(split) == sorted(map(str, ids))
+    expected = [detectors["knn"].decision_function(split[name]) for name in sorted(split)]
+    np.testing.assert_array_equal(scores_of(out), np.concatenate(expected))
+
+
 def test_entities_may_follow_one_another_and_have_detectors_of_their_own(recordings, tmp_path):
     parts, own = [], {}
     for name, recording in recordings.items():

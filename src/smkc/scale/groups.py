@@ -1,0 +1,120 @@
+"""Row groups: what a Parquet file is read by, each with what its footer tells of it.
+
+In: a file and the parts its columns play. Out: row groups, and batches of their rows.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from smkc.errors import ReadError
+from smkc.recording.columns import kind_of
+from smkc.recording.files import ParquetTable
+from smkc.recording.layout import LongParts, WideParts
+from smkc.recording.long import BATCH_ROWS
+from smkc.recording.wide import BATCH_CELLS, LEAST_ROWS
+
+__all__ = ["RowGroup", "batch_rows", "batches_of", "columns_of", "named", "row_groups", "told_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowGroup:
+    """One row group of one file."""
+
+    path: str
+    number: int
+    n_rows: int
+    size: float
+    parts: LongParts | WideParts
+    encoded: tuple[str, ...]
+    about: tuple[str, str] | None  # the first and the last entity by name, if that is known
+
+    def may_hold(self, entities: frozenset[str]) -> bool:
+        """Tell whether rows about any of these may be here."""
+        if self.about is None:
+            return True
+        first, last = self.about
+        return any(first <= entity <= last for entity in entities)
+
+
+def row_groups(table: ParquetTable, path: str, parts: LongParts | WideParts) -> list[RowGroup]:
+    """Return the row groups of a file in their order; ``path`` is where any worker finds it."""
+    encoded = tuple(
+        name for name in _text_columns(parts) if kind_of(table.schema.field(name).type) == "text"
+    )
+    with pq.ParquetFile(table.name) as file:
+        metadata = file.metadata
+        return [
+            RowGroup(
+                path=path,
+                number=at,
+                n_rows=metadata.row_group(at).num_rows,
+                size=table.size * metadata.row_group(at).num_rows / max(metadata.num_rows, 1),
+                parts=parts,
+                encoded=encoded,
+                about=_text_span(metadata.row_group(at), parts.entity),
+            )
+            for at in range(metadata.num_row_groups)
+        ]
+
+
+def told_of(metadata: Any, column: str | None) -> Any:
+    """Return what a row group's footer says of a column's values; None if nothing."""
+    for at in range(metadata.num_columns):
+        found = metadata.column(at)
+        if found.path_in_schema == column and found.statistics is not None:
+            return found.statistics if found.statistics.has_min_max else None
+    return None
+
+
+def _text_span(metadata: Any, column: str | None) -> tuple[str, str] | None:
+    told = told_of(metadata, column)
+    return (told.min, told.max) if told is not None and isinstance(told.min, str) else None
+
+
+def _text_columns(parts: LongParts | WideParts) -> list[str]:
+    entity = [] if parts.entity is None else [parts.entity]
+    return entity if isinstance(parts, WideParts) else [parts.variable, *parts.labels, *entity]
+
+
+def columns_of(parts: LongParts | WideParts) -> list[str]:
+    """Return the columns that are read."""
+    own = list(parts.variables) if isinstance(parts, WideParts) else [parts.value]
+    return [parts.time, *own, *_text_columns(parts)]
+
+
+def batch_rows(parts: LongParts | WideParts) -> int:
+    """Return how many rows a batch has, as when a file is read whole."""
+    if isinstance(parts, WideParts):
+        return max(LEAST_ROWS, BATCH_CELLS // len(parts.variables))
+    return BATCH_ROWS
+
+
+def batches_of(
+    group: RowGroup, columns: Sequence[str], n_rows: int
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Yield batches of one row group, each with the number of its first row there."""
+    first = 0
+    encoded = [name for name in group.encoded if name in columns]
+    try:
+        with pq.ParquetFile(group.path, read_dictionary=encoded, pre_buffer=False) as file:
+            for batch in file.iter_batches(
+                n_rows, row_groups=[group.number], columns=list(columns)
+            ):
+                batch.validate(full=True)
+                yield first, batch.select(list(columns))
+                first += batch.num_rows
+    except (pa.ArrowException, OSError) as error:
+        detail = str(error).strip().rstrip(".")
+        raise ReadError(
+            f"{named(group)} cannot be read: {detail}. Check that the file is complete and has "
+            "not changed"
+        ) from error
+
+
+def named(group: RowGroup) -> str:
+    """Say in messages which row group it is."""
+    return f"{group.path}, row group {group.number}"
