@@ -30,12 +30,15 @@ class Played:
         there at any time.
     life
         steps after which a series goes on under another name; 0 for never.
+    steady
+        how many series keep their names all the same, the first ones.
     step
         milliseconds.
     """
 
     n_series: int
     life: int = 0
+    steady: int = 0
     step: int = 15_000
 
     def answer(self, first: int, last: int) -> bytes:
@@ -47,7 +50,9 @@ class Played:
         parts = []
         for s in range(self.n_series):
             drawn = (s * 7919 + number * 104_729 + (number * number) % 8191 * s) % TEXTS
-            lives = (number + s % max(self.life, 1)) // self.life if self.life else 0 * number
+            lives = 0 * number
+            if self.life and s >= self.steady:
+                lives = (number + s % self.life) // self.life
             for life in np.unique(lives):
                 at = np.flatnonzero(lives == life)
                 labels = json.dumps(
@@ -63,7 +68,9 @@ class Played:
         """Return the body for one step: quick, since its time is part of what is measured."""
         s = np.arange(self.n_series)
         drawn = ((s * 7919 + k * 104_729 + k * k % 8191 * s) % TEXTS).tolist()
-        lives = ((k + s % self.life) // self.life).tolist() if self.life else [0] * self.n_series
+        lives = [0] * self.n_series
+        if self.life:
+            lives = np.where(s < self.steady, 0, (k + s % self.life) // self.life).tolist()
         at = f"{k * self.step / 1000:.3f}"
         parts = [
             f'{{"metric":{{"__name__":"m{i % METRICS}","pod":"p{i}-{life}","job":"played"}},'

@@ -27,6 +27,7 @@ from speed.played_prometheus import Played, served
 STEP = 15_000
 START = 1_760_000_000_000 // STEP * STEP
 NOTES = 20  # times that memory is looked at
+USUAL = {"series": 10_000, "steps": 240, "life": 0, "steady": 0, "history-rows": 1440}
 
 
 class JumpingClock:
@@ -52,11 +53,11 @@ class JumpingClock:
 
 
 def measure(
-    series: int, steps: int, life: int, history_rows: int, jump: int, core: int
+    series: int, steps: int, life: int, steady: int, history_rows: int, jump: int, core: int
 ) -> dict[str, Any]:
     """Follow so many series for so many steps; return what it took."""
     with (
-        served(Played(n_series=series, life=life, step=STEP)) as url,
+        served(Played(n_series=series, life=life, steady=steady, step=STEP)) as url,
         tempfile.TemporaryDirectory() as folder,
     ):
         os.sched_setaffinity(0, {core})
@@ -94,7 +95,7 @@ def measure(
     taken = np.diff(clock.stamps) / jump
     return {
         "series": series,
-        "names": series * (1 + (status.rows + history_rows) // life) if life else series,
+        "names": series + (series - steady) * (status.rows // life) if life else series,
         "steps": status.rows - begun_at,
         "first_score_s": round(first_score, 1),
         "row_median_ms": round(1e3 * float(np.median(taken)), 1),
@@ -108,7 +109,7 @@ def measure(
         "refused": status.refused,
         **report.circumstances(),
         "command": f"python -m speed.serve_load --series {series} --steps {steps} --life {life} "
-        f"--history-rows {history_rows} --jump {jump}",
+        f"--steady {steady} --history-rows {history_rows} --jump {jump}",
     }
 
 
@@ -116,7 +117,7 @@ def main() -> None:
     """Measure once and print."""
     logging.basicConfig(level=logging.WARNING)
     parser = argparse.ArgumentParser(description=__doc__)
-    for name, usual in (("series", 10_000), ("steps", 240), ("life", 0), ("history-rows", 1440)):
+    for name, usual in USUAL.items():
         parser.add_argument(f"--{name}", type=int, default=usual)
     parser.add_argument("--jump", type=int, default=1, help="steps that come at once")
     parser.add_argument("--core", type=int, default=0, help="the core that the service is held to")
@@ -124,7 +125,13 @@ def main() -> None:
     print(
         json.dumps(
             measure(
-                given.series, given.steps, given.life, given.history_rows, given.jump, given.core
+                given.series,
+                given.steps,
+                given.life,
+                given.steady,
+                given.history_rows,
+                given.jump,
+                given.core,
             )
         )
     )
