@@ -59,11 +59,11 @@ def test_the_arithmetic(costs):
 
 
 def test_machines_by_cores_and_by_memory(costs):
-    many = replace(WORKLOAD, series=400_000_000)
-    assert estimate(many, costs).live_machines == 224  # 1e7 models of 1 MB, 44.8 GB a machine
-    assert estimate(replace(many, memory=10**6), costs).live_machines == 125  # 1,400 cores, 11.2
-    # 7.04e7 core-seconds in an hour of 11.2 cores a machine
-    assert estimate(many, costs).batch_machines == 1747
+    many = replace(WORKLOAD, series=400_400_000)
+    assert estimate(many, costs).live_machines == 224  # 10.01 TB, 44.8 GB a machine
+    assert estimate(replace(many, memory=10**6), costs).live_machines == 126  # 1,401 cores, 11.2
+    # 7.05e7 core-seconds in an hour of 11.2 cores a machine
+    assert estimate(many, costs).batch_machines == 1748
 
 
 def test_no_more_rows_are_learned_from_than_there_are(costs):
