@@ -59,7 +59,8 @@ class Detector:
     neighbours
         how many nearest reference windows a score averages over.
     reference_size
-        how many reference windows are kept at most.
+        how many reference windows are kept at most. From 100,000 kept on, ``knn`` seeks a window's
+        neighbours by an index that misses a few, if faiss is installed (extra ``ann``).
     scaling
         ``robust`` brings variables to a common measure; None takes values as they are.
     counters
