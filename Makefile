@@ -60,7 +60,7 @@ $(VENV)/.with-demo: $(VENV)/.created $(PROJECT)
 	@touch $@
 
 $(VENV)/.with-test: $(VENV)/.with-demo $(PROJECT)
-	$(PIP) install -c constraints.txt -e ".[bench,ray,serve]" --group test --group check --group speed
+	$(PIP) install -c constraints.txt -e ".[ann,bench,ray,serve]" --group test --group check --group speed
 	@touch $@
 
 $(VENV)/.with-all: $(VENV)/.with-test $(PROJECT)
