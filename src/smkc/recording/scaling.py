@@ -262,7 +262,7 @@ def _fault(scaling: Scaling) -> str | None:
     clip, most, names = scaling.clip, scaling.max_variables, scaling.names
     if not (isinstance(clip, float) and 0 < clip < np.inf):
         return f"clip is {clip!r}"
-    if not (isinstance(most, int) and most >= 1 and isinstance(scaling.dated, bool)):
+    if not (isinstance(most, int) and 1 <= most < 2**31 and isinstance(scaling.dated, bool)):
         return f"max_variables is {most!r} and dated is {scaling.dated!r}"
     if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
         return "names are not distinct texts"

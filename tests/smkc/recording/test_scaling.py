@@ -460,6 +460,7 @@ def test_a_scaling_survives_saving(fitted: Scaling) -> None:
         ("clip", "10"),
         ("clip", -1.0),
         ("max_variables", 0),
+        ("max_variables", 10**20),
         ("dated", 1),
         ("counters", "yes"),
         ("identity", {"drop": "pod"}),
