@@ -28,6 +28,9 @@ CAME_OR_WENT, MARGIN = 0.2, 0.05
 # A variable that the reference did not settle speaks for its role after so many observations.
 YOUNG = 32
 
+# Members of which something is remembered, about: a week of a cluster has a million names.
+MOST_REMEMBERED = 32_768
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Roles:
@@ -149,6 +152,9 @@ class Members:
         counts = np.bincount(codes, minlength=len(names))
         for code in np.flatnonzero((counts > 0) & (before < YOUNG)).tolist():
             self.ages[names[code]] = min(YOUNG, int(before[code] + counts[code]))
+        if len(self.ages) > 2 * MOST_REMEMBERED:  # those that are there, and the latest others
+            latest = [*list(self.ages)[-MOST_REMEMBERED:], *(n for n in names if n in self.ages)]
+            self.ages = {name: self.ages[name] for name in latest}
         aged: NDArray[np.int64] = ages + before[scaled.codes]
         return aged
 
@@ -159,6 +165,8 @@ class Members:
     def _role(self, name: str) -> int:
         found = self._role_of.get(name)
         if found is None:
+            if len(self._role_of) >= 2 * MOST_REMEMBERED:
+                self._role_of.clear()
             role = _role(name, self.roles.dropped)
             found = self._role_of[name] = -1 if role is None else self._place.get(role, -1)
         return found

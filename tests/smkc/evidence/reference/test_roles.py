@@ -5,6 +5,7 @@ import pytest
 
 from smkc.errors import ModelFileError
 from smkc.evidence.reference import ReferenceEvidence
+from smkc.evidence.reference import roles as roles_module
 from smkc.evidence.reference.farthest import Farthest
 from smkc.evidence.reference.roles import Members, Roles
 from smkc.recording import Identity, Recording
@@ -123,3 +124,15 @@ def test_blame_falls_on_the_member_that_was_farthest():
     assert farthest.shared_out({"cpu (middle)": 1.0}, 4, 5) == {"c": 1.0}
     with pytest.raises(ModelFileError, match="do not fit"):
         farthest.restore(np.zeros((3, 1), np.int64), ["a"])
+
+
+def test_members_without_end_are_not_all_remembered(monkeypatch):
+    monkeypatch.setattr(roles_module, "MOST_REMEMBERED", 20)
+    roles = Roles.of(['cpu{pod="a"}', 'cpu{pod="b"}'], ("pod",))
+    members = Members(roles, ())
+    for t in range(400):
+        row = {'cpu{pod="stays"}': 1.0, f'cpu{{pod="p{t}"}}': 2.0}
+        members.values(Recording.from_rows([t], [row]))
+    assert len(members.ages) <= 2 * 20 + 1
+    assert len(members._role_of) <= 2 * 20 + 1
+    assert members.ages['cpu{pod="stays"}'] == roles_module.YOUNG
