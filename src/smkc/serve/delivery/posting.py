@@ -6,6 +6,7 @@ another try, or never will arrive; no secret is in it, nor in a log, nor in a re
 
 import logging
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -130,13 +131,11 @@ def _words(texts: Iterable[str]) -> set[str]:
 def _beginning(response: httpx.Response) -> str:
     """Return the start of a body; what cannot be read is left out."""
     content = b""
-    try:
+    with suppress(httpx.HTTPError, OSError):  # the status says enough
         for part in response.iter_raw():
             content += part
             if len(content) >= MOST_READ_BYTES:
                 break
-    except (httpx.HTTPError, OSError):
-        pass  # the status says enough
     return content[:MOST_READ_BYTES].decode("utf-8", "replace")
 
 
