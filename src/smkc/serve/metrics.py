@@ -7,9 +7,10 @@ back, the lane's scores are left out: an old score must not look like a new one.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -19,6 +20,7 @@ from smkc.serve.view import PHASES, LaneStatus, ServiceView, WatchStatus
 from smkc.version import VERSION
 
 if TYPE_CHECKING:
+    from smkc.serve.delivery import ReceiverStatus
     from smkc.serve.store import Store
 
 __all__ = ["CONTENT_TYPE", "STALE_AFTER", "render"]
@@ -29,6 +31,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 STALE_AFTER = 300_000
 
 LANE = ("watch", "entity")
+RECEIVER = ("kind", "receiver")
 
 # Told as 0 before they happen: a counter that appears with its first failure hides that one.
 ERRORS = ("source", "store", "model", "decode")
@@ -59,6 +62,7 @@ class _Service(Collector):
         yield from _lanes(lanes)
         yield from _watches(watches)
         yield from _store(self._service.store)
+        yield from _receivers(self._service.receivers())
         health = self._service.health()
         yield _gauge("smkc_healthy", "Whether nothing is wrong; /healthz says what is.", health.ok)
         yield _gauge("smkc_ready", "Whether every watch takes rows.", self._service.is_ready)
@@ -158,6 +162,52 @@ def _store(store: "Store") -> Iterator[Metric]:
     """Yield how much is kept, and how much must still be sent."""
     yield _gauge("smkc_outbox_waiting", "Messages that must still be sent.", store.n_waiting())
     yield _gauge("smkc_store_bytes", "Size of the history on disk.", store.size_bytes())
+
+
+def _receivers(receivers: "Sequence[ReceiverStatus]") -> Iterator[Metric]:
+    """Yield how it goes with each Alertmanager, each webhook and remote write."""
+    sent = CounterMetricFamily(
+        "smkc_receiver_sent", "Requests that a receiver took.", labels=RECEIVER
+    )
+    failed = CounterMetricFamily(
+        "smkc_receiver_failed",
+        "Requests that a receiver did not take; most are tried again.",
+        labels=RECEIVER,
+    )
+    dropped = CounterMetricFamily(
+        "smkc_receiver_dropped",
+        "Messages, or rows of scores, that were given up.",
+        labels=RECEIVER,
+    )
+    waiting = GaugeMetricFamily(
+        "smkc_receiver_waiting",
+        "Messages, or rows of scores, that a receiver has yet to take.",
+        labels=RECEIVER,
+    )
+    for receiver, whose in zip(receivers, _receiver_labels(receivers), strict=True):
+        sent.add_metric(whose, receiver.sent)
+        failed.add_metric(whose, receiver.failed)
+        dropped.add_metric(whose, receiver.given_up)
+        waiting.add_metric(whose, receiver.waiting)
+    yield from (sent, failed, dropped, waiting)
+
+
+def _receiver_labels(receivers: "Sequence[ReceiverStatus]") -> list[list[str]]:
+    """Return each receiver's kind and name, all distinct.
+
+    Of an address the host alone is told: a path may be a secret. Who shares a host with another of
+    its kind is numbered, in the order of the configuration.
+    """
+    found: list[list[str]] = []
+    for receiver in receivers:
+        is_named = receiver.kind == "webhook"
+        name = receiver.name if is_named else urlsplit(receiver.name).netloc
+        shown = name.encode("utf-8", "replace").decode()
+        label, number = shown, 2
+        while [receiver.kind, label] in found:
+            label, number = f"{shown} {number}", number + 1
+        found.append([receiver.kind, label])
+    return found
 
 
 def _whose(lane: LaneStatus) -> list[str]:

@@ -13,7 +13,7 @@ from smkc.decide import Cause
 from smkc.errors import InputError, SettingError
 from smkc.serve.clock import Clock, WallClock
 from smkc.serve.config import Config
-from smkc.serve.delivery import Delivery
+from smkc.serve.delivery import Delivery, ReceiverStatus
 from smkc.serve.inbox import pack_samples
 from smkc.serve.intake.entities import Intake
 from smkc.serve.intake.samples import Samples
@@ -187,6 +187,10 @@ class Service:
         for status in watches.values():
             problems += [f"watch {status.name}: {problem}" for problem in status.problems]
         return Health(ok=not problems, problems=tuple(problems), watches=watches)
+
+    def receivers(self) -> tuple[ReceiverStatus, ...]:
+        """Say how it goes with everybody who is told."""
+        return () if self._delivery is None else self._delivery.status()
 
     def refit(self, watch: str, entity: str = "", *, reason: str = "") -> None:
         """Fit a new model of a lane beside, and swap it in; return at once."""

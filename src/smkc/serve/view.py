@@ -15,6 +15,7 @@ from smkc.serve.rows import AlertRecord, Verdict
 
 if TYPE_CHECKING:
     from smkc.serve.config import Config
+    from smkc.serve.delivery import ReceiverStatus
     from smkc.serve.store import Store
 
 __all__ = [
@@ -240,6 +241,10 @@ class ServiceView(Protocol):
 
     def health(self) -> Health:
         """Say how the service is."""
+        ...
+
+    def receivers(self) -> Sequence["ReceiverStatus"]:
+        """Say how it goes with everybody who is told: Alertmanagers, webhooks, remote write."""
         ...
 
     def refit(self, watch: str, entity: str = "", *, reason: str = "") -> None:

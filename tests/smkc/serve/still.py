@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from tests.smkc.serve.delivery.parts import START, alert_at
 
 from smkc.serve.config import Config
+from smkc.serve.delivery import ReceiverStatus
 from smkc.serve.rows import Verdict
 from smkc.serve.store import Store
 from smkc.serve.view import Health, LaneStatus, WatchStatus
@@ -44,6 +45,12 @@ WATCH = WatchStatus(
     inbox=9,
     lanes=(LANE, replace(LANE, entity="new", phase="collecting", latest=None, alert=None)),
 )
+RECEIVERS = (
+    ReceiverStatus(kind="webhook", name="pager", sent=4, failed=3, waiting=1, given_up=2),
+    ReceiverStatus(kind="alertmanager", name="https://alerts.example:9093/a", sent=20),
+    ReceiverStatus(kind="alertmanager", name="https://alerts.example:9093/b", failed=5, waiting=6),
+    ReceiverStatus(kind="remote_write", name="https://scores.example/hidden/write", waiting=30),
+)
 
 
 @dataclass
@@ -54,9 +61,13 @@ class Still:
     store: Store
     status: WatchStatus = WATCH
     is_ready: bool = True
+    told: tuple[ReceiverStatus, ...] = RECEIVERS
 
     def watches(self):
         return [self.status]
+
+    def receivers(self):
+        return self.told
 
     def health(self):
         return Health(ok=False, problems=("shop waits",), watches={"shop": self.status})

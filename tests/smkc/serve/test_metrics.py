@@ -7,10 +7,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.prometheus_server import real_prometheus
-from tests.smkc.serve.delivery.parts import alert_at, config_with, eventually, put
+from tests.smkc.serve.delivery.parts import alert_at, config_with, eventually, put, server
 from tests.smkc.serve.still import LANE, WATCH, Still
 
 from smkc.serve.metrics import CONTENT_TYPE, STALE_AFTER, render
+from smkc.serve.service import Service
 from smkc.serve.store import Store
 from smkc.version import VERSION
 
@@ -66,6 +67,62 @@ def test_scores_and_health_are_there(service):
     }
     assert {key: found.get(key) for key in expected} == expected
     assert found["smkc_resident_bytes",] > 1_000_000
+
+
+def test_each_receiver_is_told_apart_and_no_path_is_told(service):
+    text = render(service)
+    found = values_of(text)
+    first, second = (
+        ("alertmanager", "alerts.example:9093"),
+        ("alertmanager", "alerts.example:9093 2"),
+    )
+    scores, pager = ("remote_write", "scores.example"), ("webhook", "pager")
+    expected = {
+        "smkc_receiver_sent_total": {pager: 4, first: 20, second: 0, scores: 0},
+        "smkc_receiver_failed_total": {pager: 3, first: 0, second: 5, scores: 0},
+        "smkc_receiver_dropped_total": {pager: 2, first: 0, second: 0, scores: 0},
+        "smkc_receiver_waiting": {pager: 1, first: 0, second: 6, scores: 30},
+    }
+    told = {
+        name: {key[1:]: value for key, value in found.items() if key[0] == name}
+        for name in expected
+    }
+    assert told == expected
+    assert b"hidden" not in text
+
+
+def test_receivers_of_the_real_service_are_counted(tmp_path):
+    with server() as hook, server() as manager:
+        config = config_with(
+            data=str(tmp_path),
+            alertmanager=[{"url": f"{manager.url}/secret-path"}],
+            webhook=[{"name": "pager", "url": f"{hook.url}/T0/secret"}],
+        )
+        hook.answers = [(400, {}, b"never")]
+        manager.answers = [500]
+        with Service(config) as running:
+            began = running.now()
+            put(running.store, config, [("open", alert_at(began))], began)
+
+            def counts():
+                return {
+                    key: value
+                    for key, value in values_of(render(running)).items()
+                    if key[0].startswith("smkc_receiver")
+                }
+
+            place = manager.url.removeprefix("http://")
+            counted = {
+                ("smkc_receiver_failed_total", "webhook", "pager"): 1,
+                ("smkc_receiver_dropped_total", "webhook", "pager"): 1,
+                ("smkc_receiver_waiting", "webhook", "pager"): 0,
+                ("smkc_receiver_failed_total", "alertmanager", place): 1,
+                ("smkc_receiver_dropped_total", "alertmanager", place): 0,
+            }
+            eventually(lambda: counted.items() <= counts().items())
+            eventually(lambda: counts()["smkc_receiver_waiting", "alertmanager", place] == 0)
+            assert counts()["smkc_receiver_sent_total", "alertmanager", place] >= 1
+            assert b"secret" not in render(running)
 
 
 def test_a_lane_without_a_verdict_has_no_score(service):

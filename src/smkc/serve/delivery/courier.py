@@ -73,6 +73,10 @@ class Courier:
         if self._empty(now) and isinstance(self._to, AlertmanagerConfig):
             self._tell(self._to, now)
 
+    def n_waiting(self) -> int:
+        """Return how many messages this receiver has yet to take; any thread may ask."""
+        return self._store.n_waiting((self.standing.kind, self.standing.name))
+
     def close(self) -> None:
         """Give up the connections."""
         self._receiver.close()

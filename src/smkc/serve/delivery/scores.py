@@ -110,6 +110,19 @@ class ScoreWriter:
                 break
         self._write(self._taken)
 
+    def n_waiting(self) -> int:
+        """Return how many rows of scores have yet to be taken, by their times; any thread may ask.
+
+        Rows that were never observed count as well, until it is found that they are not there.
+        """
+        taken = dict(self._taken or {})  # a copy at once: the thread that sends may add lanes
+        behind = 0
+        for lane in self._store.lanes():
+            until = taken.get((lane.watch, lane.entity))
+            if until is not None and lane.last_time is not None and lane.watch in self._steps:
+                behind += max(lane.last_time - until, 0) // self._steps[lane.watch]
+        return behind
+
     def close(self) -> None:
         """Give up the connections."""
         self._receiver.close()

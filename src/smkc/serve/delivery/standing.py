@@ -29,6 +29,8 @@ class ReceiverStatus:
         ``alertmanager`` or ``remote_write`` and its address, or ``webhook`` and its name.
     sent, failed
         requests that were taken, and that were not, since the start.
+    waiting
+        messages, or rows of scores, that have yet to be taken.
     given_up
         messages, or rows of scores, that were dropped since the start.
     dropped_at
@@ -43,6 +45,7 @@ class ReceiverStatus:
     name: str
     sent: int = 0
     failed: int = 0
+    waiting: int = 0
     given_up: int = 0
     dropped_at: int | None = None
     failing_since: int | None = None
@@ -107,14 +110,15 @@ class Standing:
             self._dropped_at = now
         _log.error("%s %s: %s dropped; %s", self.kind, self.name, what, reason)
 
-    def status(self) -> ReceiverStatus:
-        """Return everything as it stands."""
+    def status(self, waiting: int = 0) -> ReceiverStatus:
+        """Return everything as it stands, with how much waits."""
         with self._lock:
             return ReceiverStatus(
                 kind=self.kind,
                 name=self.name,
                 sent=self._sent,
                 failed=self._failed,
+                waiting=waiting,
                 given_up=self._given_up,
                 dropped_at=self._dropped_at,
                 failing_since=self._failing_since,

@@ -89,13 +89,13 @@ class Delivery:
 
     def status(self) -> tuple[ReceiverStatus, ...]:
         """Say how it goes with each receiver."""
-        return tuple(worker.standing.status() for worker in self.workers)
+        return tuple(worker.standing.status(worker.n_waiting()) for worker in self.workers)
 
     def problems(self) -> list[str]:
         """Return sentences on what is not as it should be."""
         found = []
         now = self._now()
-        for one in self.status():
+        for one in (worker.standing.status() for worker in self.workers):
             who = f"{one.kind} {one.name}"
             if one.failing_since is not None:
                 since = instant(one.failing_since)

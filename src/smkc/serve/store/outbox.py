@@ -50,10 +50,14 @@ def due(connection: sqlite3.Connection, now: int, limit: int) -> list[Message]:
     return [_message(found) for found in connection.execute(_DUE, (now, limit))]
 
 
-def n_waiting(connection: sqlite3.Connection) -> int:
-    """Return how many messages have yet to be sent."""
-    found = connection.execute("SELECT count(*) FROM outbox WHERE state = 'waiting'").fetchone()
-    return int(found[0])
+def n_waiting(connection: sqlite3.Connection, receiver: tuple[str, str] | None) -> int:
+    """Return how many messages have yet to be sent, to a kind and name of receiver or to all."""
+    count = "SELECT count(*) FROM outbox WHERE state = 'waiting'"
+    values: tuple[str | bytes, ...] = ()
+    if receiver is not None:
+        kind, name = receiver
+        count, values = f"{count} AND kind = ? AND receiver = ?", (kind, to_bytes(name))
+    return int(connection.execute(count, values).fetchone()[0])
 
 
 def settle(connection: sqlite3.Connection, number: int, state: str) -> None:

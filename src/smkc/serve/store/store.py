@@ -241,7 +241,7 @@ class Store:
         with self._database.write("put off a message") as connection:
             outbox.put_off(connection, id, error, max(now, retry_at))
 
-    def n_waiting(self) -> int:
-        """Return how many messages have yet to be sent."""
+    def n_waiting(self, receiver: tuple[str, str] | None = None) -> int:
+        """Return how many messages have yet to be sent, to a (kind, name) or to all."""
         with self._database.read("count the outbox") as connection:
-            return outbox.n_waiting(connection)
+            return outbox.n_waiting(connection, receiver)

@@ -97,9 +97,11 @@ def test_an_hour_without_a_listener_is_made_up_for(tmp_path):
             put(store, config, [], START + number * STEP)
             writer.step(START + number * STEP)
         assert 10 <= len(hook.requests) <= 40
+        assert writer.n_waiting() == 240
         hook.answers = []
         hook.requests.clear()
         writer.step(START + 260 * STEP)
+        assert writer.n_waiting() == 0
         assert score_times(hook) == [START + number * STEP for number in range(1, 241)]
         writer.step(START + 261 * STEP)
         assert len(score_times(hook)) == 240

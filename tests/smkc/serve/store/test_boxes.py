@@ -31,6 +31,8 @@ def test_messages_wait_until_they_are_sent(store: Store) -> None:
     assert first.content == {"key": "a", "list": [1, None]}
     assert (first.attempts, first.error, first.created) == (0, "", time_of(0))
     assert store.n_waiting() == 2
+    assert store.n_waiting(("webhook", "x\udc00")) == 1
+    assert store.n_waiting(("alertmanager", "x\udc00")) == 0
     store.sent(first.id)
     assert keys(store) == ["b"]
     store.give_up(second.id)
