@@ -11,6 +11,10 @@ The tree::
       ModelFileError        a model file is damaged, foreign or too new
       MissingExtraError     an optional dependency is not installed     (also an ImportError)
 
+A room that must tell more apart derives its own from these and keeps them beside what raises them:
+``smkc.serve`` has ``UnknownError`` and ``DecodeError`` (both an InputError), ``SourceError``,
+``StoreError`` and ``BusyError``. So ``except SmkcError`` catches everything raised on purpose.
+
 Each message names the value, the place and the remedy.
 """
 

@@ -69,7 +69,8 @@ class WatchConfig:
     max_lanes
         lanes at most; the samples of further entities are counted.
     false_alarms_a_day
-        of each lane, about.
+        alerts that normal rows of a lane may raise in a day, about. Which p-value opens an alert
+        follows from it, the step and the window: see :func:`smkc.serve.lane.alerting.alert_rate`.
     refit_every
         how often a lane learns anew; 0 for never.
     detector
@@ -117,11 +118,6 @@ class WatchConfig:
         self._check_durations()
         if self.detector:
             _check_detector(self.detector)
-
-    @property
-    def false_alarm_rate(self) -> float:
-        """Share of normal rows that may be past the threshold, as often as was asked for."""
-        return min(max(self.false_alarms_a_day * self.step / 86_400_000, 1e-6), 0.05)
 
     # ------------------------------------------------------------------ checks
 
