@@ -27,18 +27,18 @@ EAGER_BYTES = 4 * 2**30
 
 CUTS = (
     Tiles(),
-    Tiles(stages=1),
-    Tiles(warps=4),
-    Tiles(windows=64, warps=4),
-    Tiles(windows=256, stages=1),
-    Tiles(windows=256, references=128, warps=16, stages=1),
-    Tiles(references=256, stages=1),
+    Tiles(warps=16),
+    Tiles(windows=128),
+    Tiles(windows=128, stages=4),
+    Tiles(windows=128, warps=4),
+    Tiles(windows=128, references=128, stages=2),
+    Tiles(windows=128, references=256, stages=1),
     Tiles(most_groups=2048),
     Tiles(most_groups=8192),
     Tiles(rows=16),
+    Tiles(measuring_warps=2),
+    Tiles(measuring_warps=8),
     Tiles(rows=64, measuring_warps=8),
-    Tiles(rows=32, measuring_warps=8),
-    Tiles(rows=32, measuring_warps=2),
 )
 
 

@@ -8,15 +8,15 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-__all__ = ["NOTHING", "SHARED_TILE", "measure_nearest"]
+__all__ = ["COLUMNS", "NOTHING", "measure_nearest"]
 
 # Stands for a reference that is not there: below every product, and finite, since a position is
 # written into its last bits.
 NOTHING = tl.constexpr(-1.0e30)
 
-# References of one tile that share a group. A group's columns lie 8 apart in a tile of 128: on
-# Hopper one thread holds them all, and takes their maximum by itself.
-SHARED_TILE = tl.constexpr(16)
+# Groups that the references of a tile fall into, in turn. A group's columns lie so far apart: on
+# Hopper one thread holds them all, and finds the largest by itself.
+COLUMNS = tl.constexpr(8)
 
 
 def measure_nearest(
@@ -159,11 +159,11 @@ def _measure(  # type: ignore[no-untyped-def]
 @triton.jit
 def _row(code, SIZE: tl.constexpr, TILE: tl.constexpr):  # type: ignore[no-untyped-def]
     """Return the row of the reference at a position of a group."""
-    COLUMNS: tl.constexpr = TILE // SHARED_TILE
+    SHARED: tl.constexpr = TILE // COLUMNS
     group = code // SIZE
     position = code % SIZE
-    tile = (group // COLUMNS) * (SIZE // SHARED_TILE) + position // SHARED_TILE
-    return tile * TILE + (position % SHARED_TILE) * COLUMNS + group % COLUMNS
+    tile = (group // COLUMNS) * (SIZE // SHARED) + position // SHARED
+    return tile * TILE + (position % SHARED) * COLUMNS + group % COLUMNS
 
 
 @triton.jit

@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from smkc.density._triton_measure import NOTHING, SHARED_TILE, measure_nearest
+from smkc.density._triton_measure import COLUMNS, NOTHING, measure_nearest
 from smkc.density.torch_neighbours import RoundedReferences
 
 __all__ = ["DEFAULT_TILES", "MOST_WIDTH", "GroupedReferences", "Tiles"]
@@ -20,7 +20,7 @@ __all__ = ["DEFAULT_TILES", "MOST_WIDTH", "GroupedReferences", "Tiles"]
 RESIDENT_WIDTH, MOST_WIDTH = 256, 1024
 
 # What the groups' maxima of one block of windows may take.
-BLOCK_BYTES = 512 * 2**20
+BLOCK_BYTES = 640 * 2**20
 
 # Components of one step where a tile of windows does not stay in shared memory.
 STEP = tl.constexpr(64)
@@ -33,7 +33,7 @@ class Tiles:
     Parameters
     ----------
     windows, references
-        a tile of products, both powers of 2.
+        a tile of products, both powers of 2; 16 references at least.
     warps, stages
         of the program that multiplies.
     most_groups
@@ -44,10 +44,10 @@ class Tiles:
         references measured for one window, at most; a window that needs more is left open.
     """
 
-    windows: int = 128
-    references: int = 128
+    windows: int = 256
+    references: int = 64
     warps: int = 8
-    stages: int = 2
+    stages: int = 3
     most_groups: int = 4096
     rows: int = 32
     measuring_warps: int = 4
@@ -89,7 +89,7 @@ class GroupedReferences:
         """Prepare (n, d) float32 unit vectors, d being MOST_WIDTH at most."""
         n, width = vectors.shape
         tiles_a_group = 1
-        while n > tiles.most_groups * tiles_a_group * SHARED_TILE.value:
+        while n * COLUMNS.value > tiles.most_groups * tiles_a_group * tiles.references:
             tiles_a_group *= 2
         n_padded = _multiple(n, tiles_a_group * tiles.references)
         rounded = RoundedReferences.of(vectors)
@@ -107,7 +107,7 @@ class GroupedReferences:
     @property
     def group_size(self) -> int:
         """How many references share a group, a power of 2."""
-        return int(SHARED_TILE.value) * self.tiles_a_group
+        return self.tiles.references * self.tiles_a_group // int(COLUMNS.value)
 
     @property
     def n_groups(self) -> int:
@@ -172,10 +172,14 @@ class GroupedReferences:
         )
 
     def _block_size(self) -> int:
-        """How many windows are searched for in one go: one tile a processor, if memory allows."""
-        tile = self.tiles.windows
-        n_tiles = BLOCK_BYTES // (8 * tile * (self.n_groups + self.tiles.most_measured))
-        return tile * max(1, min(_processors(self.vectors.device), n_tiles))
+        """How many windows are searched for in one go, so that all processors have work.
+
+        Memory allowing, one tile of windows a processor; otherwise two processors share one, ...
+        """
+        tile, n_processors = self.tiles.windows, _processors(self.vectors.device)
+        bytes_a_tile = 8 * tile * (self.n_groups + self.tiles.most_measured)
+        n_shares = triton.cdiv(n_processors, max(1, BLOCK_BYTES // bytes_a_tile))
+        return tile * (n_processors // n_shares)
 
 
 def _multiple(n: int, of: int) -> int:
@@ -220,13 +224,13 @@ def _multiply(  # type: ignore[no-untyped-def]
 
     A product's last bits say which member of its group it belongs to.
     """
-    COLUMNS: tl.constexpr = TILE // SHARED_TILE
-    LAST: tl.constexpr = SHARED_TILE * TILES_A_GROUP - 1
+    SHARED: tl.constexpr = TILE // COLUMNS
+    LAST: tl.constexpr = SHARED * TILES_A_GROUP - 1
     rows = tl.program_id(0) * WINDOWS + tl.arange(0, WINDOWS)
     is_row = rows < n_queries
     rows = rows.to(tl.int64)
     members = tl.arange(0, TILE).to(tl.int64)
-    positions = tl.arange(0, SHARED_TILE)[None, :, None]
+    positions = tl.arange(0, SHARED)[None, :, None]
     here = rows[:, None] * n_groups + tl.arange(0, COLUMNS)[None, :]
     if IS_RESIDENT:
         components = tl.arange(0, WIDTH)
@@ -255,9 +259,9 @@ def _multiply(  # type: ignore[no-untyped-def]
                 products = tl.dot(q, r, products)
         products += tl.load(offsets + tile)[None, :]
         turn = number % TILES_A_GROUP
-        bits = tl.reshape(products, (WINDOWS, SHARED_TILE, COLUMNS)).to(tl.int32, bitcast=True)
-        bits = (bits & ~LAST) | (turn * SHARED_TILE + positions)
-        high, low = _largest_two(bits.to(tl.float32, bitcast=True), WINDOWS, COLUMNS)
+        bits = tl.reshape(products, (WINDOWS, SHARED, COLUMNS)).to(tl.int32, bitcast=True)
+        bits = (bits & ~LAST) | (turn * SHARED + positions)
+        high, low = _largest_two(bits.to(tl.float32, bitcast=True), WINDOWS, SHARED)
         if TILES_A_GROUP > 1:
             is_first = turn == 0
             largest = tl.where(is_first, NOTHING, largest)
@@ -273,31 +277,31 @@ def _multiply(  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def _largest_two(x, ROWS: tl.constexpr, COLUMNS: tl.constexpr):  # type: ignore[no-untyped-def]
-    """Return the largest and second largest (ROWS, COLUMNS) of x (ROWS, SHARED_TILE, COLUMNS)."""
-    tl.static_assert(SHARED_TILE == 16)
-    a, b = _halves(x, ROWS, 8, COLUMNS)
+def _largest_two(x, ROWS: tl.constexpr, SHARED: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Return the largest and second largest (ROWS, COLUMNS) of x (ROWS, SHARED, COLUMNS)."""
+    a, b = _halves(x, ROWS, SHARED // 2)
     high = tl.maximum(a, b)
     low = tl.minimum(a, b)
-    high, low = _merged_halves(high, low, ROWS, 4, COLUMNS)
-    high, low = _merged_halves(high, low, ROWS, 2, COLUMNS)
-    high, low = _merged_halves(high, low, ROWS, 1, COLUMNS)
+    if SHARED >= 32:
+        high, low = _merged_halves(high, low, ROWS, 8)
+    if SHARED >= 16:
+        high, low = _merged_halves(high, low, ROWS, 4)
+    if SHARED >= 8:
+        high, low = _merged_halves(high, low, ROWS, 2)
+    if SHARED >= 4:
+        high, low = _merged_halves(high, low, ROWS, 1)
     return tl.reshape(high, (ROWS, COLUMNS)), tl.reshape(low, (ROWS, COLUMNS))
 
 
 @triton.jit
-def _merged_halves(  # type: ignore[no-untyped-def]
-    high, low, ROWS: tl.constexpr, HALF: tl.constexpr, COLUMNS: tl.constexpr
-):
-    high_a, high_b = _halves(high, ROWS, HALF, COLUMNS)
-    low_a, low_b = _halves(low, ROWS, HALF, COLUMNS)
+def _merged_halves(high, low, ROWS: tl.constexpr, HALF: tl.constexpr):  # type: ignore[no-untyped-def]
+    high_a, high_b = _halves(high, ROWS, HALF)
+    low_a, low_b = _halves(low, ROWS, HALF)
     low = tl.maximum(tl.minimum(high_a, high_b), tl.maximum(low_a, low_b))
     return tl.maximum(high_a, high_b), low
 
 
 @triton.jit
-def _halves(  # type: ignore[no-untyped-def]
-    x, ROWS: tl.constexpr, HALF: tl.constexpr, COLUMNS: tl.constexpr
-):
+def _halves(x, ROWS: tl.constexpr, HALF: tl.constexpr):  # type: ignore[no-untyped-def]
     """Split x (ROWS, 2 HALF, COLUMNS) into two of (ROWS, HALF, COLUMNS)."""
     return tl.split(tl.permute(tl.reshape(x, (ROWS, 2, HALF, COLUMNS)), (0, 2, 3, 1)))

@@ -233,4 +233,5 @@ class RoundedReferences:
 
 def _length(rows: Tensor) -> Tensor:
     """(b,) Euclidean lengths."""
-    return torch.linalg.vector_norm(rows, dim=1)
+    lengths: Tensor = torch.linalg.vector_norm(rows, dim=1)
+    return lengths
