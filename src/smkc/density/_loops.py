@@ -4,6 +4,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from smkc.density._tiles import TILE_QUERIES, multiply_many, multiply_one
 from smkc.kernel._select import COUNTED, NO_GUESS, kth_bits, sum_of_smallest
 
 __all__ = [
@@ -11,6 +12,8 @@ __all__ = [
     "mean_of_candidates",
     "mean_of_nearest",
     "mean_of_nearest_elsewhere",
+    "product",
+    "products_in_tiles",
     "weighted_sum",
 ]
 
@@ -82,7 +85,7 @@ def mean_of_candidates(
         for i in range(n_candidates):
             at = candidates[b, i]
             if at >= 0 and (guard == 0 or abs(reference_rows[at] - rows[b]) >= guard):
-                alike = _product(vectors[b], references[at])
+                alike = product(vectors[b], references[at])
                 distances[n_left] = max(ONE - alike, ZERO)
                 n_left += 1
         out[b] = np.nan
@@ -125,7 +128,7 @@ def largest(
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _product(a: NDArray[np.float32], b: NDArray[np.float32]) -> np.float32:
+def product(a: NDArray[np.float32], b: NDArray[np.float32]) -> np.float32:
     """Return a . b, in whatever order is quickest."""
     total = ZERO
     for i in range(a.size):
@@ -155,3 +158,17 @@ def weighted_sum(
         w0, r0 = weights[i], rows[i]
         for j in range(out.size):
             out[j] += w0 * r0[j]
+
+
+@njit(cache=True, nogil=True)
+def products_in_tiles(
+    rows: NDArray[np.float32], packed: NDArray[np.float32], out: NDArray[np.float32]
+) -> None:
+    """Set out (B, N) to rows (B, f) @ matrix (f, N), which is ``packed`` (N / BLOCK, f, BLOCK)."""
+    n_rows = rows.shape[0]
+    in_tiles = n_rows - n_rows % TILE_QUERIES
+    for block in range(packed.shape[0]):
+        for first in range(0, in_tiles, TILE_QUERIES):
+            multiply_many(rows, first, packed, block, out)
+        for row in range(in_tiles, n_rows):
+            multiply_one(rows, row, packed, block, out)

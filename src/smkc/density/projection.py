@@ -10,7 +10,8 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.density._loops import weighted_sum
+from smkc.density._loops import products_in_tiles, weighted_sum
+from smkc.density._tiles import BLOCK, has_tiles, packed_blocks
 from smkc.errors import SettingError
 
 __all__ = ["GENERATOR", "Projection", "padded_rows", "stable_product"]
@@ -56,13 +57,25 @@ class Projection:
 
         So two windows without any structure are alike, and unlike all others.
         """
-        return _normalised(stable_product(features, self.matrix(features.shape[1])))
+        if not self._in_tiles:
+            return _normalised(stable_product(features, self.matrix(features.shape[1])))
+        vectors = np.empty((len(features), self.components), np.float32)
+        packed = _packed_gaussian(features.shape[1], self.components, self.seed)
+        products_in_tiles(np.ascontiguousarray(features), packed, vectors)
+        return _normalised(vectors)
 
     def unit_vector(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         """Project (F,) features of one window: as :meth:`unit_vectors`, to rounding."""
+        if self._in_tiles:
+            return self.unit_vectors(features[None]).reshape(-1)
         vectors = np.empty((1, self.components), np.float32)
         weighted_sum(features, self.matrix(len(features)), vectors[0])
         return _normalised(vectors).reshape(-1)
+
+    @property
+    def _in_tiles(self) -> bool:
+        """Whether the product is quicker in tiles of our own than by NumPy's library."""
+        return self.components % BLOCK == 0 and has_tiles()
 
     def digest(self, n_features: int) -> str:
         """Fingerprint of the matrix: it tells whether another machine makes the same one."""
@@ -115,3 +128,8 @@ def _gaussian(n_features: int, components: int, seed: int) -> NDArray[np.float32
     matrix /= np.float32(np.sqrt(components))
     matrix.flags.writeable = False
     return matrix
+
+
+@lru_cache(maxsize=4)
+def _packed_gaussian(n_features: int, components: int, seed: int) -> NDArray[np.float32]:
+    return packed_blocks(_gaussian(n_features, components, seed).T)

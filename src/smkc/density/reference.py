@@ -18,6 +18,7 @@ from smkc.density._loops import (
     weighted_sum,
 )
 from smkc.density.approximate import NeighbourIndex, need_faiss
+from smkc.density.coarse import CoarseReferences
 from smkc.density.projection import padded_rows, stable_product
 from smkc.errors import InputError, MissingExtraError
 from smkc.parallel import scratch
@@ -78,7 +79,17 @@ class ReferenceSet:
         if self.index is not None:
             nowhere = np.zeros(len(vectors), np.int64)
             return self._mean_of_likely(self.index, vectors, neighbours, nowhere, 0)
-        return self._mean_of_all(vectors, neighbours)
+        if not CoarseReferences.fits(len(self), neighbours):
+            return self._mean_of_all(vectors, neighbours)
+        distances = self._coarse.mean_distance(vectors, neighbours)
+        missed = np.flatnonzero(np.isnan(distances))
+        if len(missed):
+            distances[missed] = self._mean_of_all(vectors[missed], neighbours)
+        return distances
+
+    @cached_property
+    def _coarse(self) -> CoarseReferences:
+        return CoarseReferences.of(self.vectors)
 
     def _mean_of_all(self, vectors: NDArray[np.float32], neighbours: int) -> NDArray[np.float64]:
         distances = np.empty(len(vectors), np.float64)
@@ -120,7 +131,7 @@ class ReferenceSet:
 
     def mean_distance_of_one(self, vector: NDArray[np.float32], neighbours: int) -> float:
         """Mean cosine distance of one unit vector (d,): as :meth:`mean_distance`, to rounding."""
-        if self.index is not None:
+        if self.index is not None or CoarseReferences.fits(len(self), neighbours):
             return float(self.mean_distance(vector[None], neighbours)[0])
         similarities = np.empty((1, len(self)), np.float32)
         weighted_sum(vector, self._by_component, similarities[0])

@@ -1,0 +1,240 @@
+"""Tiles: a few queries times many references, all sums in the processor's registers.
+
+In: rows of 32-bit items, those of the references packed in blocks. Out: what is made of their dot
+products. An item is four bytes, or one float32. Written for Numba in LLVM's words, since compilers
+find neither the byte instruction (x86 processors with AVX-512 VNNI) nor such tiles by themselves.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import config, types
+from numba.core import cgutils
+from numba.core.registry import cpu_target
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+__all__ = [
+    "BLOCK",
+    "GROUPS",
+    "TILE_QUERIES",
+    "bound_many",
+    "bound_one",
+    "has_tiles",
+    "multiply_many",
+    "multiply_one",
+    "packed_blocks",
+]
+
+# Queries and references of a tile: 16 sums of 16 lanes stay in registers. One query alone takes
+# the same blocks of references.
+TILE_QUERIES, BLOCK, LANES = 4, 64, 16
+
+# References so many places apart form a group; see bound_many.
+GROUPS = 256
+
+# Numba's insides carry no types.
+SETTINGS: Any = config
+LOWERING: Any = cgutils
+
+INT, FLOAT, SIZE = ir.IntType(32), ir.FloatType(), ir.IntType(64)
+INTS, FLOATS = ir.VectorType(INT, LANES), ir.VectorType(FLOAT, LANES)
+BYTE_PRODUCTS, FUSED = "llvm.x86.avx512.vpdpbusd.512", "llvm.fma.v16f32"
+
+
+@cache
+def has_tiles() -> bool:
+    """Whether Numba compiles for a processor that has the byte instruction.
+
+    This asks Numba rather than the processor: it may have been told to compile for another.
+    """
+    if SETTINGS.DISABLE_JIT:
+        return False
+    _, _, features = cpu_target.target_context.codegen().magic_tuple()
+    return "+avx512vnni" in features.split(",")
+
+
+def packed_blocks(items: NDArray[Any]) -> NDArray[Any]:
+    """(N, f) 32-bit items of references, N a multiple of BLOCK -> (N / BLOCK, f, BLOCK)."""
+    n, n_items = items.shape
+    by_block = items.reshape(n // BLOCK, BLOCK, n_items)
+    return np.ascontiguousarray(by_block.transpose(0, 2, 1))
+
+
+def _bound(n_queries: int) -> Callable[..., Any]:
+    """Return ``bound(queries, first, references, block, facts, about, bounds, farthest)``.
+
+    For jitted loops. It bounds from above the distances of some queries to the references of a
+    block: ``queries`` (Q, f) int32, signed bytes by fours, from the ``first`` on; ``references``
+    (N / BLOCK, f, BLOCK) int32, unsigned bytes; ``facts`` (Q, 3) float32: a byte's unit, the width
+    of doubt, and what to start the sum of products with; ``about`` (3, N) float32: the references'
+    units, lengths and offsets. ``bounds`` (Q, N + ...) float32 receives offset - unit * unit * sum
+    + width * length, and ``farthest`` (Q, GROUPS) is lowered to the least of each group.
+    """
+
+    def bound(
+        typing: Any,
+        queries: Any,
+        first: Any,
+        references: Any,
+        block: Any,
+        facts: Any,
+        about: Any,
+        bounds: Any,
+        farthest: Any,
+    ) -> tuple[Any, Callable[..., Any]]:
+        size = types.intp
+        signature = types.void(queries, size, references, size, facts, about, bounds, farthest)
+
+        def write(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            rows = [builder.add(args[1], SIZE(at)) for at in range(n_queries)]
+            column = builder.mul(args[3], SIZE(BLOCK))
+            known = _Array(context, builder, signature, args, 4)
+            units, widths, starts = (
+                [_spread(builder, builder.load(known.at(row, SIZE(which)))) for row in rows]
+                for which in range(3)
+            )
+            starts = [builder.fptosi(start, INTS) for start in starts]
+            sums = _sums(context, builder, signature, args, rows, INTS, starts)
+            of = _Array(context, builder, signature, args, 5)
+            out = _Array(context, builder, signature, args, 6)
+            least = _Array(context, builder, signature, args, 7)
+            fused = _declared(builder, FUSED, FLOATS)
+            group = builder.urem(column, SIZE(GROUPS))
+            for lane in range(0, BLOCK, LANES):
+                here = builder.add(column, SIZE(lane))
+                unit, length, offset = (of.vector(SIZE(which), here) for which in range(3))
+                there = builder.add(group, SIZE(lane))
+                for at, row in enumerate(rows):
+                    product = builder.sitofp(sums[at][lane // LANES], FLOATS)
+                    scale = builder.fneg(builder.fmul(units[at], unit))
+                    far = builder.call(fused, [scale, product, offset])
+                    far = builder.call(fused, [widths[at], length, far])
+                    out.store(far, row, here)
+                    before = least.vector(row, there)
+                    is_less = builder.fcmp_ordered("<", far, before)
+                    least.store(builder.select(is_less, far, before), row, there)
+            return context.get_dummy_value()
+
+        return signature, write
+
+    made: Callable[..., Any] = intrinsic(bound)
+    return made
+
+
+def _multiply(n_queries: int) -> Callable[..., Any]:
+    """Return ``multiply(queries, first, references, block, out)``, for jitted loops.
+
+    It sets part of ``out`` (Q, N) float32 to products of ``queries`` (Q, f) float32, from the
+    ``first`` on, with a block of ``references`` (N / BLOCK, f, BLOCK) float32. Each is summed in
+    the order of the items, whatever is computed beside it.
+    """
+
+    def multiply(
+        typing: Any, queries: Any, first: Any, references: Any, block: Any, out: Any
+    ) -> tuple[Any, Callable[..., Any]]:
+        signature = types.void(queries, types.intp, references, types.intp, out)
+
+        def write(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            rows = [builder.add(args[1], SIZE(at)) for at in range(n_queries)]
+            zeros = [ir.Constant(FLOATS, [0.0] * LANES)] * n_queries
+            sums = _sums(context, builder, signature, args, rows, FLOATS, zeros)
+            target = _Array(context, builder, signature, args, 4)
+            for row, totals in zip(rows, sums, strict=True):
+                for at, total in enumerate(totals):
+                    here = builder.add(builder.mul(args[3], SIZE(BLOCK)), SIZE(LANES * at))
+                    target.store(total, row, here)
+            return context.get_dummy_value()
+
+        return signature, write
+
+    made: Callable[..., Any] = intrinsic(multiply)
+    return made
+
+
+def _sums(
+    context: Any,
+    builder: Any,
+    signature: Any,
+    args: Any,
+    rows: list[Any],
+    kind: Any,
+    starts: list[Any],
+) -> list[list[Any]]:
+    """Write the loop over the items; return the sums, by row and by LANES references."""
+    queries = _Array(context, builder, signature, args, 0)
+    references = _Array(context, builder, signature, args, 2)
+    instruction = _declared(builder, BYTE_PRODUCTS if kind is INTS else FUSED, kind)
+    before = builder.block
+    loop, done = builder.append_basic_block("items"), builder.append_basic_block("done")
+    builder.branch(loop)
+    builder.position_at_end(loop)
+    item = builder.phi(SIZE)
+    item.add_incoming(SIZE(0), before)
+    totals = [[builder.phi(kind) for _ in range(BLOCK // LANES)] for _ in rows]
+    base = builder.mul(builder.add(builder.mul(args[3], queries.width), item), SIZE(BLOCK))
+    loaded = [
+        references.flat_vector(builder.add(base, SIZE(lane)), kind)
+        for lane in range(0, BLOCK, LANES)
+    ]
+    sums: list[list[Any]] = []
+    for row, start, row_totals in zip(rows, starts, totals, strict=True):
+        spread = _spread(builder, builder.load(queries.at(row, item)))
+        sums.append([])
+        for vector, total in zip(loaded, row_totals, strict=True):
+            terms = [total, vector, spread] if kind is INTS else [spread, vector, total]
+            added = builder.call(instruction, terms)
+            total.add_incoming(start, before)
+            total.add_incoming(added, loop)
+            sums[-1].append(added)
+    after = builder.add(item, SIZE(1))
+    item.add_incoming(after, loop)
+    builder.cbranch(builder.icmp_signed("<", after, queries.width), loop, done)
+    builder.position_at_end(done)
+    return sums
+
+
+class _Array:
+    """The items of an array that a tile was handed, by row and column; nothing is checked."""
+
+    def __init__(self, context: Any, builder: Any, signature: Any, args: Any, at: int) -> None:
+        array_type = signature.args[at]
+        array = context.make_array(array_type)(context, builder, args[at])
+        self._builder = builder
+        self._data = array.data
+        self.width = LOWERING.unpack_tuple(builder, array.shape, array_type.ndim)[-1]
+
+    def at(self, row: Any, column: Any) -> Any:
+        place = self._builder.add(self._builder.mul(row, self.width), column)
+        return self._builder.gep(self._data, [place])
+
+    def vector(self, row: Any, column: Any) -> Any:
+        return self._load(self.at(row, column), FLOATS)
+
+    def flat_vector(self, place: Any, kind: Any) -> Any:
+        return self._load(self._builder.gep(self._data, [place]), kind)
+
+    def store(self, vector: Any, row: Any, column: Any) -> None:
+        place = self._builder.bitcast(self.at(row, column), FLOATS.as_pointer())
+        self._builder.store(vector, place, align=4)
+
+    def _load(self, pointer: Any, kind: Any) -> Any:
+        return self._builder.load(self._builder.bitcast(pointer, kind.as_pointer()), align=4)
+
+
+def _spread(builder: Any, value: Any) -> Any:
+    """Return a vector with the value in every lane."""
+    nothing = ir.Constant(ir.VectorType(value.type, LANES), ir.Undefined)
+    first = builder.insert_element(nothing, value, INT(0))
+    return builder.shuffle_vector(first, nothing, ir.Constant(INTS, [0] * LANES))
+
+
+def _declared(builder: Any, name: str, kind: Any) -> Any:
+    return LOWERING.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind] * 3), name)
+
+
+bound_many, bound_one = _bound(TILE_QUERIES), _bound(1)
+multiply_many, multiply_one = _multiply(TILE_QUERIES), _multiply(1)
