@@ -120,7 +120,7 @@ def steps(grouped: GroupedReferences, sets: list[Tensor]) -> dict[str, float]:
     size = min(grouped._block_size(), len(sets[0]))
     blocks = [q[:size].contiguous() for q in sets]
     maxima = blocks[0].new_empty((2, size, grouped.n_groups))
-    measured = blocks[0].new_empty((size, grouped.tiles.most_measured))
+    measured = blocks[0].new_empty((size, grouped.most_measured))
     places = torch.empty_like(measured, dtype=torch.int32)
     out = blocks[0].new_empty(size)
     is_open = torch.empty_like(out, dtype=torch.bool)

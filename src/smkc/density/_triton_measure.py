@@ -14,6 +14,9 @@ __all__ = ["COLUMNS", "NOTHING", "measure_nearest"]
 # written into its last bits.
 NOTHING = tl.constexpr(-1.0e30)
 
+# Numbers that are read in one go: as many as registers hold.
+LARGEST_READ = 8192
+
 # Groups that the references of a tile fall into, in turn. A group's columns lie so far apart: on
 # Hopper one thread holds them all, and finds the largest by itself.
 COLUMNS = tl.constexpr(8)
@@ -53,18 +56,20 @@ def measure_nearest(
     group_size, tile
         references a group, and a tile of them.
     rows, warps
-        references measured in one go, and warps of the program that does it.
+        references measured in one go, if they are not too wide, and warps of the program.
     """
     n_queries, width = queries.shape
     n_groups = maxima.shape[2]
+    padded_width = triton.next_power_of_2(width)
+    rows = max(1, min(rows, group_size, LARGEST_READ // padded_width))
     _measure[(n_queries,)](
         *(maxima[0], maxima[1], slack, queries, references, places, measured, out, is_open),
         *(len(references), n_groups, width, neighbours),
         GROUPS=triton.next_power_of_2(n_groups),
-        WIDTH=triton.next_power_of_2(width),
+        WIDTH=padded_width,
         SIZE=group_size,
         TILE=tile,
-        ROWS=min(rows, group_size),
+        ROWS=rows,
         MOST=places.shape[1],
         num_warps=warps,
     )

@@ -19,6 +19,9 @@ __all__ = ["DEFAULT_TILES", "MOST_WIDTH", "GroupedReferences", "Tiles"]
 # Widths up to which a tile of windows stays in shared memory, and the largest that is served.
 RESIDENT_WIDTH, MOST_WIDTH = 256, 1024
 
+# References measured for one window, however large groups are: as many as registers hold.
+LARGEST_MEASURED = 4096
+
 # What the groups' maxima of one block of windows may take.
 BLOCK_BYTES = 640 * 2**20
 
@@ -41,7 +44,8 @@ class Tiles:
     rows, measuring_warps
         references measured in one go by the program that measures, and its warps.
     most_measured
-        references measured for one window, at most; a window that needs more is left open.
+        references measured for one window, at most, unless four groups are more; a window that
+        needs more is left open.
     """
 
     windows: int = 256
@@ -91,7 +95,8 @@ class GroupedReferences:
         tiles_a_group = 1
         while n * COLUMNS.value > tiles.most_groups * tiles_a_group * tiles.references:
             tiles_a_group *= 2
-        n_padded = _multiple(n, tiles_a_group * tiles.references)
+        # A window's groups are a multiple of 16, so that they are read 16 bytes at a time.
+        n_padded = _multiple(n, tiles_a_group * tiles.references * 16 // int(COLUMNS.value))
         rounded = RoundedReferences.of(vectors)
         residuals = rounded.residuals.new_zeros((n_padded, _padded_width(width)))
         residuals[:n, :width] = rounded.residuals
@@ -115,9 +120,14 @@ class GroupedReferences:
         return len(self.rounded.residuals) // self.group_size
 
     @property
+    def most_measured(self) -> int:
+        """How many references are measured for one window, at most; a power of 2."""
+        return max(self.tiles.most_measured, min(4 * self.group_size, LARGEST_MEASURED))
+
+    @property
     def most_neighbours(self) -> int:
         """How many neighbours can be looked for."""
-        return min(len(self.vectors) // self.group_size, self.tiles.most_measured // 4)
+        return min(len(self.vectors) // self.group_size, self.most_measured // 4)
 
     def mean_distance(self, queries: Tensor, neighbours: int) -> tuple[Tensor, Tensor]:
         """(B,) float32 mean cosine distances of (B, d) unit vectors, (B,) which are left open.
@@ -130,7 +140,7 @@ class GroupedReferences:
         is_open = torch.empty_like(distances, dtype=torch.bool)
         size = min(self._block_size(), max(n_queries, 1))
         maxima = queries.new_empty((2, size, self.n_groups))
-        measured = queries.new_empty((size, self.tiles.most_measured))
+        measured = queries.new_empty((size, self.most_measured))
         places = torch.empty_like(measured, dtype=torch.int32)
         for first in range(0, n_queries, size):
             part = slice(first, first + size)
@@ -177,7 +187,7 @@ class GroupedReferences:
         Memory allowing, one tile of windows a processor; otherwise two processors share one, ...
         """
         tile, n_processors = self.tiles.windows, _processors(self.vectors.device)
-        bytes_a_tile = 8 * tile * (self.n_groups + self.tiles.most_measured)
+        bytes_a_tile = 8 * tile * (self.n_groups + self.most_measured)
         n_shares = triton.cdiv(n_processors, max(1, BLOCK_BYTES // bytes_a_tile))
         return tile * (n_processors // n_shares)
 
@@ -258,11 +268,13 @@ def _multiply(  # type: ignore[no-untyped-def]
                 r = tl.load(references + tile[None, :] * WIDTH + components[:, None])
                 products = tl.dot(q, r, products)
         products += tl.load(offsets + tile)[None, :]
-        turn = number % TILES_A_GROUP
         bits = tl.reshape(products, (WINDOWS, SHARED, COLUMNS)).to(tl.int32, bitcast=True)
-        bits = (bits & ~LAST) | (turn * SHARED + positions)
+        bits = (bits & ~LAST) | positions
         high, low = _largest_two(bits.to(tl.float32, bitcast=True), WINDOWS, SHARED)
+        turn = number % TILES_A_GROUP
         if TILES_A_GROUP > 1:
+            bits = high.to(tl.int32, bitcast=True) | (turn * SHARED)
+            high = bits.to(tl.float32, bitcast=True)
             is_first = turn == 0
             largest = tl.where(is_first, NOTHING, largest)
             next_largest = tl.where(is_first, NOTHING, next_largest)

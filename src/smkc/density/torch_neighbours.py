@@ -29,6 +29,10 @@ BLOCK_BYTES = 512 * 2**20
 # References from which a GPU looks for the nearest by half-precision products first.
 GROUPED_FROM = 16_384
 
+# GPUs that do so, by the first number of their compute capability: Hopper, whose processors have the
+# 224 KB of shared memory that it takes.
+GROUPED_ON = 9
+
 # Residuals of unit vectors are at most 2 long; times this, they are normal numbers of half
 # precision down to components of 1.5e-8, and far from its end at 65,504.
 SCALE = 4096.0
@@ -133,6 +137,8 @@ class TorchReferences:
     def _grouped(self) -> "GroupedReferences | None":
         """The references as a GPU looks through them, if there is one, and enough of them."""
         if not self.vectors.is_cuda or len(self) < GROUPED_FROM:
+            return None
+        if torch.cuda.get_device_capability(self.vectors.device)[0] != GROUPED_ON:
             return None
         try:
             from smkc.density._triton_neighbours import MOST_WIDTH, GroupedReferences
