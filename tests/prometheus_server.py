@@ -1,4 +1,4 @@
-"""The real Prometheus and Alertmanager on loopback, and a target for them to scrape.
+"""The real Prometheus, Alertmanager and node exporter on loopback, and a target to be scraped.
 
 In: what to scrape, how often, what happened before. Out: servers that answer, in folders of their
 own, gone when the block ends. A test that uses them is skipped where the programs are missing.
@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 
 PROMETHEUS, PROMTOOL, ALERTMANAGER = "prometheus", "promtool", "prometheus-alertmanager"
+NODE_EXPORTER = "prometheus-node-exporter"
 START_S = 60.0  # until a server must be ready; it takes about one second
 STARTS = 5  # ports that are tried: another process may take a free one first
 
@@ -169,6 +170,24 @@ def real_alertmanager(webhook: str | None = None) -> Iterator[RealServer]:
         yield from _run(RealServer(command, folder))
 
 
+@contextmanager
+def real_node_exporter(
+    textfiles: Path, collectors: Sequence[str] = ("cpu", "loadavg", "meminfo")
+) -> Iterator[RealServer]:
+    """Run the node exporter with few collectors, and with the files of a folder."""
+    program = _program(NODE_EXPORTER)
+    with tempfile.TemporaryDirectory(prefix="smkc-node-exporter-") as name:
+        command = [
+            program,
+            "--collector.disable-defaults",
+            "--collector.textfile",
+            f"--collector.textfile.directory={textfiles}",
+            *(f"--collector.{collector}" for collector in collectors),
+            "--log.level=warn",
+        ]
+        yield from _run(RealServer(command, Path(name), ready="/"))
+
+
 class Target:
     """Exposes whatever metrics it is told of, as an exporter does."""
 
@@ -250,7 +269,7 @@ def _run(server: RealServer) -> Iterator[RealServer]:
 def _program(name: str) -> str:
     found = shutil.which(name)
     if found is None:
-        package = ALERTMANAGER if name == ALERTMANAGER else PROMETHEUS
+        package = PROMETHEUS if name == PROMTOOL else name
         pytest.skip(f"{name} is not installed; run: apt install {package}")
     return found
 

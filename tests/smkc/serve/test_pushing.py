@@ -1,8 +1,16 @@
-"""A feed that was held up: what came on time is neither lost nor refused."""
+"""What is pushed: followed like what is asked for, and neither lost nor refused when held up."""
 
 import numpy as np
 import pytest
-from tests.following import START, STEP, FastClock, made_rows, push_config
+from tests.following import START, STEP, FastClock, made_rows, push_config, wait_until
+from tests.smkc.serve.service_parts import (
+    ROWS,
+    journal_of,
+    numbers_of,
+    running,
+    samples_of,
+    time_of,
+)
 
 from smkc.serve.inbox import pack_samples
 from smkc.serve.intake import bins
@@ -12,7 +20,7 @@ from smkc.serve.live import LiveUpdates
 from smkc.serve.pushing import PushFeed
 from smkc.serve.store import Store
 
-ROWS = made_rows(5, 200, churn=False)
+STEADY = made_rows(5, 200, churn=False)
 
 
 @pytest.fixture
@@ -48,9 +56,9 @@ def n_rows(feed):
 
 
 def test_rows_that_came_while_it_was_busy_are_all_there(feed, clock):
-    send(feed, ROWS[:2])
+    send(feed, STEADY[:2])
     feed.advance()
-    send(feed, ROWS[2:])  # an hour and more, each on time, while a long fit kept the thread
+    send(feed, STEADY[2:])  # an hour and more, each on time, while a long fit kept the thread
     clock.step(200 * STEP)
     feed.advance()
     clock.step(2 * STEP)
@@ -60,9 +68,82 @@ def test_rows_that_came_while_it_was_busy_are_all_there(feed, clock):
 
 def test_bodies_wait_in_the_inbox_while_there_is_no_room(feed, clock, monkeypatch):
     monkeypatch.setattr(bins, "MOST_ROWS", 16)
-    send(feed, ROWS)
+    send(feed, STEADY)
     clock.step(200 * STEP)
     for _ in range(60):
         feed.advance()
         clock.step(2 * STEP)
     assert (n_rows(feed), feed.refused, feed.late) == (200, 0, 0)
+
+
+# ---------------------------------------------------------------------- in the service
+
+
+def push(service, clock, rows, at_once=1):
+    """Send rows, each when it is time."""
+    for first in range(0, len(rows), at_once):
+        part = rows[first : first + at_once]
+        clock.limit = part[-1].time
+        wait_until(lambda end=part[-1].time: clock.now() >= end)
+        assert service.receive(None, samples_of(part)).watches == ("shop",)
+
+
+def test_pushed_rows_are_followed_and_a_restart_loses_none(tmp_path):
+    config = push_config(tmp_path)
+    clock = FastClock(START, START)
+    with running(config, clock) as service:
+        push(service, clock, ROWS[:250], at_once=5)
+    with running(config, clock) as service:
+        push(service, clock, ROWS[250:330])
+        clock.limit = time_of(332)
+        wait_until(lambda: journal_of(service).n_rows == 330)
+        assert numbers_of(service) == list(range(330))
+        status = service.watches()[0]
+        assert (status.phase, status.source, status.late) == ("following", "push", 0)
+        assert len(service.store.alerts()) == 1
+        wait_until(lambda: service.watches()[0].inbox == 0)
+
+
+def test_late_doubled_and_foreign_samples_are_counted(tmp_path):
+    config = push_config(tmp_path, match={"host": "h[0-9]+"})
+    clock = FastClock(START, START)
+    with running(config, clock) as service:
+        push(service, clock, ROWS[:10])
+        clock.limit = time_of(12)
+        wait_until(lambda: journal_of(service).n_rows == 10)
+        service.receive("shop", samples_of(ROWS[3:4]))
+        service.receive("shop", samples_of([*ROWS[12:13], *ROWS[12:13]]))
+        other = Samples(
+            names=("up",), codes=np.zeros(1, int), times=np.array([START]), values=np.ones(1)
+        )
+        assert service.receive(None, other).watches == ()
+        clock.limit = time_of(14)
+        wait_until(lambda: journal_of(service).n_rows == 11)
+        status = service.watches()[0]
+        assert (status.late, status.duplicates) == (12, 12)
+
+
+def test_a_sample_of_the_far_future_neither_stays_nor_blocks(tmp_path):
+    config = push_config(tmp_path)
+    clock = FastClock(START, START)
+    with running(config, clock) as service:
+        push(service, clock, ROWS[:3])
+        far = samples_of(ROWS[4:5])
+        service.receive("shop", Samples(**vars(far) | {"times": far.times + 10**11}))
+        push(service, clock, ROWS[3:8])
+        clock.limit = time_of(10)
+        wait_until(lambda: journal_of(service).n_rows == 8)
+        wait_until(lambda: service.watches()[0].inbox == 0)
+        assert service.watches()[0].refused == 12
+
+
+def test_a_damaged_body_is_left_out_and_said(tmp_path):
+    config = push_config(tmp_path)
+    clock = FastClock(START, START)
+    with running(config, clock) as service:
+        service.store.put_inbox("shop", b"damaged")
+        push(service, clock, ROWS[:5])
+        clock.limit = time_of(7)
+        wait_until(lambda: journal_of(service).n_rows == 5)
+        wait_until(lambda: service.watches()[0].inbox == 0)
+        assert service.watches()[0].errors == {"decode": 1}

@@ -1,6 +1,7 @@
+"""Asking goes well: every sample once, however the answer has to be parted."""
+
 import json
 import logging
-import math
 import threading
 
 import httpx
@@ -8,76 +9,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.misbehaving_server import Answer, misbehaving_server
+from tests.smkc.serve.prometheus.parts import (
+    RANGE,
+    START,
+    STEP,
+    Honest,
+    as_mapping,
+    ask,
+    matrix,
+    one_series,
+)
 
 from smkc.errors import SettingError
 from smkc.serve.config import PrometheusConfig
 from smkc.serve.prometheus import client as prometheus
 from smkc.serve.prometheus.client import Prometheus, SourceError
 
-START, STEP = 1_700_000_000_000, 15_000
-
-
-class Honest:
-    """Answers range queries from series of its own as Prometheus does."""
-
-    def __init__(self, series, most_samples=math.inf):
-        self.series = series  # name -> {time: text of the value}
-        self.most_samples = most_samples
-
-    def __call__(self, asked):
-        start, end, step = (round(float(asked.fields[key]) * 1000) for key in RANGE)
-        n_points = (end - start) // step + 1
-        if n_points > 11_000:
-            return failure(400, "bad_data", "exceeded maximum resolution of 11,000 points")
-        result = []
-        for name, samples in self.series.items():
-            grid = range(start, end + 1, step)
-            values = [[time / 1000, samples[time]] for time in grid if time in samples]
-            if values:
-                result.append({"metric": {"__name__": name}, "values": values})
-        if sum(len(one["values"]) for one in result) > self.most_samples:
-            return failure(422, "execution", "query processing would load too many samples")
-        return matrix(result)
-
-
-RANGE = ("start", "end", "step")
-
-
-def matrix(result):
-    content = {"status": "success", "data": {"resultType": "matrix", "result": result}}
-    return Answer(body=json.dumps(content, separators=(",", ":")).encode())
-
-
-def failure(status, kind, said):
-    content = {"status": "error", "errorType": kind, "error": said}
-    return Answer(status=status, body=json.dumps(content).encode())
-
-
-def one_series(n_points, name="up"):
-    return {name: {START + STEP * point: str(point) for point in range(n_points)}}
-
-
-def as_mapping(samples):
-    names = [samples.names[code] for code in samples.codes.tolist()]
-    found = dict(
-        zip(zip(names, samples.times.tolist(), strict=True), samples.values.tolist(), strict=True)
-    )
-    assert len(found) == len(samples), "a sample came twice"
-    return found
-
-
-def ask(server, n_points=10, **options):
-    with Prometheus(server.url, **options) as client:
-        return client.range("up", START, START + (n_points - 1) * STEP, STEP)
-
 
 @pytest.fixture(scope="module")
 def connections():
     with httpx.Client() as client:
         yield client
-
-
-# ---------------------------------------------------------------------- what goes well
 
 
 def test_a_range_asks_once_for_all_of_a_short_grid():
@@ -239,164 +191,6 @@ def test_what_the_server_says_beside_it_is_logged_once(caplog):
     assert caplog.text.count("a store is down") == 1
 
 
-# ---------------------------------------------------------------------- what goes wrong
-
-GOOD = matrix([{"metric": {"__name__": "up"}, "values": [[1, "1"]]}]).body
-WRONG = {
-    "500": (Answer(status=500, body=b"oh\nno"), True, r"answers 500 \(oh no\); it is asked again"),
-    "502": (Answer(status=502), True, "answers 502; it is asked again"),
-    "503": (failure(503, "unavailable", "starting"), True, r"503 \(starting\)"),
-    "429": (failure(429, "x", "too many requests"), True, "429"),
-    "400": (failure(400, "bad_data", "parse error"), False, r"\(parse error\); correct the query"),
-    "422": (failure(422, "execution", "many-to-many matching"), False, "many-to-many"),
-    "401": (Answer(status=401), False, "see that the token is right"),
-    "404": (Answer(status=404, body=b"<html>"), False, "give the address of a Prometheus"),
-    "204": (Answer(status=204), False, "give the address of a Prometheus"),
-    "redirect": (
-        Answer(status=302, headers={"Location": "http://elsewhere.example/login?secret=hunter2"}),
-        False,
-        "leads to http://elsewhere.example/login; give the address",
-    ),
-    "half a body": (Answer(body=GOOD[:60], claimed=len(GOOD)), True, "broke off"),
-    "half a body, length unknown": (Answer(body=GOOD[:60], claimed=-1), True, "ends early"),
-    "nothing": (Answer(), True, "ends early"),
-    "no gzip": (Answer(body=GOOD, headers={"Content-Encoding": "gzip"}), True, "broke off"),
-    "a page": (Answer(body=b"<html>Log in</html>"), False, "is no JSON; give the address"),
-    "other JSON": (Answer(body=b'{"a": 1}'), False, "no list called result"),
-    "a vector": (Answer(body=GOOD.replace(b"matrix", b"vector")), False, "holds a 'vector'"),
-}
-
-
-@pytest.mark.parametrize("case", WRONG)
-def test_a_failure_says_what_to_do_and_whether_it_may_pass(case):
-    answer, retry, message = WRONG[case]
-    with (
-        misbehaving_server(lambda asked: answer) as server,
-        pytest.raises(SourceError, match=message) as caught,
-    ):
-        ask(server, token="hunter2")
-    assert caught.value.retry is retry
-    assert server.url in str(caught.value)
-    assert "hunter2" not in str(caught.value)
-    assert len(server.asked) == 1
-
-
-def test_after_a_failure_it_goes_on():
-    honest = Honest(one_series(10))
-    answers = [Answer(status=503), Answer(body=GOOD[:60], claimed=999), None]
-
-    def recovering(asked):
-        return answers.pop(0) or honest(asked)
-
-    with misbehaving_server(recovering) as server, Prometheus(server.url) as client:
-        for _ in range(2):
-            with pytest.raises(SourceError) as caught:
-                client.range("up", START, START + 9 * STEP, STEP)
-            assert caught.value.retry
-        assert len(client.range("up", START, START + 9 * STEP, STEP)) == 10
-
-
-SLOW = {
-    "before the answer": Answer(body=GOOD, pause_s=30),
-    "within the answer": Answer(body=GOOD, n_pieces=2, pause_s=0.4),
-    "drop by drop": Answer(body=GOOD, n_pieces=len(GOOD), pause_s=0.02),
-}
-
-
-@pytest.mark.parametrize("case", SLOW)
-def test_an_answer_that_takes_too_long(case):
-    with (
-        misbehaving_server(lambda asked: SLOW[case]) as server,
-        pytest.raises(SourceError, match=r"did not answer within 0\.3 s") as caught,
-    ):
-        ask(server, timeout_s=0.3)
-    assert caught.value.retry
-
-
-def test_after_a_timeout_less_is_asked_for():
-    honest = Honest(one_series(2000))
-    slow = [Answer(body=GOOD, pause_s=30)]
-
-    def first_slow(asked):
-        return slow.pop() if slow else honest(asked)
-
-    with misbehaving_server(first_slow) as server, Prometheus(server.url, timeout_s=0.3) as client:
-        with pytest.raises(SourceError):
-            client.range("up", START, START + 999 * STEP, STEP)
-        client._timeout_s = 30.0  # a busy machine shall not fail the test
-        assert len(client.range("up", START, START + 999 * STEP, STEP)) == 1000
-    spans = [float(one.fields["end"]) - float(one.fields["start"]) for one in server.asked]
-    assert spans[1] < spans[0] / 3
-
-
-def test_nobody_listens():
-    with misbehaving_server(Honest({})) as server:
-        pass
-    with pytest.raises(SourceError, match="cannot be reached") as caught:
-        ask(server)
-    assert caught.value.retry
-
-
-REFUSED = {
-    "too many samples": failure(422, "execution", "query processing would load too many samples"),
-    "too many points": failure(400, "bad_data", "exceeded maximum resolution of 50 points"),
-    "too large": Answer(status=413),
-    "took too long": failure(503, "timeout", "query timed out in expression evaluation"),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_is_refused_for_its_size_is_asked_for_in_parts(case):
-    honest = Honest(one_series(200))
-
-    def refusing(asked):
-        span = float(asked.fields["end"]) - float(asked.fields["start"])
-        return REFUSED[case] if span > 50 * STEP / 1000 else honest(asked)
-
-    with misbehaving_server(refusing) as server:
-        assert len(ask(server, 200)) == 200
-    assert len(server.asked) < 12
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_is_refused_even_for_one_point(case):
-    with (
-        misbehaving_server(lambda asked: REFUSED[case]) as server,
-        pytest.raises(SourceError, match="; narrow the query") as caught,
-    ):
-        ask(server, 200)
-    assert caught.value.retry is (case == "took too long")
-    assert len(server.asked) == 8  # 200 points, 100, 50, and so on
-
-
-def test_a_body_beyond_all_bounds_is_not_read_to_its_end(monkeypatch):
-    monkeypatch.setattr(prometheus, "MOST_BYTES", 100_000)
-    with (
-        misbehaving_server(lambda asked: Answer(body=GOOD[:60] + b" " * 10**7)) as server,
-        pytest.raises(SourceError, match=r"longer than 100,000 bytes .*narrow") as caught,
-    ):
-        ask(server, 2)
-    assert not caught.value.retry
-
-
-def test_a_long_body_is_asked_for_in_parts(monkeypatch):
-    monkeypatch.setattr(prometheus, "MOST_BYTES", 2_000)
-    with misbehaving_server(Honest(one_series(200))) as server:
-        assert len(ask(server, 200)) == 200
-
-
-def test_more_samples_than_memory_shall_hold(monkeypatch):
-    monkeypatch.setattr(prometheus, "MOST_SAMPLES", 100)
-    monkeypatch.setattr(prometheus, "FIRST_POINTS", 50)
-    with misbehaving_server(Honest(one_series(200))) as server:
-        assert len(ask(server, 100)) == 100
-        with pytest.raises(
-            SourceError, match=r"more than 100 samples .*narrow the query"
-        ) as caught:
-            ask(server, 101)
-    assert not caught.value.retry
-
-
 def test_names_that_are_remembered_are_bounded(monkeypatch):
     monkeypatch.setattr(prometheus, "MOST_KNOWN", 5)
     with misbehaving_server(Honest({})) as server, Prometheus(server.url) as client:
@@ -416,22 +210,6 @@ def test_it_is_ready_when_it_answers():
         assert not client.is_ready()
     with Prometheus(server.url) as client:
         assert not client.is_ready()
-
-
-@pytest.mark.parametrize(
-    "url", ["localhost:9090", "ftp://localhost", "http://me:hunter2@localhost"]
-)
-def test_addresses_that_are_none(url):
-    with pytest.raises(SettingError) as caught:
-        Prometheus(url)
-    assert "hunter2" not in str(caught.value)
-
-
-@pytest.mark.parametrize("token", ["hunter2\r\nX-Evil: 1", "h\u00fcnter2"])
-def test_a_token_that_no_header_can_hold_is_not_shown(token):
-    with pytest.raises(SettingError, match="token holds signs") as caught:
-        Prometheus("http://localhost:9090", token=token)
-    assert "nter2" not in str(caught.value)
 
 
 def test_several_threads_may_ask():
