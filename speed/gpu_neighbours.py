@@ -121,7 +121,7 @@ def steps(grouped: GroupedReferences, sets: list[Tensor]) -> dict[str, float]:
     blocks = [q[:size].contiguous() for q in sets]
     maxima = blocks[0].new_empty((2, size, grouped.n_groups))
     measured = blocks[0].new_empty((size, grouped.most_measured))
-    places = torch.empty_like(measured, dtype=torch.int32)
+    places = torch.empty_like(measured.repeat(1, 2), dtype=torch.int32)
     out = blocks[0].new_empty(size)
     is_open = torch.empty_like(out, dtype=torch.bool)
     n_last_bits = grouped.group_size.bit_length() - 1

@@ -8,7 +8,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-__all__ = ["COLUMNS", "NOTHING", "measure_nearest"]
+__all__ = ["BUNDLE", "COLUMNS", "NOTHING", "measure_nearest"]
 
 # Stands for a reference that is not there: below every product, and finite, since a position is
 # written into its last bits.
@@ -16,6 +16,12 @@ NOTHING = tl.constexpr(-1.0e30)
 
 # Numbers that are read in one go: as many as registers hold.
 LARGEST_READ = 8192
+
+# Adjacent groups that are looked at as one, at first.
+BUNDLE = tl.constexpr(8)
+
+# Bundles whose groups are looked at in one go.
+BUNDLES = tl.constexpr(32)
 
 # Groups that the references of a tile fall into, in turn. A group's columns lie so far apart: on
 # Hopper one thread holds them all, and finds the largest by itself.
@@ -50,9 +56,9 @@ def measure_nearest(
     queries, references
         (b, d) and (n, d) float32.
     neighbours
-        how many to average over; so many groups at least are not empty.
+        how many to average over; so many bundles of groups at least are not empty.
     places, measured
-        (>= b, m) int32 and float32, to work in; a window that needs more is left open.
+        (>= b, 2 m) int32, (>= b, m) float32, to work in; a window that needs more is left open.
     group_size, tile
         references a group, and a tile of them.
     rows, warps
@@ -61,16 +67,17 @@ def measure_nearest(
     n_queries, width = queries.shape
     n_groups = maxima.shape[2]
     padded_width = triton.next_power_of_2(width)
-    rows = max(1, min(rows, group_size, LARGEST_READ // padded_width))
+    rows = min(rows, LARGEST_READ // padded_width)
     _measure[(n_queries,)](
         *(maxima[0], maxima[1], slack, queries, references, places, measured, out, is_open),
-        *(len(references), n_groups, width, neighbours),
-        GROUPS=triton.next_power_of_2(n_groups),
+        *(len(references), n_groups, neighbours),
+        width=width,
+        N_BUNDLES=triton.next_power_of_2(n_groups) // BUNDLE.value,
         WIDTH=padded_width,
         SIZE=group_size,
         TILE=tile,
         ROWS=rows,
-        MOST=places.shape[1],
+        MOST=measured.shape[1],
         num_warps=warps,
     )
 
@@ -88,9 +95,9 @@ def _measure(  # type: ignore[no-untyped-def]
     is_open,
     n_references,
     n_groups,
-    width,
     k,
-    GROUPS: tl.constexpr,
+    width: tl.constexpr,
+    N_BUNDLES: tl.constexpr,
     WIDTH: tl.constexpr,
     SIZE: tl.constexpr,
     TILE: tl.constexpr,
@@ -99,44 +106,52 @@ def _measure(  # type: ignore[no-untyped-def]
 ):
     """Choose the references that may be among one window's k nearest, and measure them.
 
-    ``places`` (b, MOST) holds codes, group times SIZE plus position: from its front, of the groups'
-    largest products; from its end, of those groups whose second largest counts too. ``measured``
-    (b, MOST) holds distances.
+    ``places`` (b, 2 MOST) holds bundles, then codes, which are group times SIZE plus position: from
+    the front, of the groups' largest products; from the end, of those groups whose second largest
+    counts too. ``measured`` (b, MOST) holds distances.
     """
     query = tl.program_id(0).to(tl.int64)
-    near = places + query * MOST
+    bundles = places + query * 2 * MOST
+    near = bundles + MOST
     shared = near + MOST - 1
     measured += query * MOST
-    groups = tl.arange(0, GROUPS)
-    best = tl.load(maxima + query * n_groups + groups, mask=groups < n_groups, other=NOTHING)
-    # t: k groups or a few more reach it. Halving may end early on equal maxima: then more do.
-    low = tl.min(tl.where(best > 0.5 * NOTHING, best, -NOTHING))
-    high = tl.max(best)
-    n_low = GROUPS
-    tries = 0
-    while (tries < 40) & (n_low > k + 2):
-        middle = 0.5 * (low + high)
-        n_middle = tl.sum((best >= middle).to(tl.int32))
-        is_below = n_middle >= k
-        low = tl.where(is_below, middle, low)
-        n_low = tl.where(is_below, n_middle, n_low)
-        high = tl.where(is_below, high, middle)
-        tries += 1
-    limit = low - tl.load(slack + query)
-    is_near = (best >= limit) & (best > 0.5 * NOTHING)
-    n_near = tl.sum(is_near.to(tl.int32))
-    second = tl.load(seconds + query * n_groups + groups, mask=is_near, other=NOTHING)
-    is_shared = is_near & (second >= limit)
-    n_shared = tl.sum(is_shared.to(tl.int32))
-    # Not many enough: the window is not a number.
-    is_closed = (n_near >= k) & (n_near + n_shared * SIZE <= MOST)
+    maxima += query * n_groups
+    seconds += query * n_groups
+    members = tl.arange(0, BUNDLE)
+    numbers = tl.arange(0, N_BUNDLES)
+    every = numbers[:, None] * BUNDLE + members[None, :]
+    best = tl.max(tl.load(maxima + every, mask=every < n_groups, other=NOTHING), axis=1)
+    limit = _reached(best, k, N_BUNDLES) - tl.load(slack + query)
+    is_bundle = (best >= limit) & (best > 0.5 * NOTHING)
+    n_bundles = tl.sum(is_bundle.to(tl.int32))
+    tl.store(bundles + tl.cumsum(is_bundle.to(tl.int32)) - 1, numbers, mask=is_bundle)
+    tl.debug_barrier()
+    n_near = 0
+    n_shared = 0
+    for first in range(0, n_bundles, BUNDLES):
+        which = first + tl.arange(0, BUNDLES)
+        number = tl.load(bundles + which, mask=which < n_bundles, other=N_BUNDLES)
+        groups = tl.reshape(number[:, None] * BUNDLE + members[None, :], (BUNDLES * BUNDLE,))
+        largest = tl.load(maxima + groups, mask=groups < n_groups, other=NOTHING)
+        second = tl.load(seconds + groups, mask=groups < n_groups, other=NOTHING)
+        codes = groups * SIZE + (largest.to(tl.int32, bitcast=True) & (SIZE - 1))
+        is_near = (largest >= limit) & (largest > 0.5 * NOTHING)
+        place = n_near + tl.cumsum(is_near.to(tl.int32)) - 1
+        tl.store(near + place, codes, mask=is_near & (place < MOST))
+        n_near += tl.sum(is_near.to(tl.int32))
+        is_shared = is_near & (second >= limit)
+        n_more = tl.sum(is_shared.to(tl.int32))
+        # Too many for ``measured`` may overwrite one another: then nothing is measured.
+        if n_more > 0:
+            place = n_shared + tl.cumsum(is_shared.to(tl.int32)) - 1
+            tl.store(shared - place, codes, mask=is_shared & (place < MOST))
+        n_shared += n_more
+    # Fewer than k are near if the window is not a number.
+    n_measured = n_near + n_shared * SIZE
+    is_closed = (n_near >= k) & (n_measured <= MOST)
     tl.store(is_open + query, is_closed == 0)
+    tl.debug_barrier()
     if is_closed:
-        codes = groups * SIZE + (best.to(tl.int32, bitcast=True) & (SIZE - 1))
-        tl.store(near + tl.cumsum(is_near.to(tl.int32)) - 1, codes, mask=is_near)
-        if n_shared > 0:
-            tl.store(shared - (tl.cumsum(is_shared.to(tl.int32)) - 1), codes, mask=is_shared)
-        tl.debug_barrier()
         columns = tl.arange(0, WIDTH)
         q = tl.load(queries + query * width + columns, mask=columns < width, other=0.0)
         steps = tl.arange(0, ROWS)
@@ -149,16 +164,39 @@ def _measure(  # type: ignore[no-untyped-def]
         for place in range(0, n_shared):
             code = tl.load(shared - place)
             for first in range(0, SIZE, ROWS):
-                other = (code // SIZE) * SIZE + first + steps
+                position = first + steps
+                other = (code // SIZE) * SIZE + position
                 is_one = (other != code) & (_row(other, SIZE, TILE) < n_references)
+                is_one = is_one & (position < SIZE)
                 far = _distances(q, references, other, is_one, width, WIDTH, SIZE, TILE)
-                tl.store(measured + n_near + place * SIZE + first + steps, far)
+                at = measured + n_near + place * SIZE + position
+                tl.store(at, far, mask=position < SIZE)
         tl.debug_barrier()
-        n_measured = n_near + n_shared * SIZE
         if n_measured <= 128:
             tl.store(out + query, _mean_of_smallest(measured, n_measured, k, 128))
         else:
             tl.store(out + query, _mean_of_smallest(measured, n_measured, k, MOST))
+
+
+@triton.jit
+def _reached(x, k, SIZE: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Return a number that k of x (SIZE,) reach, or a few more: by halving.
+
+    It may end early on equal ones; then more of them do.
+    """
+    low = tl.min(tl.where(x > 0.5 * NOTHING, x, -NOTHING))
+    high = tl.max(x)
+    n_low = SIZE
+    tries = 0
+    while (tries < 40) & (n_low > k + 2):
+        middle = 0.5 * (low + high)
+        n_middle = tl.sum((x >= middle).to(tl.int32))
+        is_below = n_middle >= k
+        low = tl.where(is_below, middle, low)
+        n_low = tl.where(is_below, n_middle, n_low)
+        high = tl.where(is_below, high, middle)
+        tries += 1
+    return low
 
 
 @triton.jit
@@ -177,7 +215,7 @@ def _distances(  # type: ignore[no-untyped-def]
     references,
     code,
     is_one,
-    width,
+    width: tl.constexpr,
     WIDTH: tl.constexpr,
     SIZE: tl.constexpr,
     TILE: tl.constexpr,

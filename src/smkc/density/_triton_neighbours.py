@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from smkc.density._triton_measure import COLUMNS, NOTHING, measure_nearest
+from smkc.density._triton_measure import BUNDLE, COLUMNS, NOTHING, measure_nearest
 from smkc.density.torch_neighbours import RoundedReferences
 
 __all__ = ["DEFAULT_TILES", "MOST_WIDTH", "GroupedReferences", "Tiles"]
@@ -80,7 +80,8 @@ class GroupedReferences:
     -----
     Half-precision products are off by e at most. Of each group the largest and the second largest
     are kept. If K groups have a maximum of t or more, the K nearest references have products of
-    t - 2 e or more: those are found from the maxima and measured in float32, nothing else is.
+    t - 2 e or more: those are found from the maxima and measured in float32, nothing else is. The
+    order of references does not matter, but those that are alike should not stand together.
     """
 
     vectors: Tensor
@@ -127,7 +128,8 @@ class GroupedReferences:
     @property
     def most_neighbours(self) -> int:
         """How many neighbours can be looked for."""
-        return min(len(self.vectors) // self.group_size, self.most_measured // 4)
+        n_bundles = len(self.vectors) // (self.group_size * int(BUNDLE.value))
+        return min(n_bundles, self.most_measured // 8)
 
     def mean_distance(self, queries: Tensor, neighbours: int) -> tuple[Tensor, Tensor]:
         """(B,) float32 mean cosine distances of (B, d) unit vectors, (B,) which are left open.
@@ -141,7 +143,9 @@ class GroupedReferences:
         size = min(self._block_size(), max(n_queries, 1))
         maxima = queries.new_empty((2, size, self.n_groups))
         measured = queries.new_empty((size, self.most_measured))
-        places = torch.empty_like(measured, dtype=torch.int32)
+        places = torch.empty(
+            (size, 2 * self.most_measured), dtype=torch.int32, device=queries.device
+        )
         for first in range(0, n_queries, size):
             part = slice(first, first + size)
             block = queries[part].contiguous()
@@ -187,7 +191,7 @@ class GroupedReferences:
         Memory allowing, one tile of windows a processor; otherwise two processors share one, ...
         """
         tile, n_processors = self.tiles.windows, _processors(self.vectors.device)
-        bytes_a_tile = 8 * tile * (self.n_groups + self.most_measured)
+        bytes_a_tile = 4 * tile * (2 * self.n_groups + 3 * self.most_measured)
         n_shares = triton.cdiv(n_processors, max(1, BLOCK_BYTES // bytes_a_tile))
         return tile * (n_processors // n_shares)
 

@@ -29,8 +29,8 @@ BLOCK_BYTES = 512 * 2**20
 # References from which a GPU looks for the nearest by half-precision products first.
 GROUPED_FROM = 16_384
 
-# GPUs that do so, by the first number of their compute capability: Hopper, whose processors have the
-# 224 KB of shared memory that it takes.
+# GPUs that do so, by the first number of their compute capability: Hopper, whose processors have
+# the 224 KB of shared memory that it takes.
 GROUPED_ON = 9
 
 # Residuals of unit vectors are at most 2 long; times this, they are normal numbers of half
@@ -71,10 +71,17 @@ class TorchReferences:
         device: torch.device,
         rows: NDArray[np.int64] | None = None,
     ) -> "TorchReferences":
-        """Bring (n, d) vectors to a device; without ``rows`` (n,) they are from elsewhere."""
+        """Bring (n, d) vectors to a device; without ``rows`` (n,) they are from elsewhere.
+
+        They are shuffled there, so that windows that follow one another, which are alike, do not
+        fall into one group.
+        """
         if rows is None:
             rows = np.full(len(vectors), ELSEWHERE)
-        return cls(torch.tensor(vectors, device=device), torch.tensor(rows, device=device))
+        order = np.random.default_rng(0).permutation(len(vectors))
+        return cls(
+            torch.from_numpy(vectors[order]).to(device), torch.from_numpy(rows[order]).to(device)
+        )
 
     def __len__(self) -> int:
         return len(self.vectors)
