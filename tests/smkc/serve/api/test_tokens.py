@@ -1,5 +1,8 @@
 """Tokens: lines are read or refused by their place, and a secret is never repeated."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from smkc.errors import SettingError
@@ -31,6 +34,15 @@ def test_file_and_environment_count_together(tmp_path):
     assert keys.token(SECRET, 0).role == "admin"
     assert keys.token("another-secret-123", 0).expires == 1896091200000
     assert keys.token("a-secret-of-grafana", 0).role == "read"
+
+
+def test_the_lines_of_the_guide_are_read(tmp_path):
+    guide = Path(__file__).parents[4] / "docs" / "production.md"
+    (block,) = re.findall(r"```\n(# who: [^`]+)```", guide.read_text())
+    lines = [line.split(":", 3) for line in block.splitlines() if not line.startswith("#")]
+    keys = keys_of(tmp_path, block)
+    assert [keys.token(line[2], 0).role for line in lines] == ["admin", "read", "write"]
+    assert keys.token(lines[2][2], 0).expires is not None
 
 
 def test_without_either_there_are_none(tmp_path):
