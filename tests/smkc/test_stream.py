@@ -8,7 +8,7 @@ import smkc
 from smkc import model_file
 from smkc.errors import InputError, ModelFileError
 from smkc.recording import Recording
-from smkc.stream.windows import MOST_KNOWN_NAMES
+from smkc.stream.names import MOST_KNOWN_NAMES
 
 TOLERANCE = 1e-6
 SMALL = {"window": 16, "neighbours": 5, "components": 32, "false_alarm_rate": 0.05}

@@ -14,6 +14,7 @@ __all__ = [
     "mean_of_nearest_elsewhere",
     "product",
     "products_in_tiles",
+    "to_unit_length",
     "weighted_sum",
 ]
 
@@ -172,3 +173,16 @@ def products_in_tiles(
             multiply_many(rows, first, packed, block, out)
         for row in range(in_tiles, n_rows):
             multiply_one(rows, row, packed, block, out)
+
+
+@njit(cache=True, nogil=True)
+def to_unit_length(vectors: NDArray[np.float32]) -> None:
+    """Divide (B, d) vectors by their lengths; a zero vector becomes the first axis."""
+    for b in range(vectors.shape[0]):
+        vector = vectors[b]
+        length = np.sqrt(product(vector, vector))
+        if length > ZERO:
+            for j in range(vector.size):
+                vector[j] /= length
+        else:
+            vector[0] = ONE

@@ -10,7 +10,7 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.density._loops import products_in_tiles, weighted_sum
+from smkc.density._loops import products_in_tiles, to_unit_length, weighted_sum
 from smkc.density._tiles import BLOCK, has_tiles, packed_blocks
 from smkc.errors import SettingError
 
@@ -57,12 +57,14 @@ class Projection:
 
         So two windows without any structure are alike, and unlike all others.
         """
-        if not self._in_tiles:
-            return _normalised(stable_product(features, self.matrix(features.shape[1])))
-        vectors = np.empty((len(features), self.components), np.float32)
-        packed = _packed_gaussian(features.shape[1], self.components, self.seed)
-        products_in_tiles(np.ascontiguousarray(features), packed, vectors)
-        return _normalised(vectors)
+        if self._in_tiles:
+            vectors = np.empty((len(features), self.components), np.float32)
+            packed = _packed_gaussian(features.shape[1], self.components, self.seed)
+            products_in_tiles(np.ascontiguousarray(features), packed, vectors)
+        else:
+            vectors = stable_product(features, self.matrix(features.shape[1]))
+        to_unit_length(vectors)
+        return vectors
 
     def unit_vector(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         """Project (F,) features of one window: as :meth:`unit_vectors`, to rounding."""
@@ -70,7 +72,8 @@ class Projection:
             return self.unit_vectors(features[None]).reshape(-1)
         vectors = np.empty((1, self.components), np.float32)
         weighted_sum(features, self.matrix(len(features)), vectors[0])
-        return _normalised(vectors).reshape(-1)
+        to_unit_length(vectors)
+        return vectors.reshape(-1)
 
     @property
     def _in_tiles(self) -> bool:
@@ -80,15 +83,6 @@ class Projection:
     def digest(self, n_features: int) -> str:
         """Fingerprint of the matrix: it tells whether another machine makes the same one."""
         return sha256(self.matrix(n_features).tobytes()).hexdigest()
-
-
-def _normalised(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-    is_zero = norms == 0
-    norms[is_zero] = 1
-    vectors /= norms[:, None]
-    vectors[is_zero, 0] = 1
-    return vectors
 
 
 # OpenBLAS sums products of few rows, and products of so few multiplications, in another order.

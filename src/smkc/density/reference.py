@@ -82,9 +82,9 @@ class ReferenceSet:
         if not CoarseReferences.fits(len(self), neighbours):
             return self._mean_of_all(vectors, neighbours)
         distances = self._coarse.mean_distance(vectors, neighbours)
-        missed = np.flatnonzero(np.isnan(distances))
-        if len(missed):
-            distances[missed] = self._mean_of_all(vectors[missed], neighbours)
+        is_missed = np.isnan(distances)
+        if is_missed.any():
+            distances[is_missed] = self._mean_of_all(vectors[is_missed], neighbours)
         return distances
 
     @cached_property

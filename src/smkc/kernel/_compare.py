@@ -143,52 +143,115 @@ def compare_anchors(
                     out[cosine, t, k] = ONE if t == anchors[k] else alike
 
 
-@njit(cache=True, nogil=True, fastmath=FUSED)
+@njit(cache=True, nogil=True)
 def push_step(
     states: NDArray[np.float32],
+    newest: int,
     wanted: NDArray[np.bool_],
     pairs: NDArray[np.float32],
     squares: NDArray[np.float32],
 ) -> None:
-    """Bring one window's pairs up to date after a step was pushed onto its states.
+    """Bring one window's pairs up to date after a step was written onto its states.
 
-    ``states`` (n_columns, L), the newest step last; ``pairs`` (6, n_lags, L), products before
-    squared distances, and ``squares`` (3, L) move on by one step. Only pairs with the newest step
-    are computed, each by the same sums as in :func:`compare_lags`.
+    ``states`` (L, n_columns) are a ring: the step before row 0 is in the last row. ``pairs``
+    (6, n_lags, L), products before squared distances, and ``squares`` (3, L) move on by one step.
+    Only pairs with the newest step are computed, those ``wanted`` (6,), each by the same sums as
+    in :func:`compare_lags`.
     """
-    n_columns, length = states.shape
+    length, n_columns = states.shape
     n_lags = pairs.shape[1]
-    newest = length - 1
+    latest = np.empty((n_lags + 1, n_columns), np.float32)
+    sums = np.empty(n_lags + 1, np.float32)
     for which in range(3):
         if not (wanted[which] or wanted[3 + which]):
             continue
-        squares[which, :newest] = squares[which, 1:]
-        squares[which, newest] = ZERO
+        _latest_entries(states, newest, which, latest)
+        _products_with_first(latest, sums)
+        _move_on(squares[which], sums[0])
         for kind in (which, 3 + which):
-            for lag in range(n_lags):
-                row = pairs[kind, lag]
-                row[:newest] = row[1:]
-                row[newest - 1 - lag] = ZERO
-        product, distance = pairs[which], pairs[3 + which]
-        for c in range(n_columns):
-            z = states[c]
-            here = _entry(z, newest, which)
-            squares[which, newest] += here * here
-            for lag in range(1, n_lags + 1):
-                at = newest - lag
-                there = _entry(z, at, which)
-                difference = here - there
-                distance[lag - 1, at] += difference * difference
-                product[lag - 1, at] += there * here
+            if wanted[kind]:
+                if kind >= 3:
+                    _distances_to_first(latest, sums)
+                for lag in range(1, n_lags + 1):
+                    row = pairs[kind, lag - 1]
+                    _move_on(row, ZERO)
+                    row[length - 1 - lag] = sums[lag]
+
+
+@njit(cache=True, nogil=True)
+def _latest_entries(
+    states: NDArray[np.float32], newest: int, which: int, out: NDArray[np.float32]
+) -> None:
+    """Write g (0), its difference (1) or the absolute difference (2) of the latest steps.
+
+    ``out`` (n_lags + 1, n_columns), the newest first; the window's first difference is 0.
+    """
+    length = states.shape[0]
+    for lag in range(out.shape[0]):
+        row, here = out[lag], states[newest - lag]
+        before = states[newest - lag - 1]
+        if which == 0:
+            row[:] = here
+        elif lag == length - 1:
+            row[:] = ZERO
+        else:
+            for c in range(row.size):
+                difference = here[c] - before[c]
+                row[c] = difference if which == 1 else abs(difference)
+
+
+@njit(cache=True, nogil=True, fastmath=FUSED)
+def _products_with_first(rows: NDArray[np.float32], sums: NDArray[np.float32]) -> None:
+    """Set sums[lag] to rows[0] . rows[lag], eight sums a pass: each has to wait for itself."""
+    here = rows[0]
+    for first in range(0, rows.shape[0], 8):
+        last = rows.shape[0] - 1
+        r0, r1, r2, r3 = _four_rows(rows, first, last)
+        r4, r5, r6, r7 = _four_rows(rows, first + 4, last)
+        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = ZERO
+        for c in range(here.size):
+            x = here[c]
+            s0, s1, s2, s3 = s0 + r0[c] * x, s1 + r1[c] * x, s2 + r2[c] * x, s3 + r3[c] * x
+            s4, s5, s6, s7 = s4 + r4[c] * x, s5 + r5[c] * x, s6 + r6[c] * x, s7 + r7[c] * x
+        _put(sums, first, (s0, s1, s2, s3, s4, s5, s6, s7))
+
+
+@njit(cache=True, nogil=True, fastmath=FUSED)
+def _distances_to_first(rows: NDArray[np.float32], sums: NDArray[np.float32]) -> None:
+    """Set sums[lag] to |rows[0] - rows[lag]|^2, as :func:`_products_with_first` goes about it."""
+    here = rows[0]
+    for first in range(0, rows.shape[0], 8):
+        last = rows.shape[0] - 1
+        r0, r1, r2, r3 = _four_rows(rows, first, last)
+        r4, r5, r6, r7 = _four_rows(rows, first + 4, last)
+        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = ZERO
+        for c in range(here.size):
+            x = here[c]
+            d0, d1, d2, d3 = x - r0[c], x - r1[c], x - r2[c], x - r3[c]
+            d4, d5, d6, d7 = x - r4[c], x - r5[c], x - r6[c], x - r7[c]
+            s0, s1, s2, s3 = s0 + d0 * d0, s1 + d1 * d1, s2 + d2 * d2, s3 + d3 * d3
+            s4, s5, s6, s7 = s4 + d4 * d4, s5 + d5 * d5, s6 + d6 * d6, s7 + d7 * d7
+        _put(sums, first, (s0, s1, s2, s3, s4, s5, s6, s7))
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _entry(z: NDArray[np.float32], t: int, which: int) -> np.float32:
-    """Return g (0), its difference (1) or the absolute difference (2) at step t of one bucket."""
-    if which == 0:
-        return np.float32(z[t])
-    difference: np.float32 = z[t] - z[t - 1] if t > 0 else ZERO
-    return difference if which == 1 else np.float32(abs(difference))
+def _four_rows(rows: NDArray[np.float32], first: int, last: int) -> tuple[NDArray[np.float32], ...]:
+    a, b, c, d = min(first, last), min(first + 1, last), min(first + 2, last), min(first + 3, last)
+    return rows[a], rows[b], rows[c], rows[d]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _put(sums: NDArray[np.float32], first: int, eight: tuple[np.float32, ...]) -> None:
+    for at in range(min(8, sums.size - first)):
+        sums[first + at] = eight[at]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _move_on(row: NDArray[np.float32], newest: np.float32) -> None:
+    """Drop a row's first number and append another."""
+    for t in range(row.size - 1):
+        row[t] = row[t + 1]
+    row[row.size - 1] = newest
 
 
 @njit(cache=True, nogil=True)

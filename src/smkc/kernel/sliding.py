@@ -23,7 +23,8 @@ class SlidingWindow:
 
     def __init__(self, window: int, width: int, representation: Representation) -> None:
         self.representation = representation
-        self._states = np.zeros((width, window), np.float32)
+        self._steps = np.zeros((window, width), np.float32)  # a ring, the newest at _newest
+        self._newest = window - 1
         plain = not (representation.proj or representation.down)
         self._keeps_pairs = plain and representation.layout in ("band", "image")
         if self._keeps_pairs:
@@ -35,16 +36,16 @@ class SlidingWindow:
 
     def push(self, state: NDArray[np.float32]) -> None:
         """Take the state (2m,) of the next step."""
-        self._states[:, :-1] = self._states[:, 1:]
-        self._states[:, -1] = state
+        self._newest = (self._newest + 1) % len(self._steps)
+        self._steps[self._newest] = state
         if self._keeps_pairs:
-            push_step(self._states, self._wanted, self._pairs, self._squares)
+            push_step(self._steps, self._newest, self._wanted, self._pairs, self._squares)
 
     def features(self) -> NDArray[np.float32]:
         """(F,) features of the latest ``window`` steps."""
         if not self._keeps_pairs:
-            return features_of_states(self._states, self.representation)
-        shape = self.representation.shape(self._states.shape[1])
+            return features_of_states(self.states, self.representation)
+        shape = self.representation.shape(len(self._steps))
         out = np.empty(shape, np.float32)
         compare_pushed(self._pairs, self._squares, self._channel_at, self._is_image, out)
         return out.reshape(-1)
@@ -52,7 +53,7 @@ class SlidingWindow:
     @property
     def states(self) -> NDArray[np.float32]:
         """(2m, window) the latest states, oldest first: all there is to save."""
-        return self._states
+        return np.ascontiguousarray(np.roll(self._steps, -1 - self._newest, axis=0).T)
 
     def restore(self, states: NDArray[np.float32]) -> None:
         """Take over saved states."""

@@ -13,17 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc import model_file
-from smkc.errors import InputError, ModelFileError
+from smkc.errors import ModelFileError
 from smkc.fitted import Fitted
 from smkc.kernel import SlidingWindow
-from smkc.recording import ScalingState, canonical
-from smkc.sketch import STATE_LIMIT, Hashes, hash_names
-from smkc.stream.row import next_time, row_values
+from smkc.sketch import STATE_LIMIT
+from smkc.stream._loops import observed_state
+from smkc.stream.names import RowNames
+from smkc.stream.row import next_time
 
 __all__ = ["Stream"]
-
-# Names whose hashes are at hand; past that the stream forgets all and starts collecting anew.
-MOST_KNOWN_NAMES = 65_536
 
 # What the latest time may be saved as.
 TIME_TYPES = ("<M8[ns]", "<i8", "<f8")
@@ -53,7 +51,7 @@ class Stream:
         self._last_time: Any = None
         self._score: float | None = None
         self._scaling = fitted.scaling.start() if fitted.scaling is not None else None
-        self._names = _Names(sketch.buckets, self._scaling)
+        self._names = RowNames(sketch.buckets, self._scaling)
 
     # ------------------------------------------------------------------ rows
 
@@ -69,12 +67,13 @@ class Stream:
         hashes, values = self._names.arrange(observations)
         if self._scaling is not None:
             values = self._scaling.scale_row(stamp, self._names.slots, values)
-        is_seen = np.isfinite(values)
-        if not is_seen.all():
-            values, hashes = values[is_seen], hashes.take(np.flatnonzero(is_seen))
-        self._latest.push(self._fitted.density.sketch.state_of_row(hashes, values))
+        sketch = self._fitted.density.sketch
+        state = np.zeros((sketch.width, 1), np.float32)
+        switches = sketch.presence, sketch.saturate, sketch.normalise
+        n_observed = observed_state(values, hashes.arrays, switches, state)
+        self._latest.push(state[:, 0])
         self._is_filled[:-1] = self._is_filled[1:]
-        self._is_filled[-1] = len(values) > 0
+        self._is_filled[-1] = n_observed > 0
         self._last_time = stamp
         self._n_rows += 1
         self._score = self._score_here()
@@ -84,7 +83,10 @@ class Stream:
         n_since_first = self._n_rows - self._fitted.window
         if n_since_first < 0 or n_since_first % self._fitted.stride:
             return None
-        if self._is_filled.mean() < self._fitted.density.least_filled:
+        if (
+            np.count_nonzero(self._is_filled) / self._fitted.window
+            < self._fitted.density.least_filled
+        ):
             return float("nan")
         return self._fitted.density.score_latest(self._latest)
 
@@ -159,83 +161,6 @@ class Stream:
         self._is_filled = is_filled.copy()
         self._n_rows = n_rows
         return self
-
-
-class _Names:
-    """What is known about the names that rows mention: their hashes and scaling slots.
-
-    Names are numbered as they are first seen, those of one row in ascending order, so that sums
-    over a row run in an order that does not depend on the order within the row.
-    """
-
-    def __init__(self, buckets: int, scaling: ScalingState | None) -> None:
-        self._buckets = buckets
-        self._scaling = scaling
-        self._forget()
-
-    def _forget(self) -> None:
-        self._number_of: dict[str, int] = {}
-        self._n_names = 0
-        self._known = hash_names([], self._buckets)
-        self._slots = np.empty(0, np.int64)
-        self._keys: tuple[str, ...] | None = None
-        self._generation = self._scaling.generation if self._scaling is not None else 0
-
-    def arrange(
-        self, observations: Mapping[str, float | None]
-    ) -> tuple[Hashes, NDArray[np.float32]]:
-        """Return the row's hashes and values; ``slots`` then has the scaling's, in that order."""
-        values = row_values(observations)
-        if self._scaling is not None and self._scaling.generation != self._generation:
-            self._forget()
-        keys = tuple(observations)
-        if keys != self._keys:
-            self._look_up(keys)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return self._hashes, values[self._order].astype(np.float32)
-
-    def _look_up(self, keys: tuple[str, ...]) -> None:
-        number_of = self._number_of.__getitem__
-        try:
-            numbers = np.fromiter(map(number_of, keys), np.int64, len(keys))
-        except KeyError:
-            self._learn(keys)
-            number_of = self._number_of.__getitem__
-            numbers = np.fromiter(map(number_of, keys), np.int64, len(keys))
-        order: Any = slice(None)
-        if not (numbers[1:] > numbers[:-1]).all():
-            order = np.argsort(numbers, kind="stable")  # quick for what is nearly sorted
-            numbers = numbers[order]
-        if (numbers[1:] == numbers[:-1]).any():
-            raise InputError(
-                "a row names one variable twice, with its labels in different order; name each "
-                f"variable once (row of {len(keys)}, starting with {keys[0]!r})"
-            )
-        self._order = order
-        self._hashes = self._known.take(numbers)
-        self.slots = self._slots.take(numbers)
-        self._keys = keys
-
-    def _learn(self, keys: tuple[str, ...]) -> None:
-        if self._n_names > MOST_KNOWN_NAMES:
-            self._forget()
-        for key in keys:
-            if not isinstance(key, str):
-                raise InputError(f"a variable is called {key!r}; names are text")
-        fresh = {key: canonical(key) for key in keys if key not in self._number_of}
-        names = sorted(set(fresh.values()).difference(self._number_of))
-        first, last = self._n_names, self._n_names + len(names)
-        if last > len(self._slots):  # make room for as many again
-            self._known = self._known.resized(2 * last)
-            self._slots = np.concatenate(
-                [self._slots[:first], np.zeros(2 * last - first, np.int64)]
-            )
-        self._known.put(first, hash_names(names, self._buckets))
-        if self._scaling is not None:
-            self._slots[first:last] = self._scaling.slots(names)
-        self._number_of |= {name: first + at for at, name in enumerate(names)}
-        self._number_of |= {key: self._number_of[name] for key, name in fresh.items()}
-        self._n_names = last
 
 
 def _fingerprint(fitted: Fitted) -> str:

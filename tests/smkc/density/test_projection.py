@@ -15,14 +15,25 @@ def test_vectors_have_length_one(rng):
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
 
 
-def test_windows_without_structure_become_the_first_axis():
-    vectors = Projection(components=8).unit_vectors(np.zeros((2, N_FEATURES), np.float32))
-    np.testing.assert_array_equal(vectors, np.eye(8, dtype=np.float32)[[0, 0]])
+@pytest.mark.parametrize("components", [8, 64])
+def test_windows_without_structure_become_the_first_axis(components):
+    vectors = Projection(components=components).unit_vectors(np.zeros((2, N_FEATURES), np.float32))
+    np.testing.assert_array_equal(vectors, np.eye(components, dtype=np.float32)[[0, 0]])
 
 
-def test_one_window_is_as_many(rng):
+@pytest.mark.parametrize("components", [8, 64, 100])
+def test_vectors_are_the_product_with_the_matrix(rng, components):
+    features = rng.normal(size=(7, N_FEATURES)).astype(np.float32)
+    projection = Projection(components=components)
+    product = features.astype(np.float64) @ projection.matrix(N_FEATURES)
+    expected = product / np.linalg.norm(product, axis=1, keepdims=True)
+    np.testing.assert_allclose(projection.unit_vectors(features), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("components", [16, 128])
+def test_one_window_is_as_many(rng, components):
     features = rng.normal(size=(20, N_FEATURES)).astype(np.float32)
-    projection = Projection(components=16)
+    projection = Projection(components=components)
     expected = projection.unit_vectors(features)
     actual = [projection.unit_vector(window) for window in features]
     np.testing.assert_allclose(actual, expected, atol=1e-6)

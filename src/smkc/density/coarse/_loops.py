@@ -66,7 +66,7 @@ def mean_of_nearest_coarse(
         n_queries = min(BLOCK_QUERIES, vectors.shape[0] - first)
         for q in range(n_queries):
             _round_to_bytes(vectors[first + q], centre, doubt, signed[q], facts[q])
-        farthest[:] = FAR
+        farthest[:n_queries] = FAR
         in_tiles = n_queries - n_queries % TILE_QUERIES
         for block in range(packed.shape[0]):
             for q in range(0, in_tiles, TILE_QUERIES):
