@@ -141,7 +141,7 @@ def steps(grouped: GroupedReferences, sets: list[Tensor]) -> dict[str, float]:
         "round": timed(lambda q: grouped.rounded.rounded(q, n_last_bits), blocks),
         "multiply": timed(lambda q: grouped._find_maxima(halved[id(q)][0], maxima), blocks),
     }
-    # Maxima are those of the last block.
+    grouped._find_maxima(halved[id(blocks[-1])][0], maxima)
     found["measure"] = timed(measure, blocks[-1:])
     found["whole"] = timed(lambda q: grouped.mean_distance(q, NEIGHBOURS), sets)
     n_products = 2 * len(grouped.vectors) * grouped.vectors.shape[1]

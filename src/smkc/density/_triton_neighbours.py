@@ -192,7 +192,7 @@ class GroupedReferences:
         """
         tile, n_processors = self.tiles.windows, _processors(self.vectors.device)
         bytes_a_tile = 4 * tile * (2 * self.n_groups + 3 * self.most_measured)
-        n_shares = triton.cdiv(n_processors, max(1, BLOCK_BYTES // bytes_a_tile))
+        n_shares = int(triton.cdiv(n_processors, max(1, BLOCK_BYTES // bytes_a_tile)))
         return tile * (n_processors // n_shares)
 
 
