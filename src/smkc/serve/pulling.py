@@ -7,11 +7,12 @@ could not be asked for is asked for later.
 from collections.abc import Sequence
 
 from smkc.serve.clock import Clock
-from smkc.serve.config import WatchConfig
+from smkc.serve.config import WatchConfig, show_duration
 from smkc.serve.intake.entities import Intake
 from smkc.serve.intake.grouping import Readings, ends_of, group
 from smkc.serve.intake.samples import Samples
 from smkc.serve.lane.lanes import Lanes
+from smkc.serve.messages import instant
 from smkc.serve.prometheus.client import Prometheus
 
 __all__ = ["PullFeed"]
@@ -21,6 +22,9 @@ ROWS_AT_A_TIME = 120
 
 # The last rows of the history are not learned from but judged: the first score comes with them.
 HELD_BACK = 4
+
+# Milliseconds without a series after which that is said; Prometheus itself looks back so long.
+SILENCE = 300_000
 
 # Milliseconds after which the clock is looked at again, however far away the next row is: clocks
 # step.
@@ -47,6 +51,8 @@ class PullFeed:
     ----------
     is_backfilling
         whether history is still being fetched: nothing is fitted before it is there.
+    is_behind
+        whether rows are due that were not asked for yet.
     problems
         sentences by what they are about.
     errors
@@ -67,7 +73,9 @@ class PullFeed:
         """Go back to where the lanes' journals end."""
         self._intake = Intake(self._watch, [lane.entity for lane in self._lanes])
         self._next: int | None = None
+        self._silent_from: int | None = None
         self._first = 0
+        self.is_behind = True
         self._learned_until = 0
         self.is_backfilling = not any(lane.model.follower for lane in self._lanes)
 
@@ -105,11 +113,17 @@ class PullFeed:
         end = min(due, start + (ROWS_AT_A_TIME - 1) * step)
         if self.is_backfilling:
             end = min(end, self._learned_until)
+        self.is_behind = start <= due
         if start > end:
             self.is_backfilling = False
             self._look_at_clock(now)
+            if not self.is_behind:
+                self._look_at_silence(due)
             return min(start + lateness - now, LONGEST_WAIT) / 1000 if start > due else 0.0
-        self._take(self._prometheus.range(self._watch.query, start, end, step))
+        if self._take(self._prometheus.range(self._watch.query, start, end, step)):
+            self._silent_from = None
+        elif self._silent_from is None:
+            self._silent_from = start
         self._next = end + step
         return 0.0
 
@@ -129,10 +143,12 @@ class PullFeed:
         # A grid of another step goes on after the latest row.
         self._next = -(-self._next // step) * step
 
-    def _take(self, samples: Samples) -> None:
+    def _take(self, samples: Samples) -> bool:
+        """Hand samples to their lanes; tell whether there were any."""
         step, most = self._watch.step, self._watch.max_series
         over_lanes = self._intake.over_lanes
-        for entity, part in self._intake.by_entity(samples).items():
+        parts = self._intake.by_entity(samples)
+        for entity, part in parts.items():
             lane = self._lanes.of(entity)
             readings = Readings(ends_of(part.times, step), part.codes, part.times, part.values)
             grouped = group(readings, part.names, most, (), lane.names)
@@ -146,6 +162,35 @@ class PullFeed:
             )
         else:
             self.problems.pop("lanes", None)
+        return bool(parts)
+
+    def _look_at_silence(self, due: int) -> None:
+        """Say so where a query gives nothing: most often it is not the query that was meant."""
+        if sentence := self._silence(due):
+            self.problems["silence"] = sentence
+        else:
+            self.problems.pop("silence", None)
+
+    def _silence(self, due: int) -> str:
+        watch, since = self._watch, self._silent_from
+        if since is None:
+            return ""
+        if not len(self._lanes) and self._intake.without_entity:
+            return (
+                f"no series of the query {watch.query!r} has the label {watch.entity!r}, which is "
+                "to split it; correct entity, or leave it out"
+            )
+        if not len(self._lanes):
+            return (
+                f"the query {watch.query!r} gives no series, neither now nor in the last "
+                f"{show_duration(watch.history)}; try it in Prometheus"
+            )
+        if due - since >= max(SILENCE, 2 * watch.step):
+            return (
+                f"the query {watch.query!r} gives no series since {instant(since)}; see in "
+                "Prometheus whether its targets are up"
+            )
+        return ""
 
     def _look_at_clock(self, now: int) -> None:
         last = self._lanes.last_time

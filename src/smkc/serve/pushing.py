@@ -58,15 +58,15 @@ class PushFeed:
 
     Attributes
     ----------
-    is_backfilling
-        never: there is nobody to be asked for history.
+    is_backfilling, is_behind
+        never: there is nobody to be asked.
     problems
         sentences by what they are about.
     errors
         counts of failures by kind.
     """
 
-    is_backfilling = False
+    is_backfilling = is_behind = False
     progress = 1.0
 
     def __init__(self, watch: WatchConfig, lanes: Lanes, store: Store, clock: Clock) -> None:

@@ -45,6 +45,11 @@ class Feed(Protocol):
         ...
 
     @property
+    def is_behind(self) -> bool:
+        """Whether rows are due that were not asked for yet."""
+        ...
+
+    @property
     def progress(self) -> float:
         """Share of the history that is there."""
         ...
@@ -168,7 +173,7 @@ class Runner:
     def _phase(self, phases: list[str]) -> str:
         if self._last_error:
             return "waiting"
-        if not self.has_begun:
+        if not self.has_begun or (not phases and self.feed.is_behind):
             return "backfilling"
         return next((phase for phase in PHASE_ORDER if phase in phases), "collecting")
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.following import STEP, FastClock, pull_config, wait_until
+from tests.following import START, STEP, FastClock, pull_config, wait_until
 from tests.smkc.serve.service_parts import (
     N_HISTORY,
     N_ROWS,
@@ -37,7 +37,7 @@ def test_an_hour_without_prometheus_loses_no_row(playback, tmp_path, how):
         clock.limit = outage[1] + 20 * STEP
         follow_until(service, clock, N_ROWS - 1)
         assert numbers_of(service) == list(range(N_ROWS))
-        wait_until(lambda: service.watches()[0].problems == ())
+        wait_until(lambda: service.watches()[0].last_error == "")
 
 
 def test_any_mixture_of_failures_loses_no_row(playback, tmp_path):
@@ -90,6 +90,48 @@ def test_a_flood_of_new_series_is_held_back_and_said(playback, tmp_path):
         follow_until(service, clock, 260)
         assert numbers_of(service) == list(range(261))
         assert service.health().ok
+
+
+def test_a_query_that_gives_nothing_is_said_until_it_gives_something(playback, tmp_path):
+    playback.values = lambda time: {}
+    clock = FastClock(NOW, NOW)
+    config = pull_config(playback.url, tmp_path, query="lod", **settings())
+    with running(config, clock) as service:
+        wait_until(lambda: service.watches()[0].problems)
+        (problem,) = service.watches()[0].problems
+        assert problem.startswith("the query 'lod' gives no series, neither now nor in the last 1h")
+        assert service.watches()[0].phase == "collecting"
+        playback.values = values_at
+        clock.limit = time_of(N_HISTORY + 3)
+        wait_until(lambda: service.watches()[0].problems == ())
+
+
+def test_a_label_that_no_series_has_is_said(playback, tmp_path):
+    clock = FastClock(NOW, NOW)
+    config = pull_config(playback.url, tmp_path, **settings(entity="namespace"))
+    with running(config, clock) as service:
+        wait_until(lambda: service.watches()[0].problems)
+        (problem,) = service.watches()[0].problems
+        assert "no series of the query '{}' has the label 'namespace'" in problem
+
+
+def test_silence_is_said_after_five_minutes_and_over_with_the_next_row(playback, tmp_path):
+    silence = range(250, 290)
+    playback.values = lambda time: {} if (time - START) // STEP in silence else values_at(time)
+    clock = FastClock(NOW, NOW)
+    config = pull_config(playback.url, tmp_path, **settings())
+    with running(config, clock) as service:
+        follow_until(service, clock, 249)
+        clock.limit = time_of(265)
+        wait_until(lambda: clock.now() >= clock.limit)
+        assert service.watches()[0].problems == ()
+        clock.limit = time_of(280)
+        wait_until(lambda: service.watches()[0].problems)
+        (problem,) = service.watches()[0].problems
+        assert problem.startswith("the query '{}' gives no series since 2023-11-14T23:16:00.000Z")
+        follow_until(service, clock, 295)
+        wait_until(lambda: service.watches()[0].problems == ())
+        assert numbers_of(service) == [number for number in range(296) if number not in silence]
 
 
 def test_a_wrong_query_is_said_and_tried_again(playback, tmp_path):

@@ -15,6 +15,7 @@ from smkc.errors import SettingError
 __all__ = ["check_labels", "check_url", "read_secret"]
 
 LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+PLACE = re.compile(r"[a-zA-Z0-9.-]+:[0-9]{1,5}")  # a host and a port that lack the http:// alone
 
 
 def read_secret(variable: str, file: Path | None, what: str) -> str:
@@ -51,8 +52,11 @@ def check_url(name: str, url: object) -> None:
     except ValueError:
         parts, is_usable = None, False
     if parts is None or not is_usable or parts.scheme not in ("http", "https"):
-        shown = repr(url) if "@" not in str(url) else "what was given"
-        raise SettingError(f"{name}={shown} is no address; write it like 'http://localhost:9090'")
+        shown, likely = "what was given", "http://localhost:9090"
+        if "@" not in str(url):
+            shown = repr(url)
+            likely = f"http://{url}" if PLACE.fullmatch(str(url)) else likely
+        raise SettingError(f"{name}={shown} is no address; write it like {likely!r}")
     if parts.username is not None or parts.password is not None:
         raise SettingError(
             f"{name} of {parts.hostname} holds a user or a password; take them out and give "

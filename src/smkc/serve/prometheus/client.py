@@ -22,7 +22,7 @@ from smkc.serve.config.reaching import check_url
 from smkc.serve.intake.samples import Samples
 from smkc.serve.prometheus.collected import Collected
 from smkc.serve.prometheus.matrix import CutShortError, ForeignError, MatrixReader, TooLongError
-from smkc.serve.prometheus.refusals import AskLessError, SourceError, one_line, refuse_failure
+from smkc.serve.prometheus.refusals import AskLessError, SourceError, refuse_failure, unreached
 
 __all__ = ["Prometheus", "SourceError"]
 
@@ -230,11 +230,7 @@ class Prometheus:
                 retry=False,
             ) from None
         except httpx.HTTPError as error:
-            raise SourceError(
-                f"{self.url} cannot be reached or broke off ({one_line(str(error))}); see that it "
-                "runs and that this machine may reach it",
-                retry=True,
-            ) from None
+            raise unreached(error, self.url) from None
 
     def _sent(self, what: str, asked: Mapping[str, str]) -> Any:
         headers = {"Accept": "application/json", "Accept-Encoding": "gzip"}

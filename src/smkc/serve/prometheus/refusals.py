@@ -10,12 +10,15 @@ import httpx
 
 from smkc.errors import SmkcError
 
-__all__ = ["AskLessError", "SourceError", "one_line", "refuse_failure"]
+__all__ = ["AskLessError", "SourceError", "one_line", "refuse_failure", "unreached"]
 
 MOST_SAID = 64 * 2**10  # bytes of an answer that explains a failure
 
 # How Prometheus, Thanos, Mimir and VictoriaMetrics say that less must be asked for at once.
 TOO_MUCH = re.compile(r"too many|exceed|limit|maximum", re.IGNORECASE)
+
+# How servers of HTTPS answer who speaks plain HTTP to them: Go's, and nginx.
+PLAIN_TO_HTTPS = re.compile(r"HTTP request .*HTTPS", re.IGNORECASE)
 
 MAY_PASS = (408, 425, 429)
 
@@ -61,9 +64,22 @@ def refuse_failure(answer: httpx.Response, url: str, query: str) -> None:
         raise SourceError(f"{place}; it is asked again", retry=True)
     if status in (401, 403):
         raise SourceError(f"{place}; see that the token is right and may read", retry=False)
+    if status == 400 and PLAIN_TO_HTTPS.search(said):
+        raise SourceError(f"{place}; write https:// instead of http://", retry=False)
     if status in (400, 422):
         raise SourceError(f"{place}; correct the query {query!r}", retry=False)
     raise SourceError(f"{place}; give the address of a Prometheus, without /api/v1", retry=False)
+
+
+def unreached(error: httpx.HTTPError, url: str) -> SourceError:
+    """Return what it means that no whole answer came, with what to do about it."""
+    said = one_line(str(error))
+    remedy = "see that it runs and that this machine may reach it"
+    if "WRONG_VERSION_NUMBER" in said:
+        remedy = "it does not seem to speak HTTPS: write http:// instead of https://"
+    elif "CERTIFICATE_VERIFY_FAILED" in said:
+        remedy = "give the certificate of whoever vouches for it as ca_file under [prometheus]"
+    return SourceError(f"{url} cannot be reached or broke off ({said}); {remedy}", retry=True)
 
 
 def one_line(text: str) -> str:

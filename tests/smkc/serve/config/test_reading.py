@@ -173,6 +173,10 @@ BAD = {
     "scheme": (whole(prometheus={"url": "ftp://a"}), "write it like 'http://localhost:9090'"),
     "no host": (whole(prometheus={"url": "http://"}), "is no address"),
     "url port": (whole(prometheus={"url": "http://a:x"}), "is no address"),
+    "url without http": (
+        whole(prometheus={"url": "prom.local:9093"}),
+        "write it like 'http://prom.local:9093'",
+    ),
     "both secrets": (
         whole(prometheus={**PROMETHEUS, "token_env": "A", "token_file": "b"}),
         "token_env or token_file, not both",

@@ -1,5 +1,6 @@
 """Asking goes wrong: what is said then, whether it may pass, and what is asked for next."""
 
+import httpx
 import pytest
 from tests.misbehaving_server import Answer, misbehaving_server
 from tests.smkc.serve.prometheus.parts import (
@@ -15,6 +16,7 @@ from tests.smkc.serve.prometheus.parts import (
 from smkc.errors import SettingError
 from smkc.serve.prometheus import client as prometheus
 from smkc.serve.prometheus.client import Prometheus, SourceError
+from smkc.serve.prometheus.refusals import unreached
 
 GOOD = matrix([{"metric": {"__name__": "up"}, "values": [[1, "1"]]}]).body
 WRONG = {
@@ -24,6 +26,11 @@ WRONG = {
     "429": (failure(429, "x", "too many requests"), True, "429"),
     "400": (failure(400, "bad_data", "parse error"), False, r"\(parse error\); correct the query"),
     "422": (failure(422, "execution", "many-to-many matching"), False, "many-to-many"),
+    "plain to HTTPS": (
+        Answer(status=400, body=b"Client sent an HTTP request to an HTTPS server.\n"),
+        False,
+        "write https:// instead of http://",
+    ),
     "401": (Answer(status=401), False, "see that the token is right"),
     "404": (Answer(status=404, body=b"<html>"), False, "give the address of a Prometheus"),
     "204": (Answer(status=204), False, "give the address of a Prometheus"),
@@ -102,6 +109,19 @@ def test_after_a_timeout_less_is_asked_for():
         assert len(client.range("up", START, START + 999 * STEP, STEP)) == 1000
     spans = [float(one.fields["end"]) - float(one.fields["start"]) for one in server.asked]
     assert spans[1] < spans[0] / 3
+
+
+def test_https_where_there_is_none():
+    with misbehaving_server(Honest({})) as server:
+        server.url = server.url.replace("http://", "https://")
+        with pytest.raises(SourceError, match="write http:// instead of https://") as caught:
+            ask(server)
+    assert caught.value.retry
+
+
+def test_a_certificate_that_nobody_here_knows():
+    error = httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed")
+    assert "ca_file" in str(unreached(error, "https://prometheus.example"))
 
 
 def test_nobody_listens():
