@@ -8,6 +8,7 @@ from smkc.density._tiles import TILE_QUERIES, multiply_many, multiply_one
 from smkc.kernel._select import COUNTED, NO_GUESS, kth_bits, sum_of_smallest
 
 __all__ = [
+    "FIRST_GUESS",
     "largest",
     "mean_of_candidates",
     "mean_of_nearest",
@@ -20,13 +21,16 @@ __all__ = [
 
 ZERO, ONE, TWO = np.float32(0.0), np.float32(1.0), np.float32(2.0)
 
+# Whole numbers that vary later; a literal would be compiled for once more.
+FIRST_GUESS, NONE_LEFT = np.int64(NO_GUESS), np.int64(0)
+
 
 @njit(cache=True, nogil=True)
 def mean_of_nearest(similarities: NDArray[np.float32], k: int, out: NDArray[np.float64]) -> None:
     """out[b] = mean of the k smallest cosine distances, 1 - ``similarities`` (B, n)."""
     n_windows, n = similarities.shape
     distances = np.empty(n + COUNTED, np.float32)
-    guess = NO_GUESS
+    guess = FIRST_GUESS
     for b in range(n_windows):
         for i in range(n):
             distances[i] = max(ONE - similarities[b, i], ZERO)
@@ -49,9 +53,9 @@ def mean_of_nearest_elsewhere(
     """
     n_windows, n = similarities.shape
     distances = np.empty(n + COUNTED, np.float32)
-    guess = NO_GUESS
+    guess = FIRST_GUESS
     for b in range(n_windows):
-        n_left = 0
+        n_left = NONE_LEFT
         for i in range(n):
             if abs(reference_rows[i] - rows[b]) >= guard:
                 distances[n_left] = max(ONE - similarities[b, i], ZERO)
@@ -80,9 +84,9 @@ def mean_of_candidates(
     """
     n_windows, n_candidates = candidates.shape
     distances = np.empty(n_candidates + COUNTED, np.float32)
-    guess = NO_GUESS
+    guess = FIRST_GUESS
     for b in range(n_windows):
-        n_left = 0
+        n_left = NONE_LEFT
         for i in range(n_candidates):
             at = candidates[b, i]
             if at >= 0 and (guard == 0 or abs(reference_rows[at] - rows[b]) >= guard):
@@ -110,7 +114,7 @@ def largest(
     n_rows, n = similarities.shape
     distances = np.empty(n + COUNTED, np.float32)
     bits = distances.view(np.int32)
-    guess = NO_GUESS
+    guess = FIRST_GUESS
     for b in range(n_rows):
         n_below = 0
         for i in range(n):

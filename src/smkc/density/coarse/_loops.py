@@ -9,9 +9,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from smkc.density._loops import product
+from smkc.density._loops import FIRST_GUESS, product
 from smkc.density._tiles import GROUPS, TILE_QUERIES, bound_many, bound_one
-from smkc.kernel._select import COUNTED, NO_GUESS, kth_bits, sum_of_smallest
+from smkc.kernel._select import COUNTED, kth_bits, sum_of_smallest
 
 __all__ = ["BLOCK_QUERIES", "LARGEST_BYTE", "SHIFT", "mean_of_nearest_coarse"]
 
@@ -56,9 +56,10 @@ def mean_of_nearest_coarse(
     on entry, ``fours``, the same memory by fours, and ``bounds`` (BLOCK_QUERIES, N + ...) are
     scratch.
     """
-    limit_guess, guess = NO_GUESS, NO_GUESS
+    limit_guess, guess = FIRST_GUESS, FIRST_GUESS
     facts = np.empty((BLOCK_QUERIES, 3), np.float32)
     farthest = np.empty((BLOCK_QUERIES, GROUPS), np.float32)
+    n_groups = farthest.shape[1]
     is_near = np.empty(about.shape[1], np.uint8)
     which = np.empty(most + LOOKED_AT, np.int64)
     measured = np.empty(most + COUNTED, np.float32)
@@ -74,7 +75,7 @@ def mean_of_nearest_coarse(
             for q in range(in_tiles, n_queries):
                 bound_one(fours, q, packed, block, facts, about, bounds, farthest)
         for q in range(n_queries):
-            limit_guess, _ = kth_bits(farthest[q].view(np.int32), GROUPS, k - 1, limit_guess)
+            limit_guess, _ = kth_bits(farthest[q].view(np.int32), n_groups, k - 1, limit_guess)
             limit = np.int32(limit_guess).view(np.float32) + TWO * rounding
             _mark(bounds[q], about[1], TWO * facts[q, 1], limit, is_near)
             n_near = _marked(is_near, most, which)
