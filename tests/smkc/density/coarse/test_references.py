@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 from smkc.density import ReferenceSet
+from smkc.density._loops import mean_of_candidates
 from smkc.density._tiles import has_tiles
 from smkc.density.coarse import CoarseReferences
 
@@ -53,10 +54,17 @@ def test_the_nearest_are_found(rng, made, n, d, neighbours):
     np.testing.assert_allclose(actual, expected, atol=TOLERANCE)
 
 
-def test_few_are_measured(rng):
-    references, vectors = alike(rng, 4096, 256), alike(rng, 50, 256)
-    actual = CoarseReferences.of(references).mean_distance(vectors, 20)
-    np.testing.assert_allclose(actual, nearest(vectors, references, 20), atol=TOLERANCE)
+@pytest.mark.parametrize("made", [alike, clustered, uneven])
+@pytest.mark.parametrize("neighbours", [1, 20])
+def test_none_of_the_nearest_is_missed(rng, made, neighbours):
+    both = made(rng, 4096 + 200, 256)
+    references, vectors = both[:4096], both[4096:]
+    every = np.tile(np.arange(4096), (200, 1))
+    nowhere = np.zeros(200, np.int64), np.zeros(4096, np.int64), 0
+    expected = np.empty(200)
+    mean_of_candidates(vectors, references, every, neighbours, *nowhere, expected)
+    actual = CoarseReferences.of(references).mean_distance(vectors, neighbours)
+    np.testing.assert_array_equal(actual, expected)
 
 
 @pytest.mark.parametrize("n_windows", [1, 3, 4, 15, 16, 17, 40])
