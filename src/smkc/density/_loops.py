@@ -1,5 +1,7 @@
 """Jitted loops of the density: distances to the reference set -> mean of the nearest ones."""
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -22,7 +24,8 @@ __all__ = [
 ZERO, ONE, TWO = np.float32(0.0), np.float32(1.0), np.float32(2.0)
 
 # Whole numbers that vary later; a literal would be compiled for once more.
-FIRST_GUESS, NONE_LEFT = np.int64(NO_GUESS), np.int64(0)
+FIRST_GUESS: Any = np.int64(NO_GUESS)
+NONE_LEFT: Any = np.int64(0)
 
 
 @njit(cache=True, nogil=True)
