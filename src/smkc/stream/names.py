@@ -83,7 +83,7 @@ class RowNames:
         if len(found) > len(self._asks):
             return None
         try:
-            values = np.frombuffer(self._numbers_of_row.pack(*found.values()))
+            values = np.frombuffer(struct.pack(f"{len(found)}d", *found.values()))
         except (struct.error, OverflowError):
             return None
         n_found = len(values) - np.count_nonzero(np.abs(values) >= LARGEST_WHOLE)
@@ -112,7 +112,6 @@ class RowNames:
         self._asked_numbers = np.array(sorted(key_of), np.int64)
         keys = (key_of[number] for number in self._asked_numbers.tolist())
         self._asks = dict.fromkeys(keys, ABSENT)
-        self._numbers_of_row = struct.Struct(f"{len(self._asks)}d")
         self._hashes = self._known.take(self._asked_numbers)
         self.slots = self._slots.take(self._asked_numbers)
 

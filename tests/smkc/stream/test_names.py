@@ -1,3 +1,4 @@
+from copy import deepcopy
 from types import MappingProxyType
 
 import numpy as np
@@ -81,3 +82,11 @@ def test_the_order_of_sums_is_that_of_first_sight():
     np.testing.assert_array_equal(values, [6.0, 3.0, 5.0, 4.0])
     expected = hash_names(["b", "d", "a", "c"], BUCKETS)
     np.testing.assert_array_equal(hashes.value_bucket, expected.value_bucket)
+
+
+def test_a_copy_goes_on_by_itself():
+    names = RowNames(BUCKETS, None)
+    names.arrange({"b": 1.0})
+    copy = deepcopy(names)
+    assert arranged(copy, {"a": 2.0}) == told_apart({"a": 2.0})
+    assert len(names.arrange({"b": 3.0})[1]) == 1
