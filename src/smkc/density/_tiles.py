@@ -23,6 +23,7 @@ __all__ = [
     "TILE_QUERIES",
     "bound_many",
     "bound_one",
+    "fetch_row",
     "has_tiles",
     "multiply_many",
     "multiply_one",
@@ -45,6 +46,7 @@ LOWERING: Any = cgutils
 INT, FLOAT, SIZE = ir.IntType(32), ir.FloatType(), ir.IntType(64)
 INTS, FLOATS = ir.VectorType(INT, LANES), ir.VectorType(FLOAT, LANES)
 BYTE_PRODUCTS, FUSED = "llvm.x86.avx512.vpdpbusd.512", "llvm.fma.v16f32"
+FETCH = "llvm.prefetch"
 
 
 @cache
@@ -172,6 +174,23 @@ def _multiply(n_queries: int) -> Callable[..., Any]:
     return made
 
 
+def _fetch(typing: Any, rows: Any, row: Any) -> tuple[Any, Callable[..., Any]]:
+    """Have a row of ``rows`` (n, d) 32-bit items brought near the processor, and do not wait."""
+    signature = types.void(rows, types.intp)
+
+    def write(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = _Array(context, builder, signature, args, 0)
+        byte = ir.IntType(8).as_pointer()
+        parameters = ir.FunctionType(ir.VoidType(), [byte, INT, INT, INT])
+        fetch = LOWERING.get_or_insert_function(builder.module, parameters, FETCH)
+        with LOWERING.for_range_slice(builder, SIZE(0), array.width, SIZE(LANES), SIZE) as (at, _):
+            place = builder.bitcast(array.at(args[1], at), byte)
+            builder.call(fetch, [place, INT(0), INT(3), INT(1)])  # data to read, to keep nearest
+        return context.get_dummy_value()
+
+    return signature, write
+
+
 def _sums(
     context: Any,
     builder: Any,
@@ -255,3 +274,4 @@ def _declared(builder: Any, name: str, kind: Any) -> Any:
 
 bound_many, bound_one = _bound(TILE_QUERIES), _bound(1)
 multiply_many, multiply_one = _multiply(TILE_QUERIES), _multiply(1)
+fetch_row: Callable[..., Any] = intrinsic(_fetch)

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import isnan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,8 +132,13 @@ class ReferenceSet:
 
     def mean_distance_of_one(self, vector: NDArray[np.float32], neighbours: int) -> float:
         """Mean cosine distance of one unit vector (d,): as :meth:`mean_distance`, to rounding."""
-        if self.index is not None or CoarseReferences.fits(len(self), neighbours):
+        if self.index is not None:
             return float(self.mean_distance(vector[None], neighbours)[0])
+        if CoarseReferences.fits(len(self), neighbours):
+            coarse = float(self._coarse.mean_distance(vector[None], neighbours)[0])
+            return (
+                float(self._mean_of_all(vector[None], neighbours)[0]) if isnan(coarse) else coarse
+            )
         similarities = np.empty((1, len(self)), np.float32)
         weighted_sum(vector, self._by_component, similarities[0])
         distance = np.empty(1)

@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from smkc.density._loops import FIRST_GUESS, product
-from smkc.density._tiles import GROUPS, TILE_QUERIES, bound_many, bound_one
+from smkc.density._tiles import GROUPS, TILE_QUERIES, bound_many, bound_one, fetch_row
 from smkc.kernel._select import COUNTED, kth_bits, sum_of_smallest
 
 __all__ = ["BLOCK_QUERIES", "LARGEST_BYTE", "SHIFT", "mean_of_nearest_coarse"]
@@ -23,6 +23,9 @@ LARGEST_BYTE, SHIFT = 127, 128
 
 # Marks that are looked at together: one word of memory.
 LOOKED_AT = 8
+
+# References are brought near so many before they are measured.
+AHEAD = 4
 
 ZERO, ONE, TWO, TINY = np.float32(0.0), np.float32(1.0), np.float32(2.0), np.float32(1e-30)
 LARGEST = np.float32(LARGEST_BYTE)
@@ -81,9 +84,7 @@ def mean_of_nearest_coarse(
             n_near = _marked(is_near, most, which)
             out[first + q] = np.nan
             if k <= n_near <= most:
-                vector = vectors[first + q]
-                for i in range(n_near):
-                    measured[i] = max(ONE - product(vector, references[which[i]]), ZERO)
+                _measure(vectors[first + q], references, which[:n_near], measured)
                 total, guess = sum_of_smallest(measured, n_near, k, guess)
                 out[first + q] = total / k
 
@@ -117,6 +118,22 @@ def _marked(is_near: NDArray[np.uint8], most: int, which: NDArray[np.int64]) -> 
             if n_near > most:
                 break
     return n_near
+
+
+@njit(cache=True, nogil=True)
+def _measure(
+    vector: NDArray[np.float32],
+    references: NDArray[np.float32],
+    which: NDArray[np.int64],
+    distances: NDArray[np.float32],
+) -> None:
+    """Set ``distances`` (m, ...) to those of a vector (d,) to the references ``which`` (m,)."""
+    for i in range(which.size + AHEAD):
+        if i < which.size:
+            fetch_row(references, which[i])
+        if i >= AHEAD:
+            at = i - AHEAD
+            distances[at] = max(ONE - product(vector, references[which[at]]), ZERO)
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
