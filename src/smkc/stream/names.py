@@ -99,7 +99,7 @@ class RowNames:
                 f"variable once (row of {len(keys)}, starting with {keys[0]!r})"
             )
         here = dict(zip(numbers.tolist(), keys, strict=True))
-        if not self._asks.keys() >= set(keys):
+        if _too_many(len(self._asks), len(keys)) or not self._asks.keys() >= set(keys):
             before = dict(zip(self._asked_numbers.tolist(), self._asks, strict=True))
             both = before | here
             self._ask_for(here if _too_many(len(both), len(keys)) else both)

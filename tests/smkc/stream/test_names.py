@@ -90,3 +90,10 @@ def test_a_copy_goes_on_by_itself():
     copy = deepcopy(names)
     assert arranged(copy, {"a": 2.0}) == told_apart({"a": 2.0})
     assert len(names.arrange({"b": 3.0})[1]) == 1
+
+
+def test_names_that_rows_no_longer_have_are_not_asked_for():
+    names = RowNames(BUCKETS, None)
+    names.arrange({f"v{j}": 1.0 for j in range(1000)})
+    names.arrange({"v7": 1.0, "v8": 2.0})
+    assert len(names.slots) == 2
