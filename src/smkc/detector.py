@@ -77,7 +77,7 @@ class Detector:
     seed
         of the projection and of the choice of reference windows, or of training.
     device
-        where a trained detector is trained and scores: ``cpu`` or ``cuda``.
+        where ``knn`` and trained detectors learn and score: ``cpu`` or ``cuda`` (extra ``deep``).
     epochs
         passes over the training windows, at most; None for the default.
     learn

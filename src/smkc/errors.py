@@ -20,6 +20,7 @@ Each message names the value, the place and the remedy.
 
 __all__ = [
     "CalibrationWarning",
+    "DeviceWarning",
     "InputError",
     "MissingExtraError",
     "ModelFileError",
@@ -66,6 +67,10 @@ class MissingExtraError(SmkcError, ImportError):
 
 class CalibrationWarning(UserWarning):
     """The reference data are too short for the false-alarm rate that was asked for."""
+
+
+class DeviceWarning(UserWarning):
+    """A device works otherwise, or elsewhere, than asked for."""
 
 
 class UnscoredWarning(UserWarning):

@@ -24,7 +24,7 @@ def load(path: str | Path, device: str | None = None) -> Detector:
     path
         the model file.
     device
-        where a trained detector shall score; by default where it was trained, if that device is
+        where a detector shall score; by default where it was trained, if that device is
         here, and else on the CPU.
     """
     arrays, header = model_file.read(path)

@@ -4,12 +4,13 @@ In: parameters by name. Out: a :class:`~smkc.fitted.Fitted` that has learned not
 error that names the parameter. torch is imported only for detectors that are trained.
 """
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from smkc.decide import ALIGNMENTS
 from smkc.density import Density, KnnDensity, Projection
-from smkc.errors import MissingExtraError, SettingError
+from smkc.errors import DeviceWarning, MissingExtraError, SettingError
 from smkc.fitted import EvidenceFitted, Fitted
 from smkc.kernel import Representation
 from smkc.sketch import Sketch
@@ -23,7 +24,7 @@ LEARNED = ("recon", "prediction", "ensemble")
 KERNEL = ("knn", *LEARNED)
 
 # Settings that only trained ones have, and the values that they have otherwise.
-ONLY_LEARNED: dict[str, Any] = {"device": "cpu", "epochs": None, "learn": None}
+ONLY_LEARNED: dict[str, Any] = {"epochs": None, "learn": None}
 
 # Settings that the evidences do not have, and the values that they then have.
 NOT_OF_EVIDENCE: dict[str, Any] = {
@@ -72,7 +73,7 @@ def scoring_device(settings: Mapping[str, Any], wanted: str | None) -> str:
     """
     trained_on: str = settings["device"]
     if settings["detector"] not in LEARNED:
-        return trained_on
+        return trained_on if wanted is None else wanted
     _need_torch()
     from smkc.learn.density import usable_device
 
@@ -90,6 +91,11 @@ def _check_untrained(settings: Mapping[str, Any]) -> None:
 
 def _evidence(settings: Mapping[str, Any]) -> EvidenceFitted:
     _check_untrained(settings)
+    if settings["device"] != "cpu":
+        raise SettingError(
+            f"device={settings['device']!r}: detector='evidence' works on the processor; leave it "
+            f"out, or choose detector={' or '.join(map(repr, KERNEL))}"
+        )
     for name, value in NOT_OF_EVIDENCE.items():
         if settings[name] != value:
             raise SettingError(
@@ -120,7 +126,7 @@ def _knn_density(settings: Mapping[str, Any], sketch: Sketch) -> Density:
             f"window of {window:,} rows, too many to project to {components}; take a shorter "
             "window, or a band such as 'log3 band(8)'"
         )
-    return KnnDensity.empty(
+    density = KnnDensity.empty(
         window=window,
         representation=representation,
         sketch=sketch,
@@ -129,14 +135,38 @@ def _knn_density(settings: Mapping[str, Any], sketch: Sketch) -> Density:
         least_filled=settings["least_filled"],
         reference_size=settings["reference_size"],
     )
+    return density if settings["device"] == "cpu" else _on_device(density, settings["device"])
+
+
+def _on_device(density: KnnDensity, device: Any) -> Density:
+    """Return the density on a device of torch; the same one, and a warning, if there is none."""
+    _check_device(device)
+    try:
+        from smkc.density.torch_knn import TorchKnnDensity, can_use
+    except ModuleNotFoundError as error:
+        lack = f'{error.name} is not installed (pip install "smkc[deep]")'
+    else:
+        if can_use(device):
+            return TorchKnnDensity.on(density, device)
+        lack = "torch finds no such device"
+    warnings.warn(
+        f"device={device!r} cannot be used: {lack}; the processor does the work",
+        DeviceWarning,
+        stacklevel=2,
+    )
+    return density
+
+
+def _check_device(device: Any) -> None:
+    if not isinstance(device, str):
+        raise SettingError(f"device={device!r}: give text such as 'cpu' or 'cuda'")
 
 
 def _learned_density(settings: Mapping[str, Any], sketch: Sketch) -> Density:
     epochs, device = settings["epochs"], settings["device"]
     if epochs is not None:
         _check_whole("epochs", epochs, 1)
-    if not isinstance(device, str):
-        raise SettingError(f"device={device!r}: give text such as 'cpu' or 'cuda'")
+    _check_device(device)
     text = settings["representation"]
     representation = Representation.parse(WHOLE_IMAGE if text == BAND else text)
     if representation.layout != "image" or representation.proj or representation.down:

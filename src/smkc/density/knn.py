@@ -103,25 +103,36 @@ class KnnDensity:
         """
         seen, capacity = self.references.seen, self.references.capacity
         which, places = reservoir_places(len(starts), seen, capacity, self.projection.seed)
-        vectors = np.empty((len(which), self.projection.components), np.float32)
+        vectors, total = self._vectors(prepared, starts[which])
+        weight = len(starts) / max(seen + len(starts), 1)
+        typical = self.typical + weight * (total / max(len(which), 1) - self.typical)
+        references = self.references.replaced(places, vectors, starts[which], len(starts))
+        return replace(
+            self,
+            references=self._searchable(references),
+            typical=typical.astype(np.float32),
+        )
+
+    def _vectors(
+        self, prepared: Recording, starts: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Return windows' unit vectors and the sum of their features."""
+        vectors = np.empty((len(starts), self.projection.components), np.float32)
 
         def keep(part: slice, block: NDArray[np.float32]) -> tuple[int, NDArray[np.float64]]:
             vectors[part] = self.projection.unit_vectors(block)
             return len(block), block.sum(axis=0, dtype=np.float64)
 
         total = np.zeros(len(self.typical))
-        with progress.task("learning what is normal", len(which)) as advance:
-            for n_done, block_total in self._map(keep, prepared, starts[which]):
+        with progress.task("learning what is normal", len(starts)) as advance:
+            for n_done, block_total in self._map(keep, prepared, starts):
                 total += block_total
                 advance(n_done)
-        weight = len(starts) / max(seen + len(starts), 1)
-        typical = self.typical + weight * (total / max(len(which), 1) - self.typical)
-        references = self.references.replaced(places, vectors, starts[which], len(starts))
-        return replace(
-            self,
-            references=references.indexed(self.projection.seed),
-            typical=typical.astype(np.float32),
-        )
+        return vectors, total
+
+    def _searchable(self, references: ReferenceSet) -> ReferenceSet:
+        """Return references with an index, if there are that many."""
+        return references.indexed(self.projection.seed)
 
     def left_out_runs(
         self, prepared: Recording, starts: NDArray[np.int64]
@@ -140,21 +151,29 @@ class KnnDensity:
         """
         chosen = np.flatnonzero(self.is_filled(prepared, starts))
         scores = np.full(len(starts), np.nan)
+        scores[chosen] = self._distances(prepared, starts[chosen], guard)
+        return scores
 
-        def score(part: slice, block: NDArray[np.float32]) -> int:
-            vectors, which = self.projection.unit_vectors(block), chosen[part]
+    def _distances(
+        self, prepared: Recording, starts: NDArray[np.int64], guard: int
+    ) -> NDArray[np.float64]:
+        """(B,) mean cosine distances of windows that were seen enough of."""
+        distances = np.empty(len(starts))
+
+        def measure(part: slice, block: NDArray[np.float32]) -> int:
+            vectors = self.projection.unit_vectors(block)
             if guard:
-                scores[which] = self.references.mean_distance_elsewhere(
-                    vectors, self.neighbours, starts[which], guard
+                distances[part] = self.references.mean_distance_elsewhere(
+                    vectors, self.neighbours, starts[part], guard
                 )
             else:
-                scores[which] = self.references.mean_distance(vectors, self.neighbours)
+                distances[part] = self.references.mean_distance(vectors, self.neighbours)
             return len(block)
 
-        with progress.task("calibrating" if guard else "scoring", len(chosen)) as advance:
-            for n_done in self._map(score, prepared, starts[chosen]):
+        with progress.task("calibrating" if guard else "scoring", len(starts)) as advance:
+            for n_done in self._map(measure, prepared, starts):
                 advance(n_done)
-        return scores
+        return distances
 
     def score_latest(self, latest: SlidingWindow) -> float:
         """Score the latest window of a stream."""

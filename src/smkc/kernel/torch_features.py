@@ -5,10 +5,12 @@ kernel images as float32 tensors there. This module needs torch (extra ``deep``)
 it unless a device is asked for.
 """
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,13 +18,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from smkc.errors import DeviceWarning
 from smkc.kernel.features import _checked_starts, _state_projection, anchor_steps
 from smkc.kernel.representation import CHANNELS, Representation
 from smkc.recording import Recording
 from smkc.sketch import PRESENCE_SLOPE, STATE_LIMIT, Sketch
 from smkc.sketch._loops import HEADROOM
 
-__all__ = ["full_precision", "torch_features", "torch_images", "torch_states"]
+__all__ = ["full_precision", "fused_kernels", "torch_features", "torch_images", "torch_states"]
 
 # What a block of windows may take on the device besides its input and output.
 BLOCK_BYTES = 512 * 2**20
@@ -127,7 +130,7 @@ def torch_images(
     """Return (B, K, L, L) kernel images and (B,) scale tokens tau of (B, L, 2m) states.
 
     As :func:`smkc.kernel.images`: tau is computed where ``log_g`` is among the channels and NaN
-    otherwise. ``at_once`` lets one kernel compare all pairs, where there is a GPU and Triton.
+    otherwise. ``at_once`` lets one kernel do all of it, where there is a GPU and Triton.
     """
     representation = Representation(channels=channels, layout="image", size=0)
     out = states.new_empty((len(states), *representation.shape(states.shape[1])))
@@ -140,6 +143,12 @@ def _compare(
 ) -> Tensor:
     """Fill ``out`` (B, ...) with compared time steps; return (B,) float64 sigma(g)."""
     n_windows, window, width = states.shape
+    kernels = fused_kernels(states.device) if at_once else None
+    if kernels is not None and kernels.can_fill(representation, window):
+        every = torch.full((n_windows,), width, dtype=torch.int32, device=states.device)
+        columns = kernels.Columns(states.float().transpose(1, 2).contiguous(), every)
+        filled: Tensor = kernels.fill(columns, representation, out)
+        return filled
     sigma = states.new_full((n_windows,), torch.nan, dtype=torch.float64)
     length = representation.down or window
     pairs = _Pairs.of(representation, length, states.device)
@@ -153,8 +162,7 @@ def _compare(
             if representation.layout == "seq":
                 out[part] = block
             else:
-                compared = pairs.compared_at_once(block) if at_once else None
-                _fill_channels(block, compared, representation, pairs, out[part], sigma[part])
+                _fill_channels(block, representation, pairs, out[part], sigma[part])
     return sigma
 
 
@@ -178,7 +186,6 @@ def _projected(states: Tensor, representation: Representation, length: int) -> T
 
 def _fill_channels(
     states: Tensor,
-    compared: Tensor | None,
     representation: Representation,
     pairs: "_Pairs",
     out: Tensor,
@@ -190,11 +197,10 @@ def _fill_channels(
     for which, cosine, distance in zip(range(3), CHANNELS[:3], CHANNELS[3:], strict=True):
         z = states if which == 0 else difference if which == 1 else difference.abs()
         if cosine in place:
-            alike = pairs.cosines(z) if compared is None else _cosines(compared[:, which])
-            alike = (0.5 + 0.5 * alike).clamp_(0.0, 1.0)
+            alike = (0.5 + 0.5 * pairs.cosines(z)).clamp_(0.0, 1.0)
             out[:, place[cosine]] = alike.masked_fill_(pairs.is_fixed, pairs.fixed_cosine)
         if distance in place:
-            far = pairs.distances(z) if compared is None else compared[:, 3 + which].sqrt()
+            far = pairs.distances(z)
             median = _median(far.flatten(1)[:, pairs.counted])
             if which == 0:
                 sigma.copy_(median)
@@ -207,20 +213,22 @@ def _inverse(norms: Tensor) -> Tensor:
     return torch.where(norms > 0, 1 / norms, 0.0)
 
 
-def _cosines(products: Tensor) -> Tensor:
-    """(b, L, L) cosines of (b, L, L) products; 0 beside a vector of zeros."""
-    inverse = _inverse(products.diagonal(dim1=1, dim2=2).sqrt())
-    return products * inverse.unsqueeze(1) * inverse.unsqueeze(2)
-
-
 @cache
-def _pair_kernel() -> Callable[[Tensor], Tensor] | None:
-    """Return the kernel that compares all pairs at once, if Triton is installed."""
-    try:
-        from smkc.kernel._triton_pairs import compare_pairs
-    except ModuleNotFoundError:
+def fused_kernels(device: torch.device) -> ModuleType | None:
+    """Return the kernels that do all steps at once; None, and once a warning, if there are none."""
+    if device.type != "cuda":
         return None
-    return compare_pairs
+    try:
+        from smkc.kernel import _triton_windows
+    except ModuleNotFoundError as error:
+        warnings.warn(
+            f"{error.name} is not installed, so {device} works with torch's own operations, "
+            "several times slower; run: pip install triton",
+            DeviceWarning,
+            stacklevel=2,
+        )
+        return None
+    return _triton_windows
 
 
 def _median(distances: Tensor) -> Tensor:
@@ -300,11 +308,6 @@ class _Pairs:
             return self._by_lag(units, lambda a, b: (a * b).sum(dim=2))
         others = units if self.layout == "image" else units[:, self.anchors]
         return units @ others.transpose(1, 2)
-
-    def compared_at_once(self, states: Tensor) -> Tensor | None:
-        """(b, 6, L, L) products and squared distances of all sequences, where a kernel can."""
-        kernel = _pair_kernel() if self.layout == "image" and states.is_cuda else None
-        return None if kernel is None else kernel(states)
 
     def _by_lag(self, z: Tensor, compare: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
         """(b, w, L) steps t and t + lag compared; 0 past the window's end."""

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from smkc.errors import InputError
 from smkc.kernel import CHANNELS, images
+from smkc.kernel.torch_windows import TorchWindows
 from smkc.recording import Recording
 from smkc.sketch import Sketch
 
@@ -83,6 +84,7 @@ class RecordingImages:
         n_bytes = 4 * len(channels) * window**2 * len(self.starts)
         self._is_kept = self.device.type != "cpu" and n_bytes <= KEPT_BYTES
         self._kept: tuple[Tensor, Tensor] | None = None
+        self._windows: TorchWindows | None = None
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -119,7 +121,7 @@ class RecordingImages:
 
     def take(self, which: NDArray[np.int64]) -> "RecordingImages":
         """Return some of the windows, by number."""
-        return RecordingImages(
+        some = RecordingImages(
             self.prepared,
             self.starts[which],
             self.window,
@@ -127,15 +129,16 @@ class RecordingImages:
             self.channels,
             self.device,
         )
+        some._windows = self._windows
+        return some
 
     def _made(self, starts: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
         if self.device.type == "cpu":
             made, tau = images(self.prepared, starts, self.window, self.sketch, self.channels)
             return torch.from_numpy(made), torch.from_numpy(tau)
-        from smkc.kernel.torch_features import torch_images, torch_states
-
-        states = torch_states(self.prepared, starts, self.window, self.sketch, self.device)
-        return torch_images(states, self.channels)
+        if self._windows is None:
+            self._windows = TorchWindows(self.prepared, self.window, self.sketch, self.device)
+        return self._windows.images(starts, self.channels)
 
 
 class SomeImages:

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from smkc.bench.windows import Windows
 from smkc.density import KnnDensity, Projection
-from smkc.errors import InputError, MissingExtraError, NotFittedError, WindowError
+from smkc.errors import (
+    InputError,
+    MissingExtraError,
+    NotFittedError,
+    SettingError,
+    WindowError,
+)
 from smkc.kernel import Representation
 from smkc.sketch import Sketch
 
@@ -86,12 +92,10 @@ class RandProjKnn:
             "projection": Projection(components=self.components, seed=self.seed),
             "neighbours": self.neighbours,
         }
-        if self.device == "cpu":
-            empty = KnnDensity.empty(**settings, least_filled=0.0, reference_size=len(windows))
-            self.density_ = empty.learned(windows.recording(), windows.starts())
-        else:
-            self.density_ = _torch_density()(**settings, device=self.device)
-            self.density_.learn(windows.recording(), windows.starts())
+        empty = KnnDensity.empty(**settings, least_filled=0.0, reference_size=len(windows))
+        if self.device != "cpu":
+            empty = _on_device(empty, self.device)
+        self.density_ = empty.learned(windows.recording(), windows.starts())
         return self
 
     def score(self, windows: Windows) -> NDArray[np.float64]:
@@ -110,12 +114,16 @@ class RandProjKnn:
             )
 
 
-def _torch_density() -> Any:
+def _on_device(density: KnnDensity, device: str) -> KnnDensity:
     try:
-        from smkc.bench.baselines.torch_density import TorchDensity
+        from smkc.density.torch_knn import TorchKnnDensity, can_use
     except ImportError as error:
         raise MissingExtraError(
             "devices other than cpu need torch, which is not installed; "
             'install it with: pip install "smkc[deep]"'
         ) from error
-    return TorchDensity
+    if not can_use(device):
+        raise SettingError(
+            f"device={device!r} cannot be used here; use cpu, or install a torch that drives it"
+        )
+    return TorchKnnDensity.on(density, device)

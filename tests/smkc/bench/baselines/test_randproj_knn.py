@@ -77,6 +77,6 @@ def test_what_it_needs_is_said(rng, normal):
 
 
 def test_a_missing_torch_is_named_with_its_remedy(normal, monkeypatch):
-    monkeypatch.setitem(sys.modules, "smkc.bench.baselines.torch_density", None)
+    monkeypatch.setitem(sys.modules, "smkc.density.torch_knn", None)
     with pytest.raises(MissingExtraError, match=r'pip install "smkc\[deep\]"'):
         RandProjKnn(device="cuda", **SMALL).fit(normal)

@@ -1,0 +1,34 @@
+"""Kernels that take windows on a GPU from observations to images or bands of them.
+
+In: a recording's observations, start rows. Out: float32 features; see the three steps below. This
+module needs Triton, which torch brings along on a GPU.
+"""
+
+import torch
+import triton
+from torch import Tensor
+
+from smkc.kernel._triton_band import MOST_PAIRS, fill_bands
+from smkc.kernel._triton_columns import MOST_BUCKETS, Columns, Observed, compact_columns
+from smkc.kernel._triton_image import LONGEST, SHORTEST, fill_images
+from smkc.kernel.representation import Representation
+
+__all__ = ["MOST_BUCKETS", "Columns", "Observed", "can_fill", "compact_columns", "fill"]
+
+
+def can_fill(representation: Representation, length: int) -> bool:
+    """Whether windows of so many time steps can be compared in one go."""
+    if representation.proj or representation.down:
+        return False
+    if representation.layout == "image":
+        return SHORTEST <= length <= LONGEST
+    side, lags = triton.next_power_of_2(length), triton.next_power_of_2(representation.size)
+    return representation.layout == "band" and side * lags <= MOST_PAIRS
+
+
+def fill(columns: Columns, representation: Representation, out: Tensor) -> Tensor:
+    """Fill ``out`` (B, ...) with the representation of windows; return (B,) float64 sigma(g)."""
+    if not len(out):
+        return torch.empty(0, dtype=torch.float64, device=out.device)
+    fill_all = fill_images if representation.layout == "image" else fill_bands
+    return fill_all(columns, representation, out)
