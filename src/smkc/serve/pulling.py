@@ -52,7 +52,7 @@ class PullFeed:
     is_backfilling
         whether history is still being fetched: nothing is fitted before it is there.
     is_behind
-        whether rows are due that were not asked for yet.
+        whether it has yet to ask, for the first time, for every row that is due.
     problems
         sentences by what they are about.
     errors
@@ -113,11 +113,11 @@ class PullFeed:
         end = min(due, start + (ROWS_AT_A_TIME - 1) * step)
         if self.is_backfilling:
             end = min(end, self._learned_until)
-        self.is_behind = start <= due
         if start > end:
             self.is_backfilling = False
             self._look_at_clock(now)
-            if not self.is_behind:
+            if start > due:
+                self.is_behind = False
                 self._look_at_silence(due)
             return min(start + lateness - now, LONGEST_WAIT) / 1000 if start > due else 0.0
         if self._take(self._prometheus.range(self._watch.query, start, end, step)):

@@ -46,7 +46,7 @@ class Feed(Protocol):
 
     @property
     def is_behind(self) -> bool:
-        """Whether rows are due that were not asked for yet."""
+        """Whether it has yet to ask, for the first time, for every row that is due."""
         ...
 
     @property

@@ -101,8 +101,13 @@ def test_a_query_that_gives_nothing_is_said_until_it_gives_something(playback, t
         (problem,) = service.watches()[0].problems
         assert problem.startswith("the query 'lod' gives no series, neither now nor in the last 1h")
         assert service.watches()[0].phase == "collecting"
-        playback.values = values_at
+        phases = set()
+        playback.fails = lambda: phases.add(service.watches()[0].phase) or ""
         clock.limit = time_of(N_HISTORY + 3)
+        wait_until(lambda: clock.now() >= clock.limit)
+        assert phases == {"collecting"}  # a row that is due is no history
+        playback.values = values_at
+        clock.limit = time_of(N_HISTORY + 6)
         wait_until(lambda: service.watches()[0].problems == ())
 
 

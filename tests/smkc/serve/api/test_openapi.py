@@ -113,6 +113,14 @@ def test_every_operation_is_explained(open_app, locked_app):
             assert ("security" in operation) == is_closed
 
 
+def test_every_shape_that_is_taken_is_described(client, open_app):
+    way = open_app.openapi()["paths"]["/api/v1/observations"]["post"]
+    shapes = way["requestBody"]["content"]["application/json"]["schema"]["anyOf"]
+    assert sorted(shape["type"] for shape in shapes) == ["array", "object", "object"]
+    for body in ([], {"observations": []}, {"time": [], "series": {}}):
+        assert client.post("/api/v1/observations", json=body).status_code == 200
+
+
 def test_the_description_is_served(client, open_app):
     assert client.get("/openapi.json").json() == open_app.openapi()
     for path in ("/docs", "/redoc", "/api/docs"):

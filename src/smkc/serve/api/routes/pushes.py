@@ -88,6 +88,7 @@ OTLP = {
     "properties": {"resourceMetrics": {"type": "array", "items": {"type": "object"}}},
 }
 
+BARE_LIST = {"type": "array", "title": "The list alone", "items": OBSERVATION}
 BINARY = {"type": "string", "format": "binary"}
 
 
@@ -100,7 +101,7 @@ def _body(schemas: dict[str, Any]) -> dict[str, Any]:
 @router.post(
     "/api/v1/observations",
     summary="Push samples as JSON",
-    openapi_extra=_body({JSON: {"anyOf": [LIST, COLUMNS]}, NDJSON: {"type": "string"}}),
+    openapi_extra=_body({JSON: {"anyOf": [LIST, BARE_LIST, COLUMNS]}, NDJSON: {"type": "string"}}),
 )
 @needs("write", takes_samples=True)
 async def observations(request: Request, service: Here, watch: WatchAsked = None) -> ReceivedAnswer:
