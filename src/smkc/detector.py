@@ -358,8 +358,8 @@ class Detector:
         settings = self.get_params()
         if self.identity is not None:
             settings["identity"] = asdict(self.identity)
-        if self.detector in ("knn", "evidence"):  # which have none of these
-            settings = {name: settings[name] for name in settings if name not in ONLY_LEARNED}
+        if self.detector in ("knn", "evidence"):  # which have hardly ever one of these
+            settings = {k: v for k, v in settings.items() if v != ONLY_LEARNED.get(k, ...)}
         model_file.write(path, arrays, {"kind": "detector", "settings": settings, **header})
 
 

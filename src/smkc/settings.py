@@ -23,8 +23,9 @@ LEARNED = ("recon", "prediction", "ensemble")
 # Detectors that score windows by their kernel images.
 KERNEL = ("knn", *LEARNED)
 
-# Settings that only trained ones have, and the values that they have otherwise.
-ONLY_LEARNED: dict[str, Any] = {"epochs": None, "learn": None}
+# Settings that only trained ones have, and the values that they have otherwise; of the others ``knn``
+# has a device.
+ONLY_LEARNED: dict[str, Any] = {"device": "cpu", "epochs": None, "learn": None}
 
 # Settings that the evidences do not have, and the values that they then have.
 NOT_OF_EVIDENCE: dict[str, Any] = {
@@ -73,7 +74,7 @@ def scoring_device(settings: Mapping[str, Any], wanted: str | None) -> str:
     """
     trained_on: str = settings["device"]
     if settings["detector"] not in LEARNED:
-        return trained_on if wanted is None else wanted
+        return wanted if wanted is not None and settings["detector"] == "knn" else trained_on
     _need_torch()
     from smkc.learn.density import usable_device
 
@@ -82,7 +83,7 @@ def scoring_device(settings: Mapping[str, Any], wanted: str | None) -> str:
 
 def _check_untrained(settings: Mapping[str, Any]) -> None:
     for name, value in ONLY_LEARNED.items():
-        if settings[name] != value:
+        if name != "device" and settings[name] != value:
             raise SettingError(
                 f"{name}={settings[name]!r} is for detectors that are trained; leave it out, or "
                 f"choose detector={' or '.join(map(repr, LEARNED))}"

@@ -340,7 +340,7 @@ def test_an_option_changed_in_place_is_noticed(reference, live):
     ("settings", "told"),
     [
         ({"detector": "knn", "learn": None}, "epochs=2 is for detectors that are trained"),
-        ({"detector": "knn", "epochs": None, "learn": None, "device": "cuda"}, "device='cuda' is"),
+        ({"detector": "evidence", "epochs": None, "learn": None, "device": "cuda"}, "processor"),
         ({"epochs": 0}, "epochs=0: give a whole number from 1"),
         ({"epochs": 1.5}, "epochs=1.5"),
         ({"device": 3}, "device=3: give text"),
