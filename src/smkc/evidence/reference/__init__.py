@@ -1,6 +1,6 @@
 """Against a reference: what reference data with named variables say of a recording's rows.
 
-In: a reference, then rows as they come. Out: for each row how unusual it is in each of seven
+In: a reference, then rows as they come. Out: for each row how unusual it is in each of eight
 respects, joined, with a p-value under what was normal when the row came, and the variables that
 made it. Each respect is an evidence behind one contract (``contract.py``):
 
@@ -14,8 +14,10 @@ relation
 presence
     did more variables fall silent at once than is routine?
 newcomers
-    do variables that the reference does not know behave as they did before?
+    do variables that the reference does not know behave as they did before? (``newcomers.py``;
+    also asked of their changes, in ``newcomer_jump.py``)
 
+A variable that goes on under another name is no newcomer (``successors.py``).
 What is normal is followed (``memory.py``): rows that looked normal join the reference's after a
 delay, suspects wait in quarantine and join only if their state lasts.
 """

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from smkc.evidence.reference.contract import Block, Ledger
 from smkc.evidence.reference.memory import Memory
 
-__all__ = ["Jump", "JumpPart"]
+__all__ = ["Jump", "JumpPart", "usual_largest"]
 
 # A variable's usual largest change: this quantile, but at least so many mean changes and this.
 SHARE, MEANS, LEAST = 0.99, 3.0, 0.05
@@ -37,7 +37,7 @@ class Jump:
             seen = changes[~np.isnan(changes[:, j]), j]
             if len(seen):
                 mean = float(seen.mean())
-                scale[j] = max(float(np.quantile(seen, SHARE)), MEANS * mean, LEAST)
+                scale[j] = usual_largest(seen)
                 usual[j] = max(float(np.quantile(seen, 0.75)), 0.5 * mean, LEAST / MEANS)
         return cls(scale=scale, usual=usual)
 
@@ -91,3 +91,14 @@ class JumpPart:
         """Take over what :meth:`to_arrays` gave."""
         self.latest = arrays["latest"].copy()
         self.ledger.restore(arrays)
+
+
+def usual_largest(changes: NDArray[np.float64]) -> float:
+    """Return the usual largest of some changes, which are not negative.
+
+    Examples
+    --------
+    >>> usual_largest(np.arange(101.0))
+    150.0
+    """
+    return max(float(np.quantile(changes, SHARE)), MEANS * float(changes.mean()), LEAST)

@@ -16,6 +16,7 @@ from smkc.evidence.reference.components import Components
 from smkc.evidence.reference.contract import Block, Evidence
 from smkc.evidence.reference.jump import Jump
 from smkc.evidence.reference.levels import Level, level, pooled_lags, slow_level
+from smkc.evidence.reference.newcomer_jump import NewcomerJump
 from smkc.evidence.reference.newcomers import Newcomers
 from smkc.evidence.reference.nulls import Nulls, joined, quantile_sample
 from smkc.evidence.reference.presence import Presence
@@ -251,6 +252,7 @@ _KINDS: Mapping[str, Any] = {
     "Jump": Jump,
     "Components": Components,
     "Presence": Presence,
+    "NewcomerJump": NewcomerJump,
     "Newcomers": Newcomers,
 }
 
@@ -266,6 +268,7 @@ def _evidences(reference: Block, names: Sequence[str], choices: Choices) -> tupl
         Components.fit(reference.rows),
         Presence.fit(reference.rows, names, w),
         Newcomers(window=w),
+        NewcomerJump(window=w),
     )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from smkc.evidence.reference._loops import surprises
 
-__all__ = ["JoinedNull", "Nulls", "joined", "quantile_sample", "upper_quantiles"]
+__all__ = ["JoinedNull", "Nulls", "joined", "most_nats", "quantile_sample", "upper_quantiles"]
 
 # Up to this quantile p-values go by rank. Beyond, a power law in units of the normal spread: the
 # few independent rows there tell no index of their own, and one for all evidences does better than
@@ -25,6 +25,15 @@ TOP_SPREADS = 3.0  # the 95% quantile is at most so many spreads above the media
 
 # So many quantiles stand for a reference's statistics where later ones join them.
 KEPT = 400
+
+# A surprise that is met once in so many times as many rows as normal ones tell of is the largest.
+ROWS_BEYOND = 100
+
+# An evidence that spoke of a smaller share of the normal rows has no null, and says nothing.
+LEAST_TOLD = 0.25
+
+# A normal row's average surprise: what an evidence counts as that has nothing to say.
+USUAL = 1.0
 
 SMALLEST = float(np.finfo(np.float64).tiny)
 
@@ -100,6 +109,7 @@ class Nulls:
             INDEX,
             out,
         )
+        out[:, self.counts < LEAST_TOLD * self.logs.shape[1]] = np.nan
         return out
 
 
@@ -166,6 +176,19 @@ class JoinedNull:
         return high
 
 
+def most_nats(n_rows: float) -> float:
+    """Return the largest surprise that so many normal rows can tell of.
+
+    Beyond, the tail of a null is a guess, and one evidence would decide alone.
+
+    Examples
+    --------
+    >>> round(most_nats(3000), 1)
+    12.6
+    """
+    return float(np.log(ROWS_BEYOND * max(n_rows, 1.0)))
+
+
 def quantile_sample(statistics: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return some of the statistics, evenly spread over their ranks; NaN ones are left out."""
     ordered = np.sort(statistics[~np.isnan(statistics)])
@@ -180,14 +203,14 @@ def upper_quantiles(sample: NDArray[np.float64], *shares: float) -> list[float]:
 
 
 def joined(nats: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n,) root of the mean square of (n, E) surprises; an evidence without any counts as 0.
+    """(n,) root of the mean square of (n, E) surprises; an evidence without any counts as usual.
 
     Examples
     --------
     >>> joined(np.array([[3.0, 4.0], [2.0, np.nan]])).round(3)
-    array([3.536, 1.414])
+    array([3.536, 1.581])
     """
-    squares = np.where(np.isnan(nats), 0.0, nats) ** 2
+    squares = np.where(np.isnan(nats), USUAL, nats) ** 2
     total = np.zeros(len(nats))
     for column in squares.T:  # the same order of addition for every row
         total += column

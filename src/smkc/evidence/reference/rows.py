@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from smkc.evidence.reference.contract import Block
 from smkc.evidence.reference.roles import Members, Roles
+from smkc.evidence.reference.successors import Successors
 from smkc.recording import Recording, Scaling
 from smkc.sketch import Sketch
 
@@ -27,24 +28,54 @@ MOST_FRESH = 256
 
 
 class Rows:
-    """Scales consecutive recordings and lays them out."""
+    """Scales consecutive recordings and lays them out.
 
-    def __init__(self, scaling: Scaling, names: tuple[str, ...], roles: Roles) -> None:
+    Parameters
+    ----------
+    scaling, names, roles
+        of the reference.
+    followed
+        the reference's scaled rows and how many rows a block has, so that variables that go on
+        under another name are told; None takes every name for what it is.
+    """
+
+    def __init__(
+        self,
+        scaling: Scaling,
+        names: tuple[str, ...],
+        roles: Roles,
+        followed: tuple[NDArray[np.float32], int] | None = None,
+    ) -> None:
         self.scaling = scaling.start()
         self.names = names
         self.members = Members(roles, names)
-        self.farthest: tuple[NDArray[np.int64], tuple[str, ...]] | None = None
+        self.successors = (
+            Successors(scaling, names, *followed, self.members.knows) if followed else None
+        )
+        # Codes of the farthest members of the latest recording's rows, and the codes' names.
+        self.farthest: list[tuple[NDArray[np.int64], tuple[str, ...]]] = []
         self._known = {name: at for at, name in enumerate(names)}
         self.fresh: dict[str, int] = {}
 
     def block(self, recording: Recording) -> Block:
         """Return a recording's rows."""
+        self.farthest = []
+        if self.successors is None:
+            return self._block(recording)
+        blocks = []
+        for piece in self.successors.pieces(recording):
+            renamed = self.successors.renamed(piece)
+            blocks.append(self._block(renamed))
+            self.successors.take(renamed, blocks[-1].rows)
+        return _concatenated(blocks)
+
+    def _block(self, recording: Recording) -> Block:
         scaled = self.scaling.scale(recording)
         self._meet(scaled)
         rows = table(scaled, self._known)
         if self.members.roles.names:
             of_roles, who = self.members.values(scaled)
-            self.farthest = who, scaled.names
+            self.farthest.append((who, scaled.names))
             rows = np.hstack([rows, of_roles])
         # A stranger would change how the whole system seems to move.
         familiar = scaled.select(lambda name: name in self._known or self.members.knows(name))
@@ -54,6 +85,10 @@ class Rows:
             table(scaled, self.fresh),
             np.diff(familiar.indptr).astype(np.float32),
         )
+
+    def bearers(self, row: int) -> dict[str, str]:
+        """Return, by name of a variable that is followed in a row, the name that it has there."""
+        return {} if self.successors is None else self.successors.bearers(row)
 
     def _meet(self, scaled: Recording) -> None:
         """Give new variables a column, in the order of their first rows, then of their names."""
@@ -68,14 +103,30 @@ class Rows:
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return arrays and a JSON-able header from which :meth:`restore` goes on exactly."""
         arrays, header = self.scaling.to_arrays()
-        ages = self.members.ages
-        return arrays, {"scaling": header, "fresh": list(self.fresh), "ages": ages}
+        header = {"scaling": header, "fresh": list(self.fresh), "ages": self.members.ages}
+        if self.successors is not None:
+            arrays["followed"], header["successors"] = self.successors.to_arrays()
+        return arrays, header
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         """Take over what :meth:`to_arrays` gave."""
         self.scaling.restore(arrays, header["scaling"])
         self.fresh = {name: at for at, name in enumerate(header["fresh"])}
         self.members.ages = {str(name): int(age) for name, age in header["ages"].items()}
+        if self.successors is not None:
+            self.successors.restore(arrays["followed"], header["successors"])
+
+
+def _concatenated(blocks: Sequence[Block]) -> Block:
+    """Return blocks as one; new variables were not observed before they came."""
+    if len(blocks) == 1:
+        return blocks[0]
+    width = blocks[-1].fresh.shape[1]
+    wide = [np.full((len(block.rows), width), np.nan, np.float32) for block in blocks]
+    for fresh, block in zip(wide, blocks, strict=True):
+        fresh[:, : block.fresh.shape[1]] = block.fresh
+    parts = [block._replace(fresh=fresh) for fresh, block in zip(wide, blocks, strict=True)]
+    return Block(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
 def table(recording: Recording, column_of: Mapping[str, int]) -> NDArray[np.float32]:

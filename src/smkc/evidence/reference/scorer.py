@@ -15,7 +15,7 @@ from smkc.evidence.reference.choices import Choices
 from smkc.evidence.reference.contract import Block, Evidence
 from smkc.evidence.reference.levels import LevelPart
 from smkc.evidence.reference.memory import Memory
-from smkc.evidence.reference.nulls import JoinedNull, Nulls, joined, upper_quantiles
+from smkc.evidence.reference.nulls import JoinedNull, Nulls, joined, most_nats, upper_quantiles
 from smkc.evidence.reference.saving import prefixed, under
 
 __all__ = ["Normal", "Scored", "Scorer", "held"]
@@ -91,12 +91,15 @@ class Scorer:
         judge = next(part for part in self.parts if isinstance(part, LevelPart))
         self.memory.judge = judge.distances
         self.normal = normal
-        self.recent = np.zeros(2 * choices.window - 2)  # the latest rows' joined surprises
+        # The latest rows' joined surprises, as they alarm and as they rank.
+        self.recent = np.zeros((2, 2 * choices.window - 2))
         self.in_nats = [evidence.name == "presence" for evidence in evidences]
         self.said = np.zeros((self.memory.size, len(evidences)))  # nats of the rows in memory
         self.most, self.threshold = np.inf, np.inf
+        self.most_nats = np.inf
         if normal is not None:
             self.frozen = Nulls.of(normal.frozen, self.in_nats)
+            self.most_nats = most_nats(normal.n_independent * choices.window)
             self._renew()
 
     @property
@@ -126,13 +129,21 @@ class Scorer:
         if self.normal is not None:
             nats[:, :, 0] = self.frozen.nats(statistics[:, :, 0])
             nats[:, :, 1] = self.running.nats(statistics[:, :, 1])
-        together = 0.5 * (joined(nats[:, :, 0]) + joined(nats[:, :, 1]))
-        scores, self.recent = held(together, self.recent, self.choices.window)
+        # What alarms is not bounded, or short references could not tell a fault from a rare row;
+        # what ranks is, or one evidence would decide alone.
+        alarming = 0.5 * (joined(nats[:, :, 0]) + joined(nats[:, :, 1]))
+        telling = alarming
+        if (nats > self.most_nats).any():
+            nats = np.minimum(nats, self.most_nats)
+            telling = 0.5 * (joined(nats[:, :, 0]) + joined(nats[:, :, 1]))
+        window = self.choices.window
+        alarms, self.recent[0] = held(alarming, self.recent[0], window)
+        scores, self.recent[1] = held(telling, self.recent[1], window)
         if self.normal is not None:
-            p_values = self.joined_null.p_values(scores)
+            p_values = self.joined_null.p_values(alarms)
         suspects = p_values < SUSPECT
         self.said[memory.places(n)] = nats[:, :, 1]
-        memory.take(statistics[:, :, 1], scores, suspects, self.most, self.threshold)
+        memory.take(statistics[:, :, 1], alarms, suspects, self.most, self.threshold)
         if n and memory.n_rows % self.choices.block == 0:
             memory.end_block()
             for part in self.parts:

@@ -71,6 +71,10 @@ class Blame:
     by_evidence: Mapping[str, Mapping[str, float]]
 
 
+# The evidences that speak of variables that the reference does not know.
+OF_NEWCOMERS = ("newcomers", "newcomer jump")
+
+
 class EvidenceState:
     """The evidences at one moment of a recording.
 
@@ -85,7 +89,8 @@ class EvidenceState:
     def __init__(self, model: "ReferenceEvidence", follows: bool | None = None) -> None:
         self._model = model
         self._follows = follows
-        self._rows = Rows(model.scaling, model.names, model.roles)
+        followed = model.rows, model.choices.block
+        self._rows = Rows(model.scaling, model.names, model.roles, followed)
         self._farthest = Farthest(model.roles, model.choices.memory)
         self._scorer: Scorer | None = None
         self._last_time: Any = None
@@ -119,9 +124,13 @@ class EvidenceState:
             self._last_time = recording.times[-1]
         if self._scorer is None:
             self._scorer = self._started(recording)
+            if self._follows and self._rows.successors is not None:
+                self._rows.successors.begin()
         block = self._rows.block(recording)
-        if self._rows.farthest is not None:
-            self._farthest.take(self.n_rows, *self._rows.farthest)
+        n_rows = self.n_rows
+        for who, members in self._rows.farthest:
+            self._farthest.take(n_rows, who, members)
+            n_rows += len(who)
         scored = self._scorer.push(block)
         return EvidenceScores(
             scores=scored.scores,
@@ -147,14 +156,15 @@ class EvidenceState:
         """
         last = first + 1 if last is None else last
         scorer = self._scorer_with(first, last)
-        names = self._model.columns
+        bearers = self._rows.bearers(last - 1)
+        names = tuple(bearers.get(name, name) for name in self._model.columns)
         fresh = tuple(self._rows.fresh)
         total: dict[str, float] = {}
         by_evidence: dict[str, dict[str, float]] = {}
         evidences = self._model.evidence_names
         said = dict(zip(evidences, scorer.mean_nats(first, last).tolist(), strict=True))
         for evidence, nats in zip(evidences, scorer.made_by(first, last), strict=True):
-            whose = fresh if evidence == "newcomers" else names
+            whose = fresh if evidence in OF_NEWCOMERS else names
             each = {name: float(x) for name, x in zip(whose, nats, strict=False) if x > 0}
             each = self._farthest.shared_out(each, first, last)
             by_evidence[evidence] = _shares(each)

@@ -94,6 +94,16 @@ def test_statistics_in_nats_are_trusted_no_further_than_their_model(rng):
     assert 3.0 < nats[2] < 5.0 < nats[3] < 12.0
 
 
+def test_an_evidence_that_was_seldom_asked_says_nothing(rng):
+    samples = rng.normal(size=(2, 400))
+    samples[1, 90:] = np.nan
+    nats = Nulls.of(samples).nats(np.full((3, 2), 9.0))
+    assert (nats[:, 0] > 3.0).all()
+    assert np.isnan(nats[:, 1]).all()
+    samples[1, :120] = 0.0
+    assert np.isfinite(Nulls.of(samples).nats(np.full((3, 2), 9.0))).all()
+
+
 def test_p_values_of_scores_hold(rng):
     null = JoinedNull(np.sort(rng.exponential(size=2000)), 2000.0)
     p_values = null.p_values(rng.exponential(size=20_000))

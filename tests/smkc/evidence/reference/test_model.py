@@ -51,6 +51,18 @@ def test_false_alarms_on_normal_rows_are_as_rare_as_stated():
     assert rates[1:] == pytest.approx([0.1, 0.5], rel=0.4)
 
 
+def test_no_surprise_ranks_higher_than_the_reference_can_tell_of(rng):
+    model = ReferenceEvidence.fit(recording(rng.normal(size=(400, 4))), window=1)
+    largest = np.log(100 * 160)  # the forward null has 160 rows
+    live = rng.normal(size=(40, 4))
+    live[20], live[30] = 6.0, 100.0
+    found = model.start(follows=True).push_rows(live, model.names)
+    assert np.nanmax(found.nats) == pytest.approx(largest)
+    assert np.nanmax(found.nats[:20]) < largest
+    assert found.scores.max() < largest
+    assert found.p_values[30] < 1e-3
+
+
 def test_more_reference_data_can_be_learned(rng):
     values = rng.normal(size=(300, 3))
     model = ReferenceEvidence.fit(recording(values))
