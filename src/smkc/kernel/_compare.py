@@ -161,21 +161,23 @@ def push_step(
     length, n_columns = states.shape
     n_lags = pairs.shape[1]
     latest = np.empty((n_lags + 1, n_columns), np.float32)
-    sums = np.empty(n_lags + 1, np.float32)
+    sums = np.empty(n_lags, np.float32)
     for which in range(3):
         if not (wanted[which] or wanted[3 + which]):
             continue
         _latest_entries(states, newest, which, latest)
-        _products_with_first(latest, sums)
-        _move_on(squares[which], sums[0])
+        _move_on(squares[which], _square(latest[0]))
         for kind in (which, 3 + which):
-            if wanted[kind]:
-                if kind >= 3:
-                    _distances_to_first(latest, sums)
-                for lag in range(1, n_lags + 1):
-                    row = pairs[kind, lag - 1]
-                    _move_on(row, ZERO)
-                    row[length - 1 - lag] = sums[lag]
+            if not wanted[kind]:
+                continue
+            if kind < 3:
+                _products_with(latest[0], latest[1:], sums)
+            else:
+                _distances_from(latest[0], latest[1:], sums)
+            for lag in range(1, n_lags + 1):
+                row = pairs[kind, lag - 1]
+                _move_on(row, ZERO)
+                row[length - 1 - lag] = sums[lag - 1]
 
 
 @njit(cache=True, nogil=True)
@@ -201,9 +203,18 @@ def _latest_entries(
 
 
 @njit(cache=True, nogil=True, fastmath=FUSED)
-def _products_with_first(rows: NDArray[np.float32], sums: NDArray[np.float32]) -> None:
-    """Set sums[lag] to rows[0] . rows[lag], eight sums a pass: each has to wait for itself."""
-    here = rows[0]
+def _square(row: NDArray[np.float32]) -> np.float32:
+    total = ZERO
+    for c in range(row.size):
+        total += row[c] * row[c]
+    return np.float32(total)
+
+
+@njit(cache=True, nogil=True, fastmath=FUSED)
+def _products_with(
+    here: NDArray[np.float32], rows: NDArray[np.float32], sums: NDArray[np.float32]
+) -> None:
+    """Set sums[i] to here . rows[i], eight sums a pass: each has to wait for itself."""
     for first in range(0, rows.shape[0], 8):
         last = rows.shape[0] - 1
         r0, r1, r2, r3 = _four_rows(rows, first, last)
@@ -217,9 +228,10 @@ def _products_with_first(rows: NDArray[np.float32], sums: NDArray[np.float32]) -
 
 
 @njit(cache=True, nogil=True, fastmath=FUSED)
-def _distances_to_first(rows: NDArray[np.float32], sums: NDArray[np.float32]) -> None:
-    """Set sums[lag] to |rows[0] - rows[lag]|^2, as :func:`_products_with_first` goes about it."""
-    here = rows[0]
+def _distances_from(
+    here: NDArray[np.float32], rows: NDArray[np.float32], sums: NDArray[np.float32]
+) -> None:
+    """Set sums[i] to |here - rows[i]|^2, as :func:`_products_with` goes about it."""
     for first in range(0, rows.shape[0], 8):
         last = rows.shape[0] - 1
         r0, r1, r2, r3 = _four_rows(rows, first, last)
