@@ -43,6 +43,7 @@ def image(g: Tensor) -> Tensor:
         norms = squares.sqrt()
         cosine = gram / (norms[:, :, None] * norms[:, None, :]).clamp(min=1e-12)
         cosines.append((0.5 + 0.5 * cosine).clamp(0, 1))
+        cosines[-1].diagonal(dim1=1, dim2=2).fill_(1.0)
         far = (squares[:, :, None] + squares[:, None, :] - 2 * gram).clamp(min=0)
         sigma = middle(far[:, upper[0], upper[1]].sqrt())
         logs.append(torch.log1p(far / (2 * sigma * sigma).clamp(min=1e-12)[:, None, None]))
