@@ -4,7 +4,7 @@ In: variables, rows a window and the like. Out: terms by name, the same for whoe
 coefficients and whoever plans with them.
 """
 
-__all__ = ["evidence_terms", "knn_terms", "occupied_buckets"]
+__all__ = ["evidence_terms", "gpu_terms", "knn_terms", "occupied_buckets"]
 
 
 def evidence_terms(*, variables: float, learned: float) -> dict[str, float]:
@@ -33,6 +33,17 @@ def knn_terms(
         "projection": window * components,
         "references": references,
         "neighbours": references * components,
+    }
+
+
+def gpu_terms(*, variables: float, window: float, references: float) -> dict[str, float]:
+    """Terms of a window that is judged by its neighbours on a GPU, with the usual sketch."""
+    return {
+        "row": 1.0,
+        "observations": variables * window,
+        "comparisons": occupied_buckets(variables, 128) * window,
+        "window": window,
+        "references": references,
     }
 
 
