@@ -1,4 +1,5 @@
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,7 +7,7 @@ import pytest
 from smkc import model_file
 from smkc.density import KnnDensity, Projection, ReferenceSet, approximate, reference
 from smkc.density._loops import largest
-from smkc.density.approximate import STALE, NeighbourIndex, need_faiss, probes_for
+from smkc.density.approximate import STALE, NeighbourIndex, need_faiss
 from smkc.errors import MissingExtraError, ModelFileError
 from smkc.kernel import Representation, window_starts
 from smkc.recording import Recording
@@ -57,7 +58,7 @@ def recall(candidates, queries, vectors, n=NEIGHBOURS):
 def test_most_of_the_nearest_are_found_and_their_distances_are_true(rng, large):
     queries = unit_vectors(rng, 300)
     found = large.index.candidates(queries, 500)
-    assert len(large.index.centres) > 2 * probes_for(len(large.index.centres))
+    assert len(large.index.centres) > 2 * large.index.n_probes
     assert recall(found, queries, large.vectors) >= 0.95
     expected = exact(large.vectors).mean_distance(queries, NEIGHBOURS)
     actual = large.mean_distance(queries, NEIGHBOURS)
@@ -76,6 +77,18 @@ def test_a_window_is_the_same_to_the_bit_in_any_company_and_alone(rng, large):
 
 
 @needs_faiss
+def test_as_many_cells_are_looked_into_as_the_references_need(rng, large):
+    queries = unit_vectors(rng, 300)
+    few = replace(large.index, n_probes=4)
+    assert recall(few.candidates(queries, 500), queries, large.vectors) < 0.9
+    spread = rng.normal(size=(6000, 64)).astype(np.float32)
+    spread /= np.linalg.norm(spread, axis=1, keepdims=True)  # without any cells of their own
+    index = NeighbourIndex.of(spread, 3)
+    least = approximate.PROBES + len(index.centres) // approximate.CELLS_A_PROBE
+    assert large.index.n_probes == least < index.n_probes < len(index.centres)
+
+
+@needs_faiss
 def test_references_nearby_are_left_out(rng, large):
     queries, rows = large.vectors[100:200], np.arange(100, 200)
     expected = exact(large.vectors).mean_distance_elsewhere(queries, NEIGHBOURS, rows, 30)
@@ -85,9 +98,9 @@ def test_references_nearby_are_left_out(rng, large):
 
 
 @needs_faiss
-def test_too_few_candidates_are_made_up_for_by_all_references(rng, from_500, monkeypatch):
-    monkeypatch.setattr(approximate, "probes_for", lambda n_cells: 1)
+def test_too_few_candidates_are_made_up_for_by_all_references(rng, from_500):
     stored = exact(unit_vectors(rng, 2000)).indexed(seed=3)
+    stored = replace(stored, index=replace(stored.index, n_probes=1))
     queries, rows = stored.vectors[1000:1020], np.arange(1000, 1020)
     plain = exact(stored.vectors)
     np.testing.assert_array_equal(
@@ -200,7 +213,11 @@ def test_saving_and_loading_is_exact_after_learning_on(rng, tmp_path):
         ("centres", lambda array: array * np.float32(np.nan)),
         ("centres", lambda array: array[:0]),
         ("centres", lambda array: array[0]),
-        ("codebook", lambda array: array[:-1]),
+        ("mean", lambda array: array[:-1]),
+        ("mean", lambda array: array * np.float32(np.nan)),
+        ("unit", lambda array: array * 0),
+        ("n_probes", lambda array: array * 0),
+        ("n_probes", lambda array: array + 10**6),
         ("n_trained", lambda array: array * 0),
         ("n_trained", lambda array: array[:0]),
     ],
@@ -209,6 +226,15 @@ def test_an_index_that_does_not_fit_is_refused(rng, name, change):
     arrays, header = density().learned(recording(rng), window_starts(700, 16, 1)).to_arrays()
     arrays[f"index.{name}"] = change(arrays[f"index.{name}"])
     with pytest.raises(ModelFileError, match="fit again"):
+        density().restored(arrays, header)
+
+
+@needs_faiss
+@pytest.mark.usefixtures("from_500")
+def test_an_index_in_another_form_is_refused(rng):
+    arrays, header = density().learned(recording(rng), window_starts(700, 16, 1)).to_arrays()
+    del arrays["index.unit"]
+    with pytest.raises(ModelFileError, match="another version"):
         density().restored(arrays, header)
 
 
