@@ -9,6 +9,7 @@ references and writes ``neighbour_libraries.json``.
 import argparse
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -25,7 +26,7 @@ from smkc.bench.provenance import LIBRARIES, provenance
 from smkc.bench.real.load import each_series
 from smkc.bench.windows import Windows
 from smkc.bench.world import TRAINING, World, generate
-from smkc.density import Projection, ReferenceSet
+from smkc.density import Projection, ReferenceSet, reference
 from smkc.density.approximate import NeighbourIndex
 from smkc.density.reference import ELSEWHERE
 from smkc.kernel import Representation, map_features, window_starts
@@ -49,10 +50,15 @@ def main() -> None:
     """Measure what was asked for and write it."""
     parser = argparse.ArgumentParser(prog="speed.neighbours", description=__doc__)
     parser.add_argument("--libraries", action="store_true", help="compare libraries instead")
+    parser.add_argument(
+        "--candidates", type=int, help="true distances a neighbour, instead of as many as usual"
+    )
     options = parser.parse_args()
+    if options.candidates:
+        reference.CANDIDATES_A_NEIGHBOUR = options.candidates
     os.environ["SMKC_THREADS"] = "1"
     others = Neighbours()
-    command = "python -m speed.neighbours" + (" --libraries" if options.libraries else "")
+    command = " ".join(["python -m speed.neighbours", *sys.argv[1:]])
     about = provenance(
         command, "speed", SEEDS, "cpu", libraries=(*LIBRARIES, "faiss-cpu", "usearch", "hnswlib")
     )
@@ -181,23 +187,33 @@ def compare(data: str, vectors: Vectors, queries: Vectors) -> tuple[ReferenceSet
     added = np.resize(queries, (ADDED, queries.shape[1]))
     add, _ = timed(lambda: index.replaced(places, added))
     pack, _ = timed(lambda: index.candidates(queries[:1], NEIGHBOURS))
-    exact.mean_distance(queries[:EXACT_QUERIES], NEIGHBOURS)  # memory, laid out once
+    few = queries[:EXACT_QUERIES]
+    exact._mean_of_all(few, NEIGHBOURS)  # memory, laid out once
+    exact.mean_distance(few, NEIGHBOURS)
     times = []
     for _ in range(ROUNDS):
-        of_all, _ = timed(lambda: exact.mean_distance(queries[:EXACT_QUERIES], NEIGHBOURS))
+        of_all, _ = timed(lambda: exact._mean_of_all(few, NEIGHBOURS))
+        by_bytes, _ = timed(lambda: exact.mean_distance(few, NEIGHBOURS))
         of_likely, _ = timed(lambda: large.mean_distance(queries, NEIGHBOURS))
-        times.append((of_all / EXACT_QUERIES, of_likely / len(queries)))
-    slow, quick = np.median(times, axis=0)
+        one, _ = timed(lambda: [large.mean_distance_of_one(q, NEIGHBOURS) for q in few])
+        counted = (len(few), len(few), len(queries), len(few))
+        times.append(np.divide((of_all, by_bytes, of_likely, one), counted))
+    slow, in_bytes, quick, alone = np.median(times, axis=0)
     true = nearest(vectors, queries)
-    n_candidates = 40 * NEIGHBOURS
+    n_candidates = reference.CANDIDATES_A_NEIGHBOUR * NEIGHBOURS
     found = index.candidates(queries, n_candidates)
     far = large.mean_distance(queries, NEIGHBOURS) / exact.mean_distance(queries, NEIGHBOURS)
     return large, {
         "data": data,
         "references": len(vectors),
         "recall_at_20": recall(found, true),
+        "cells": len(index.centres),
+        "cells_looked_into": index.n_probes,
+        "candidates": n_candidates,
         "exact": float(slow),
+        "exact_by_bytes_first": float(in_bytes),
         "approximate": float(quick),
+        "approximate_one_by_one": float(alone),
         "times_faster": float(slow / quick),
         "times_faster_on_two_threads": on_two_threads(large, exact, queries),
         "mean_score_ratio": float(far.mean()),
@@ -215,13 +231,14 @@ def on_two_threads(large: ReferenceSet, exact: ReferenceSet, queries: Vectors) -
     few = np.array_split(queries[:EXACT_QUERIES], 2)
     with ThreadPoolExecutor(2) as pool:
 
-        def wall(stored: ReferenceSet, parts: list[Vectors]) -> float:
+        def wall(search: Callable[[Vectors, int], Any], parts: list[Vectors]) -> float:
             start = perf_counter()
-            list(pool.map(lambda part: stored.mean_distance(part, NEIGHBOURS), parts))
+            list(pool.map(lambda part: search(part, NEIGHBOURS), parts))
             return (perf_counter() - start) / sum(map(len, parts))
 
-        wall(exact, few)
-        times = [(wall(exact, few), wall(large, halves)) for _ in range(ROUNDS)]
+        slow_way, quick_way = exact._mean_of_all, large.mean_distance
+        wall(slow_way, few)
+        times = [(wall(slow_way, few), wall(quick_way, halves)) for _ in range(ROUNDS)]
     slow, quick = np.median(times, axis=0)
     return float(slow / quick)
 
@@ -336,8 +353,8 @@ def compared_libraries(n: int = 100_000) -> dict[str, Any]:
         )
     large, point = compare("world", vectors, queries)
     keep(
-        *("faiss, cells of half-byte codes, true distances to 800", point["build"], "as in smkc"),
-        lambda: large.index and large.index.candidates(queries, 40 * NEIGHBOURS),
+        *("cells of bytes", point["build"], f"{point['cells_looked_into']} cells searched"),
+        lambda: large.index and large.index.candidates(queries, point["candidates"]),
     )
     rows[-1]["query"] = point["approximate"]
     return {"references": n, "exact_query": point["exact"], "libraries": rows}
