@@ -1,9 +1,9 @@
 """What a window costs on a GPU, and how that grows: what ``smkc bench speed`` plans with.
 
-In: nothing. Out: seconds a window of the detector ``knn``, from a recording in the machine's memory
-to scores there, fitted as a sum of terms; a point that the fit has not seen checks it. Run it on a
-GPU with ``python -m speed.gpu_costs [--out FILE]``; the result belongs in ``results/speed`` and, for
-the plans, in ``smkc/plan``.
+In: nothing. Out: seconds a window of the detector ``knn``, from a recording in the machine's
+memory to scores there, fitted as a sum of terms; a point that the fit has not seen checks it. Run
+it on a GPU with ``python -m speed.gpu_costs [--out FILE]``; the result belongs in
+``results/speed`` and, for the plans, in ``smkc/plan``.
 """
 
 import argparse

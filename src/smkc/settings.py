@@ -23,8 +23,8 @@ LEARNED = ("recon", "prediction", "ensemble")
 # Detectors that score windows by their kernel images.
 KERNEL = ("knn", *LEARNED)
 
-# Settings that only trained ones have, and the values that they have otherwise; of the others ``knn``
-# has a device.
+# Settings that only trained ones have, and the values that they have otherwise; but ``knn`` has a
+# device, too.
 ONLY_LEARNED: dict[str, Any] = {"device": "cpu", "epochs": None, "learn": None}
 
 # Settings that the evidences do not have, and the values that they then have.

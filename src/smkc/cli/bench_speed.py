@@ -45,7 +45,7 @@ def speed(
             print(json.dumps(asdict(found), indent=1))
             return
         asked = found.workload
-        about = measured_costs().provenance
+        about, gpu_hours = measured_costs().provenance, found.score_gpu_hours
         for name, value in (
             (
                 "series",
@@ -65,7 +65,11 @@ def speed(
                 "to learn",
                 f"{found.fit_core_hours:,.3g} core-hours, {asked.n_learned:,} rows a recording",
             ),
-            ("to score it all", f"{found.score_core_hours:,.3g} core-hours"),
+            (
+                "to score it all",
+                f"{found.score_core_hours:,.3g} core-hours"
+                + ("" if gpu_hours is None else f", or {gpu_hours:,.3g} GPU-hours (H200)"),
+            ),
             (
                 "live",
                 f"{found.live_cores:,.3g} cores busy, {_bytes(found.live_bytes)} of models "

@@ -1,7 +1,7 @@
 """Costs: measured coefficients -> seconds and bytes of a row, of any size.
 
-In: ``costs.json``, which lies beside this file and is written by ``python -m speed.costs``. Out:
-costs of a row, with how they were measured.
+In: ``costs.json`` and ``gpu_costs.json``, which lie beside this file and are written by ``python -m
+speed.costs`` and ``speed.gpu_costs``. Out: costs of a row, with how they were measured.
 """
 
 import json
@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from smkc.plan.terms import evidence_terms, knn_terms
+from smkc.plan.terms import evidence_terms, gpu_terms, knn_terms
 from smkc.plan.workload import Workload
 
 __all__ = ["APPROXIMATE_FROM", "Costs", "measured_costs"]
@@ -20,6 +20,8 @@ __all__ = ["APPROXIMATE_FROM", "Costs", "measured_costs"]
 APPROXIMATE_FROM = 100_000
 
 BUCKETS, COMPONENTS = 128, 256
+
+FILES = ("costs.json", "gpu_costs.json")
 
 # Windows that ``knn`` scores to calibrate itself, at most; the same as the detector's own.
 MOST_CALIBRATED = 32_768
@@ -55,6 +57,16 @@ class Costs:
             return self._sum(quantity, workload, references=0) + search
         return self._sum(quantity, workload, references=workload.references)
 
+    def gpu_row(self, workload: Workload) -> float | None:
+        """Seconds of a GPU to score one row of many; None for detectors that have no use for it."""
+        if workload.engine != "knn" or "gpu" not in self.content:
+            return None
+        terms = gpu_terms(
+            variables=workload.variables, window=workload.window, references=workload.references
+        )
+        found: Mapping[str, float] = self.content["gpu"]["row"]
+        return sum(found[name] * term for name, term in terms.items())
+
     def fit(self, workload: Workload) -> float:
         """Processor seconds to learn one recording's model."""
         if workload.engine == "evidence":
@@ -88,5 +100,6 @@ class Costs:
 @cache
 def measured_costs() -> Costs:
     """Return the coefficients that came with this version."""
-    text = (files("smkc.plan") / "costs.json").read_text(encoding="utf-8")
-    return Costs(json.loads(text))
+    texts = ((files("smkc.plan") / name).read_text("utf-8") for name in FILES)
+    content, gpu = map(json.loads, texts)
+    return Costs({**content, "gpu": gpu})

@@ -37,6 +37,8 @@ class Estimate:
         processor seconds of a row that is scored by itself, as it comes.
     fit_core_hours, score_core_hours
         to learn every recording's model once, and to score all rows once.
+    score_gpu_hours
+        to score all rows once on a GPU like the one that was measured; None if it would not help.
     live_cores
         cores that keep up with rows as they come.
     model_bytes, live_bytes
@@ -54,6 +56,7 @@ class Estimate:
     seconds_a_live_row: float
     fit_core_hours: float
     score_core_hours: float
+    score_gpu_hours: float | None
     live_cores: float
     model_bytes: float
     live_bytes: float
@@ -71,6 +74,7 @@ def estimate(workload: Workload, costs: Costs | None = None) -> Estimate:
     costs = measured_costs() if costs is None else costs
     row, live, held = costs.row(workload), costs.live(workload), costs.held(workload)
     n_recordings, n_rows = workload.n_recordings, workload.n_rows
+    gpu_row = costs.gpu_row(workload)
     score = n_recordings * n_rows * row
     fit = n_recordings * costs.fit(workload)
     live_cores = n_recordings * live / workload.step
@@ -85,6 +89,7 @@ def estimate(workload: Workload, costs: Costs | None = None) -> Estimate:
         seconds_a_live_row=live,
         fit_core_hours=fit / 3600,
         score_core_hours=score / 3600,
+        score_gpu_hours=None if gpu_row is None else n_recordings * n_rows * gpu_row / 3600,
         live_cores=live_cores,
         model_bytes=held,
         live_bytes=live_bytes,

@@ -82,13 +82,27 @@ def test_large_reference_sets_are_searched_by_an_index(costs):
 
 
 def test_what_is_packaged_is_what_was_kept():
-    assert json.loads(KEPT.read_text(encoding="utf-8")) == measured_costs().content
+    kept = json.loads(KEPT.read_text(encoding="utf-8"))
+    gpu = json.loads(KEPT.with_name("gpu_costs.json").read_text(encoding="utf-8"))
+    assert {**kept, "gpu": gpu} == measured_costs().content
 
 
 @pytest.mark.parametrize("engine", ["evidence", "knn"])
 def test_predictions_are_near_points_that_the_fit_has_not_seen(engine):
     for point in measured_costs().content["engines"][engine]["checked"]:
         assert point["row"]["predicted"] == pytest.approx(point["row"]["measured"], rel=TOLERANCE)
+
+
+def test_a_gpus_prediction_is_near_a_point_that_the_fit_has_not_seen():
+    told = measured_costs().content["gpu"]["checked"]["row"]
+    assert told["predicted"] == pytest.approx(told["measured"], rel=TOLERANCE)
+
+
+def test_a_gpu_is_told_where_it_would_help():
+    asked = "1000 series, 15 s, 1 day, knn, 100000 references"
+    found = estimate(Workload.parse(asked))
+    assert found.score_gpu_hours < 0.1 * found.score_core_hours
+    assert estimate(Workload.parse("1000 series, 15 s, 1 day")).score_gpu_hours is None
 
 
 def test_plans_are_near_whole_runs():
