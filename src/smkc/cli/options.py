@@ -102,7 +102,7 @@ Device = Annotated[
     str | None,
     typer.Option(
         metavar="cpu|cuda",
-        help="Where a detector is trained. [default: cpu]",
+        help="Where knn and trained detectors do their work. [default: cpu]",
         rich_help_panel=DETECTOR,
     ),
 ]
