@@ -7,35 +7,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.naive_scaling import NaiveScaling, Rows
+from tests.smkc.recording.scaled_rows import (
+    assert_same_rows,
+    fleet,
+    record,
+    scaled_rows,
+    stream,
+)
 
-from smkc.errors import InputError, ModelFileError, SettingError
-from smkc.recording import Identity, Recording, Scaling, ScalingState, scaling
-
-SCALED_TOLERANCE = 1e-5  # float32 results of at most 10, against plain Python's float64
-
-# ---------------------------------------------------------------------- data
-
-
-def fleet(rng: np.random.Generator, n_rows: int, *, pods: list[str], share: float = 0.9) -> Rows:
-    """Gauges, a counter with resets, an idle counter, a constant and a zero, for some pods."""
-    rows: Rows = []
-    counts = dict.fromkeys(pods, 0.0)
-    for t in range(n_rows):
-        row = {}
-        for number, pod in enumerate(pods):
-            counts[pod] = 0.0 if t % 150 == 120 else counts[pod] + rng.poisson(20)
-            label = f'{{pod="{pod}"}}'
-            row["cpu" + label] = 0.5 + 0.1 * number + 0.1 * rng.standard_normal()
-            row["requests_total" + label] = counts[pod]
-            row["errors_total" + label] = float(t > 280)
-            row["limit" + label] = 4.0
-            row["queue" + label] = rng.exponential() if number == 0 else 0.0
-        rows.append({name: value for name, value in row.items() if rng.random() < share})
-    return rows
-
-
-def record(rows: Rows, first: int = 0, step: int = 15) -> Recording:
-    return Recording.from_rows(np.arange(len(rows)) * step + first, rows)
+from smkc.errors import InputError, SettingError
+from smkc.recording import Identity, Recording, Scaling, scaling
 
 
 @pytest.fixture(scope="module")
@@ -46,18 +27,6 @@ def reference() -> Rows:
 @pytest.fixture(scope="module")
 def fitted(reference: Rows) -> Scaling:
     return Scaling.fit(record(reference))
-
-
-def scaled_rows(recording: Recording) -> Rows:
-    return [recording.row(t) for t in range(len(recording))]
-
-
-def assert_same_rows(expected: Rows, actual: Rows) -> None:
-    assert len(expected) == len(actual)
-    for t, (one, other) in enumerate(zip(expected, actual, strict=True)):
-        assert one.keys() == other.keys(), t
-        for name in one:
-            assert math.isclose(one[name], other[name], abs_tol=SCALED_TOLERANCE), (t, name)
 
 
 names = st.sampled_from(
@@ -80,17 +49,6 @@ values = (
 )
 some_rows = st.lists(st.dictionaries(names, values), min_size=1, max_size=40)
 FIXTURES = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-
-
-def stream(state: ScalingState, times: Any, rows: Rows) -> Rows:
-    """Scale row by row through the stream's way in."""
-    found = []
-    for time, row in zip(times, rows, strict=True):
-        slots = state.slots(list(row))
-        values = state.scale_row(time, slots, np.array(list(row.values()), np.float64))
-        pairs = zip(row, values.tolist(), strict=True)
-        found.append({name: value for name, value in pairs if not math.isnan(value)})
-    return found
 
 
 # ---------------------------------------------------------------------- against the twin
@@ -337,75 +295,6 @@ def test_settled_variables_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fitted.update(record(rows)).names == fitted.names
 
 
-# ---------------------------------------------------------------------- bounded memory
-
-
-def churning(n_rows: int, seed: int) -> Rows:
-    rng = np.random.default_rng(seed)
-    return [
-        {f"u{number}": float(rng.normal()) for number in rng.integers(t, t + 30, size=5)}
-        | {
-            f"c{number}_total": float(rng.integers(100))
-            for number in rng.integers(t, t + 9, size=2)
-        }
-        for t in range(n_rows)
-    ]
-
-
-@pytest.mark.parametrize("max_variables", [1, 3, 8, 20])
-def test_forgetting_is_the_same_in_batch_stream_and_twin(max_variables: int) -> None:
-    rows = churning(300, seed=11)
-    fitted = Scaling.fit(record([{"x": 1.0}]), max_variables=max_variables)
-    naive = NaiveScaling([], [], max_variables)
-    batch = fitted.start().scale(record(rows))
-    times = np.arange(300) * 15
-    assert batch == Recording.from_rows(times, stream(fitted.start(), times, rows))
-    expected = [naive.scale(15 * t, row) for t, row in enumerate(rows)]
-    assert_same_rows(expected, scaled_rows(batch))
-    assert batch != Scaling.fit(record([{"x": 1.0}])).start().scale(record(rows))
-
-
-def test_a_million_names_do_not_grow_the_state() -> None:
-    state = Scaling.fit(record([{"x": 1.0}]), max_variables=1000).start()
-    sizes = []
-    for t in range(1000):
-        slots = state.slots([f"pod-{t}-{i}" for i in range(100)])
-        state.scale_row(t, slots, np.ones(100))
-        sizes.append((len(state._table), len(state._slot_of), len(state._names)))
-    assert max(sizes) <= (4096, 2100, 2100)
-    assert state.generation > 10
-    arrays, header = state.to_arrays()
-    assert len(header["names"]) <= 1000
-    assert all(len(array) <= 1000 for array in arrays.values())
-
-
-def test_the_latest_row_is_never_forgotten() -> None:
-    state = Scaling.fit(record([{"x": 1.0}]), max_variables=10).start()
-    row = {f"v{i}": float(i) for i in range(50)}
-    state.scale(record([row] * 9))
-    moved = state.scale(record([{name: value + 1 for name, value in row.items()}], first=999))
-    assert (np.abs(moved.values) > 0).all()
-
-
-def test_slots_stay_valid_for_a_generation() -> None:
-    state = Scaling.fit(record([{"x": 1.0}]), max_variables=4).start()
-    slot_of: dict[str, int] = {}
-    generation = state.generation
-    for t in range(200):
-        if state.generation != generation:
-            slot_of, generation = {}, state.generation
-        # Names come back after they were forgotten, beside names that were never there.
-        names = ["kept", f"v{t}", f"v{max(t - 7, 0)}"]
-        for name in names:
-            if name not in slot_of:
-                slot_of[name] = int(state.slots([name])[0])
-        assert state.generation == generation
-        slots = np.array([slot_of[name] for name in dict.fromkeys(names)])
-        assert [state._names[slot] for slot in slots] == list(dict.fromkeys(names))
-        state.scale_row(t, slots, np.ones(len(slots)))
-    assert state.generation > 10
-
-
 # ---------------------------------------------------------------------- rows as they come
 
 
@@ -433,77 +322,6 @@ def test_many_variables_in_one_row() -> None:
     for t in range(10):
         found = state.scale_row(t, slots, np.full(100_000, float(t)))
     assert np.isfinite(found).all()
-
-
-# ---------------------------------------------------------------------- saving
-
-
-def test_a_scaling_survives_saving(fitted: Scaling) -> None:
-    arrays, header = fitted.to_arrays()
-    again = Scaling.from_arrays(arrays, json.loads(json.dumps(header)))
-    assert again.names == fitted.names
-    assert again.identity == fitted.identity
-    rows = record(fleet(np.random.default_rng(12), 50, pods=["a", "new"]))
-    assert again.start().scale(rows) == fitted.start().scale(rows)
-
-
-@pytest.mark.parametrize(
-    ("part", "value"),
-    [
-        ("centre", np.zeros(3)),
-        ("centre", None),
-        ("spread", np.zeros(15)),
-        ("spread", np.full(15, np.inf)),
-        ("counter", np.zeros(15, np.int64)),
-        ("names", ["cpu"] * 15),
-        ("names", 5),
-        ("clip", "10"),
-        ("clip", -1.0),
-        ("max_variables", 0),
-        ("max_variables", 10**20),
-        ("dated", 1),
-        ("counters", "yes"),
-        ("identity", {"drop": "pod"}),
-        ("identity", {"pattern": "("}),
-        ("identity", {"other": 1}),
-    ],
-)
-def test_a_saved_scaling_that_makes_no_sense(fitted: Scaling, part: str, value: Any) -> None:
-    arrays, header = fitted.to_arrays()
-    if part in arrays:
-        arrays[part] = value
-    else:
-        header[part] = value
-    with pytest.raises(ModelFileError, match="fit the model again"):
-        Scaling.from_arrays(arrays, header)
-
-
-def test_a_saved_state_that_makes_no_sense(fitted: Scaling) -> None:
-    state = fitted.start()
-    state.scale(record([{"new": 1.0}] * 9))
-    arrays, header = state.to_arrays()
-    bad_headers: list[dict[str, Any]] = [
-        {"names": [fitted.names[0]]}, {"names": ["a", "b"]}, {"names": "a"}, {"names": [1]},
-        {"tick": -1}, {"tick": 1}, {"origin": "now"}, {"origin": None}, {"settled": 0},
-        {"dated": True},
-    ]  # fmt: skip
-    n_all = len(fitted.names) + 1
-    bad_arrays: list[dict[str, Any]] = [
-        {"spread": np.array([-1.0])}, {"centre": np.array([np.nan])}, {"count": np.array([1.0])},
-        {"count": np.array([-1])}, {"seen": np.full(n_all, -1)}, {"seen": np.full(n_all, 99)},
-        {"last_value": np.zeros(2)},
-    ]  # fmt: skip
-    for bad in bad_headers:
-        with pytest.raises(ModelFileError, match="start the stream afresh"):
-            fitted.start().restore(arrays, header | bad)
-    for bad in bad_arrays:
-        with pytest.raises(ModelFileError, match="start the stream afresh"):
-            fitted.start().restore(arrays | bad, header)
-    with pytest.raises(ModelFileError, match="tick"):
-        fitted.start().restore(arrays, {key: header[key] for key in header if key != "tick"})
-    with pytest.raises(ModelFileError, match="already scaled"):
-        state.restore(arrays, header)
-    fitted.start().restore(arrays, header)
 
 
 # ---------------------------------------------------------------------- refusals
