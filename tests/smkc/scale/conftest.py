@@ -1,6 +1,7 @@
 """Small Parquet files, and the scores that the whole recording gives."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,9 +11,13 @@ from tests import worlds
 
 import smkc
 from smkc.recording import Recording
+from smkc.scale import ScaleSettings, Summary, score_file
 
 SMALL = {"window": 16, "neighbours": 5, "components": 32, "false_alarm_rate": 0.1}
 N_REFERENCE, N_LIVE = 500, 900
+
+# Small enough that a file of some thousand observations is scored in many pieces.
+TINY = ScaleSettings(held=100, block=300, seconds=0)
 
 
 def churning(seed: int, n_rows: int = N_REFERENCE + N_LIVE) -> Recording:
@@ -45,6 +50,31 @@ def wide_table(recording: Recording) -> pa.Table:
 def write(path: Path, table: pa.Table, row_group: int = 500) -> Path:
     pq.write_table(table, path, row_group_size=row_group)
     return path
+
+
+def scores_of(path: Path) -> Any:
+    """(T,) the scores that were written."""
+    return pq.read_table(path)["score"].to_numpy()
+
+
+def check_same(
+    path: Path | str, detector: smkc.Detector, recording: Recording, out: Path, **more: Any
+) -> Summary:
+    """Check scores, marks and alerts against those of the whole recording, to the bit."""
+    summary = score_file(path, detector, out, **({"settings": TINY} | more))
+    expected = detector.decision_function(recording)
+    table = pq.read_table(out)
+    np.testing.assert_array_equal(table["score"].to_numpy(), expected)
+    times = table["time"].to_numpy()
+    np.testing.assert_array_equal(times, recording.times)
+    marked = table["anomalous"].to_numpy()
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(marked, expected > detector.threshold_)
+    assert [alert for _, alert in summary.alerts] == detector.alerts(recording, explain=False)
+    assert summary.n_alerts == len(summary.alerts)
+    assert (summary.rows, summary.observations) == (len(recording), recording.n_observations)
+    assert not out.with_name(f"{out.name}.parts").exists()
+    return summary
 
 
 @pytest.fixture(scope="session")
