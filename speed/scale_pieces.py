@@ -17,6 +17,7 @@ from smkc.loading import load
 from smkc.scale import score_file
 from speed.report import circumstances
 from speed.scale_data import fitted, write
+from speed.scale_options import parser, told
 
 
 def measured(asked: argparse.Namespace) -> dict[str, object]:
@@ -32,11 +33,7 @@ def measured(asked: argparse.Namespace) -> dict[str, object]:
         command += ["--model", str(model), "--entity", entity]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         return {
-            "observations": asked.rows * asked.variables * asked.entities,
-            "detector": asked.detector,
-            "form": asked.form,
-            "entities": asked.entities,
-            "variables": asked.variables,
+            **told(asked),
             "file_gb": round(source.stat().st_size / 1e9, 3),
             "writing_s": round(writing, 1),
             **json.loads(done.stdout),
@@ -63,17 +60,12 @@ def scored(source: str, model: str, entity: str | None) -> dict[str, object]:
 
 def main() -> None:
     """Measure what was asked for and print it."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--variables", type=int, default=100)
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--entities", type=int, default=1)
-    parser.add_argument("--detector", default="evidence")
-    parser.add_argument("--form", default="wide", choices=["wide", "long"])
-    parser.add_argument("--folder", default=None)
-    parser.add_argument("--score", help=argparse.SUPPRESS)
-    parser.add_argument("--model", help=argparse.SUPPRESS)
-    parser.add_argument("--entity", help=argparse.SUPPRESS)
-    asked = parser.parse_args()
+    options = parser(__doc__, form="wide", rows=100_000, entities=1)
+    options.set_defaults(variables=100)
+    options.add_argument("--score", help=argparse.SUPPRESS)
+    options.add_argument("--model", help=argparse.SUPPRESS)
+    options.add_argument("--entity", help=argparse.SUPPRESS)
+    asked = options.parse_args()
     if asked.score:
         print(json.dumps(scored(asked.score, asked.model, asked.entity or None)))
         return

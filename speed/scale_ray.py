@@ -17,6 +17,7 @@ import psutil
 from smkc.scale import RayCluster, score_file
 from speed.report import circumstances
 from speed.scale_data import fitted, write
+from speed.scale_options import parser, told
 
 
 def measured(asked: argparse.Namespace) -> dict[str, object]:
@@ -49,11 +50,7 @@ def measured(asked: argparse.Namespace) -> dict[str, object]:
         is_same = one.read_bytes() == other.read_bytes()
     here, there = here[1:], there[1:]
     return {
-        "observations": asked.rows * asked.variables * asked.entities,
-        "detector": asked.detector,
-        "form": asked.form,
-        "entities": asked.entities,
-        "variables": asked.variables,
+        **told(asked),
         "workers": asked.workers,
         "start_s": round(starting, 1),
         "local_s": [round(seconds, 1) for seconds, _ in here],
@@ -76,16 +73,10 @@ def _median(rounds: list[tuple[float, float]], which: int) -> float:
 
 def main() -> None:
     """Measure what was asked for and print it."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--variables", type=int, default=50)
-    parser.add_argument("--rows", type=int, default=10_000)
-    parser.add_argument("--entities", type=int, default=20)
-    parser.add_argument("--detector", default="evidence")
-    parser.add_argument("--form", default="long", choices=["wide", "long"])
-    parser.add_argument("--workers", type=int, default=4)
-    parser.add_argument("--times", type=int, default=3)
-    parser.add_argument("--folder", default=None)
-    asked = parser.parse_args()
+    options = parser(__doc__, form="long", rows=10_000, entities=20)
+    options.add_argument("--workers", type=int, default=4)
+    options.add_argument("--times", type=int, default=3)
+    asked = options.parse_args()
     where = circumstances() | {"command": " ".join(["python -m speed.scale_ray", *sys.argv[1:]])}
     print(json.dumps(where | measured(asked)))
 
