@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from smkc.errors import ReadError
+from smkc.parallel import n_threads
 from smkc.recording.columns import kind_of
 from smkc.recording.files import ParquetTable
 from smkc.recording.layout import LongParts, WideParts
@@ -101,8 +102,12 @@ def batches_of(
     encoded = [name for name in group.encoded if name in columns]
     try:
         with pq.ParquetFile(group.path, read_dictionary=encoded, pre_buffer=False) as file:
+            # Threads of Arrow's own would only be in the way of the other workers of a machine.
             for batch in file.iter_batches(
-                n_rows, row_groups=[group.number], columns=list(columns)
+                n_rows,
+                row_groups=[group.number],
+                columns=list(columns),
+                use_threads=n_threads() > 1,
             ):
                 batch.validate(full=True)
                 yield first, batch.select(list(columns))
