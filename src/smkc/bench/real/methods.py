@@ -132,7 +132,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 "smkc evidence",
                 {"detector": "evidence"},
                 uses_seed=False,
-                version=3,
+                version=4,
             ),
             _ours("smkc-recon", "smkc recon", RECON, datasets=SMALLER, **DEAR),
             _ours("smkc-ens", "smkc ensemble", ENSEMBLE, datasets=SMALLEST, **DEAR),

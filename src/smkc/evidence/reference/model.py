@@ -21,7 +21,7 @@ from smkc.evidence.reference.newcomers import Newcomers
 from smkc.evidence.reference.nulls import Nulls, joined, quantile_sample
 from smkc.evidence.reference.presence import Presence
 from smkc.evidence.reference.roles import Roles
-from smkc.evidence.reference.rows import Rows, joined_rows, sketched
+from smkc.evidence.reference.rows import Rows, bridged, joined_rows, longest_gap, sketched
 from smkc.evidence.reference.saving import flat, prefixed, rebuilt, under
 from smkc.evidence.reference.scorer import Normal, Scorer, held
 from smkc.evidence.reference.state import EvidenceState
@@ -139,7 +139,7 @@ class ReferenceEvidence:
         rows: NDArray[np.float32],
         last_time: Any,
     ) -> "ReferenceEvidence":
-        block = _as_block(rows, names)
+        block = _as_block(rows, names, longest_gap(roles, choices))
         columns = names + roles.columns
         return cls(
             scaling=scaling,
@@ -185,7 +185,8 @@ class ReferenceEvidence:
     @property
     def before(self) -> Block:
         """Rows that a state starts from which follows on the reference."""
-        return _as_block(self.rows[-BEFORE * self.choices.window :], self.names)
+        latest = self.rows[-BEFORE * self.choices.window :]
+        return _as_block(latest, self.names, longest_gap(self.roles, self.choices))
 
     def times_after(self, time: Any, n: int) -> NDArray[Any]:
         """(n,) times that go on after ``time`` by the reference's step."""
@@ -316,11 +317,12 @@ def _normal(
     )
 
 
-def _as_block(rows: NDArray[np.float32], names: Sequence[str]) -> Block:
+def _as_block(rows: NDArray[np.float32], names: Sequence[str], gap: int) -> Block:
     """Return rows as a block; the sketch is that of the named variables, which come first."""
     named = rows[:, : len(names)]
     counts = (~np.isnan(named)).sum(axis=1).astype(np.float32)
-    return Block(rows, sketched(named, names), np.empty((len(rows), 0), np.float32), counts)
+    states = sketched(bridged(named, gap), names)
+    return Block(rows, states, np.empty((len(rows), 0), np.float32), counts)
 
 
 def _part(block: Block, rows: slice) -> Block:

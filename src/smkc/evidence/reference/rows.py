@@ -10,18 +10,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smkc.evidence.reference.choices import Choices
 from smkc.evidence.reference.contract import Block
 from smkc.evidence.reference.roles import Members, Roles
 from smkc.evidence.reference.successors import Successors
 from smkc.recording import Recording, Scaling
 from smkc.sketch import Sketch
 
-__all__ = ["SKETCH", "Rows", "follows_on", "joined_rows", "sketched", "table"]
+__all__ = [
+    "SKETCH",
+    "Rows",
+    "bridged",
+    "follows_on",
+    "joined_rows",
+    "longest_gap",
+    "sketched",
+    "table",
+]
 
 SKETCH = Sketch(buckets=64)
 
 # Rows follow on the reference if they start within so many of its steps.
 MOST_STEPS = 5.0
+
+# Gaps of up to so many windows are bridged in the sketch: a missing value is no movement.
+BRIDGED = 4
 
 # New variables that are followed one by one; any more are part of the sketch alone.
 MOST_FRESH = 256
@@ -35,8 +48,8 @@ class Rows:
     scaling, names, roles
         of the reference.
     followed
-        the reference's scaled rows and how many rows a block has, so that variables that go on
-        under another name are told; None takes every name for what it is.
+        the reference's scaled rows and what was chosen, so that variables that go on under
+        another name are told and gaps are bridged; None takes rows for what they are.
     """
 
     def __init__(
@@ -44,18 +57,31 @@ class Rows:
         scaling: Scaling,
         names: tuple[str, ...],
         roles: Roles,
-        followed: tuple[NDArray[np.float32], int] | None = None,
+        followed: tuple[NDArray[np.float32], Choices] | None = None,
     ) -> None:
         self.scaling = scaling.start()
         self.names = names
         self.members = Members(roles, names)
-        self.successors = (
-            Successors(scaling, names, *followed, self.members.knows) if followed else None
-        )
+        self.successors: Successors | None = None
+        self.past = np.empty((0, len(names)), np.float32)
+        if followed is not None:
+            self._reference, choices = followed
+            is_member = self.members.knows
+            self.successors = Successors(scaling, names, self._reference, choices.block, is_member)
+            size = longest_gap(roles, choices), len(names)
+            self.past = np.full(size, np.nan, np.float32)
         # Codes of the farthest members of the latest recording's rows, and the codes' names.
         self.farthest: list[tuple[NDArray[np.int64], tuple[str, ...]]] = []
         self._known = {name: at for at, name in enumerate(names)}
         self.fresh: dict[str, int] = {}
+
+    def begin(self) -> None:
+        """Say that the first row comes right after the reference's last."""
+        if self.successors is not None:
+            self.successors.begin()
+            n = min(len(self.past), len(self._reference))
+            latest = self._reference[len(self._reference) - n :, : len(self.names)]
+            self.past[len(self.past) - n :] = latest
 
     def block(self, recording: Recording) -> Block:
         """Return a recording's rows."""
@@ -81,10 +107,21 @@ class Rows:
         familiar = scaled.select(lambda name: name in self._known or self.members.knows(name))
         return Block(
             rows,
-            SKETCH.states(familiar),
+            self._states(familiar, rows),
             table(scaled, self.fresh),
             np.diff(familiar.indptr).astype(np.float32),
         )
+
+    def _states(self, familiar: Recording, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """(n, M) sketches of rows (n, C), gaps bridged."""
+        longest = len(self.past)
+        if not longest:
+            return SKETCH.states(familiar)
+        covered = np.concatenate([self.past, rows])
+        self.past = covered[-longest:]
+        if not np.isnan(rows).any():
+            return SKETCH.states(familiar)
+        return sketched(bridged(covered, longest)[longest:], self.names)
 
     def bearers(self, row: int) -> dict[str, str]:
         """Return, by name of a variable that is followed in a row, the name that it has there."""
@@ -106,6 +143,7 @@ class Rows:
         header = {"scaling": header, "fresh": list(self.fresh), "ages": self.members.ages}
         if self.successors is not None:
             arrays["followed"], header["successors"] = self.successors.to_arrays()
+            arrays["past"] = self.past
         return arrays, header
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
@@ -115,6 +153,7 @@ class Rows:
         self.members.ages = {str(name): int(age) for name, age in header["ages"].items()}
         if self.successors is not None:
             self.successors.restore(arrays["followed"], header["successors"])
+            self.past = arrays["past"].copy()
 
 
 def _concatenated(blocks: Sequence[Block]) -> Block:
@@ -137,6 +176,29 @@ def table(recording: Recording, column_of: Mapping[str, int]) -> NDArray[np.floa
     is_known = at >= 0
     out[recording.row_numbers[is_known], at[is_known]] = recording.values[is_known]
     return out
+
+
+def longest_gap(roles: Roles, choices: Choices) -> int:
+    """Return the rows of the longest gap that is bridged: none where members are replaced."""
+    return 0 if roles.names else BRIDGED * choices.window
+
+
+def bridged(rows: NDArray[np.float32], longest: int) -> NDArray[np.float32]:
+    """(n, C) rows in which gaps hold the value before them, for at most so many rows.
+
+    Examples
+    --------
+    >>> gaps = np.array([[np.nan], [2.0], [np.nan], [np.nan], [5.0]], np.float32)
+    >>> bridged(gaps, 1).ravel().tolist()
+    [nan, 2.0, 2.0, nan, 5.0]
+    """
+    is_gap = np.isnan(rows)
+    if not is_gap.any():
+        return rows
+    numbers = np.arange(len(rows))[:, None]
+    latest = np.maximum.accumulate(np.where(is_gap, -1 - longest, numbers), axis=0)
+    held = np.take_along_axis(rows, np.maximum(latest, 0), axis=0)
+    return np.where(numbers - latest <= longest, held, np.float32(np.nan))
 
 
 def sketched(rows: NDArray[np.float32], names: Sequence[str]) -> NDArray[np.float32]:

@@ -89,7 +89,7 @@ class EvidenceState:
     def __init__(self, model: "ReferenceEvidence", follows: bool | None = None) -> None:
         self._model = model
         self._follows = follows
-        followed = model.rows, model.choices.block
+        followed = model.rows, model.choices
         self._rows = Rows(model.scaling, model.names, model.roles, followed)
         self._farthest = Farthest(model.roles, model.choices.memory)
         self._scorer: Scorer | None = None
@@ -124,8 +124,8 @@ class EvidenceState:
             self._last_time = recording.times[-1]
         if self._scorer is None:
             self._scorer = self._started(recording)
-            if self._follows and self._rows.successors is not None:
-                self._rows.successors.begin()
+            if self._follows:
+                self._rows.begin()
         block = self._rows.block(recording)
         n_rows = self.n_rows
         for who, members in self._rows.farthest:
