@@ -127,16 +127,17 @@ def look_plainly(
         for block in range(first_blocks[cell], first_blocks[cell + 1]):
             for query in asking:
                 for at in range(BLOCK):
-                    sums[0, at] = _product(queries[query], rows[block * BLOCK + at])
+                    sums[0, at] = _product(queries, query, rows, block * BLOCK + at)
                 if _is_past(sums, 0, limits[query]):
                     _keep(sums, 0, entries, block, query, n, limits, counts, keys)
 
 
 @njit(cache=True, nogil=True)
-def _product(a: NDArray[np.int8], b: NDArray[np.uint8]) -> np.int32:
+def _product(queries: NDArray[np.int8], query: int, rows: NDArray[np.uint8], row: int) -> np.int32:
+    """Return a query's product with a row, in 32 bits throughout: compilers widen it otherwise."""
     total = np.int32(0)
-    for i in range(a.size):
-        total += np.int32(a[i]) * np.int32(b[i])
+    for i in range(queries.shape[1]):
+        total = np.int32(total + np.int32(np.int32(queries[query, i]) * np.int32(rows[row, i])))
     return total
 
 
