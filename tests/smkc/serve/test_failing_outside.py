@@ -95,7 +95,7 @@ def test_a_flood_of_new_series_is_held_back_and_said(playback, tmp_path):
 def test_a_query_that_gives_nothing_is_said_until_it_gives_something(playback, tmp_path):
     playback.values = lambda time: {}
     clock = FastClock(NOW, NOW)
-    config = pull_config(playback.url, tmp_path, query="lod", **settings())
+    config = pull_config(playback.url, tmp_path, timeout="30s", query="lod", **settings())
     with running(config, clock) as service:
         wait_until(lambda: service.watches()[0].problems)
         (problem,) = service.watches()[0].problems
@@ -113,7 +113,7 @@ def test_a_query_that_gives_nothing_is_said_until_it_gives_something(playback, t
 
 def test_a_label_that_no_series_has_is_said(playback, tmp_path):
     clock = FastClock(NOW, NOW)
-    config = pull_config(playback.url, tmp_path, **settings(entity="namespace"))
+    config = pull_config(playback.url, tmp_path, timeout="30s", **settings(entity="namespace"))
     with running(config, clock) as service:
         wait_until(lambda: service.watches()[0].problems)
         (problem,) = service.watches()[0].problems
@@ -124,7 +124,7 @@ def test_silence_is_said_after_five_minutes_and_over_with_the_next_row(playback,
     silence = range(250, 290)
     playback.values = lambda time: {} if (time - START) // STEP in silence else values_at(time)
     clock = FastClock(NOW, NOW)
-    config = pull_config(playback.url, tmp_path, **settings())
+    config = pull_config(playback.url, tmp_path, timeout="30s", **settings())
     with running(config, clock) as service:
         follow_until(service, clock, 249)
         clock.limit = time_of(265)
