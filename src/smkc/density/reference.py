@@ -40,7 +40,7 @@ BLOCK_LIKELY = 1024
 APPROXIMATE_FROM = 100_000
 
 # Candidates a neighbour, of at least so many: with 20 neighbours, recall of .95 and more.
-CANDIDATES_A_NEIGHBOUR, FEWEST = 40, 10
+CANDIDATES_A_NEIGHBOUR, FEWEST = 5, 10
 
 
 @dataclass(frozen=True)
