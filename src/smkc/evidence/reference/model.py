@@ -146,8 +146,8 @@ class ReferenceEvidence:
             names=names,
             roles=roles,
             choices=choices,
-            evidences=_evidences(block, columns, choices),
-            normal=_forward(block, columns, choices),
+            evidences=_evidences(block, columns, choices, bool(roles.names)),
+            normal=_forward(block, columns, choices, bool(roles.names)),
             rows=rows[-MOST_KEPT:],
             last_time=last_time,
         )
@@ -258,8 +258,13 @@ _KINDS: Mapping[str, Any] = {
 }
 
 
-def _evidences(reference: Block, names: Sequence[str], choices: Choices) -> tuple[Evidence, ...]:
-    """Fit every evidence; the first is the one that says what is near in quarantine."""
+def _evidences(
+    reference: Block, names: Sequence[str], choices: Choices, has_roles: bool
+) -> tuple[Evidence, ...]:
+    """Fit every evidence; the first is the one that says what is near in quarantine.
+
+    Where members are replaced their roles speak for them, and their own changes are not asked for.
+    """
     w = choices.window
     return (
         level(reference, w),
@@ -269,11 +274,11 @@ def _evidences(reference: Block, names: Sequence[str], choices: Choices) -> tupl
         Components.fit(reference.rows),
         Presence.fit(reference.rows, names, w),
         Newcomers(window=w),
-        NewcomerJump(window=w),
+        *(() if has_roles else (NewcomerJump(window=w),)),
     )
 
 
-def _forward(block: Block, names: Sequence[str], choices: Choices) -> Normal:
+def _forward(block: Block, names: Sequence[str], choices: Choices, has_roles: bool) -> Normal:
     """Score what follows the first part of the reference, by the mechanism that scores later."""
     n = len(block.rows)
     cut = int(FITTED_SHARE * n)
@@ -283,7 +288,7 @@ def _forward(block: Block, names: Sequence[str], choices: Choices) -> Normal:
     is_late = (~np.isnan(known.rows)).sum(axis=0) < min(SETTLED_ROWS, len(known.rows) // 2)
     after = after._replace(rows=np.where(is_late, np.float32(np.nan), after.rows))
     after = after._replace(fresh=after.rows[:, ONE_IN // 2 :: ONE_IN])
-    evidences = _evidences(known, names, choices)
+    evidences = _evidences(known, names, choices, has_roles)
     before = _part(known, slice(max(0, len(known.rows) - BEFORE * choices.window), None))
     # Without suspects first, to learn what a suspect is.
     statistics = Scorer(evidences, choices, before, None).push(after).statistics
