@@ -25,6 +25,7 @@ KINDS = {
     "relation": "relation",
     "presence": "presence",
     "newcomers": "newcomer",
+    "newcomer jump": "newcomer",
 }
 
 # The evidence that speaks of the system as a whole and of no variable.

@@ -55,6 +55,7 @@ EVIDENCE_WORDS = {
     "relation": "variables stand unlike before to each other",
     "presence": "more fell silent than is routine",
     "newcomers": "new variables changed",
+    "newcomer jump": "a new variable took a large step",
 }
 
 SCORE_WORDS = {

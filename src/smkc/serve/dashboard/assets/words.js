@@ -10,6 +10,7 @@ export const EVIDENCES = {
   "relation": "Variables stand to each other unlike before.",
   "presence": "More variables fell silent at once than is routine.",
   "newcomers": "Variables that are new changed after they came.",
+  "newcomer jump": "A variable that is new took a larger step than others like it.",
 };
 
 const KINDS = {
