@@ -71,7 +71,7 @@ def test_what_cannot_be_trained(files, tmp_path: Path) -> None:
     fit = ["fit", str(files.reference), "--out", str(tmp_path / "m.smkc"), *QUICK]
     wrong(run(*fit, "--detector", "forest"), "forest")
     wrong(run(*fit, "--detector", "recon", "--device", "tpu"), "tpu")
-    wrong(run(*fit, "--device", "cuda"), "device='cuda' is for detectors that are trained")
+    wrong(run(*fit, "--device", "cuda"), "detector='evidence' works on the processor")
     wrong(run(*fit, "--detector", "recon", "--set", "learn.widht=3"), "did you mean 'width'")
     wrong(run(*fit, "--detector", "recon", "--set", "epochs=0"), "epochs=0")
     assert not (tmp_path / "m.smkc").exists()
