@@ -147,7 +147,7 @@ def median_root(squares: NDArray[np.float32], n: int, guess: int) -> tuple[float
     n_zero = _count_up_to(bits, n, 0)
     if n_zero == n:
         return 0.0, NO_GUESS
-    return _middle(bits, n, n_zero, np.int64(NO_GUESS))
+    return _middle(bits, n, n_zero, NO_GUESS)
 
 
 @njit(cache=True, nogil=True)
