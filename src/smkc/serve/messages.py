@@ -47,7 +47,7 @@ def messages_for(alert: AlertRecord, change: str, config: "Config") -> list[Mess
     alert
         as it stands after the change.
     change
-        ``open``, ``update`` (a new peak, with its causes) or ``close``.
+        ``open``, ``update`` (the causes of a worse row) or ``close``.
     config
         names the Alertmanagers, the webhooks and the service's own public address.
     """
@@ -98,7 +98,7 @@ def alertmanager_alert(alert: AlertRecord, labels: Mapping[str, str], link: str)
     said = {
         "summary": _summary(alert),
         "causes": "\n".join(_causes(alert)),
-        "evidence": _evidence(alert.evidences),
+        "evidence": _evidence(alert),
         "link": link,
     }
     told: dict[str, Any] = {
@@ -131,6 +131,8 @@ def _event(alert: AlertRecord, change: str, link: str) -> dict[str, Any]:
             "anomaly": _finite(alert.anomaly),
             "p_value": _finite(alert.p_value),
             "evidences": {name: _finite(nats) for name, nats in alert.evidences.items()},
+            "causes_at": instant(alert.causes_at),
+            "causes_anomaly": _finite(alert.causes_anomaly),
             "causes": [
                 {
                     "variable": cause.variable,
@@ -157,10 +159,23 @@ def _summary(alert: AlertRecord) -> str:
 
 
 def _causes(alert: AlertRecord) -> list[str]:
-    lines = [_short(_in_words(cause)) for cause in alert.causes[:MOST_CAUSES]]
+    """Return a line for each cause, under one that says which moment they are of."""
+    if not alert.causes:
+        return []
+    lines = [_moment(alert)]
+    lines += [_short(_in_words(cause)) for cause in alert.causes[:MOST_CAUSES]]
     if len(alert.causes) > MOST_CAUSES:
         lines.append(f"and {len(alert.causes) - MOST_CAUSES} more")
     return lines
+
+
+def _moment(alert: AlertRecord) -> str:
+    if alert.causes_at == alert.peak:
+        return f"At {instant(alert.causes_at)}, the worst moment{' so far' * alert.is_open}:"
+    return (
+        f"At {instant(alert.causes_at)}, when the anomaly was {alert.causes_anomaly:.2f} (it came "
+        f"to {alert.anomaly:.2f} at {instant(alert.peak)}):"
+    )
 
 
 def _in_words(cause: Cause) -> str:
@@ -168,9 +183,10 @@ def _in_words(cause: Cause) -> str:
     return f"{cause.share:.0%} {cause.kind}: {cause.who}{detail}"
 
 
-def _evidence(evidences: Mapping[str, float]) -> str:
-    ranked = sorted(evidences.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{name} {nats:.1f} nats" for name, nats in ranked if nats >= LEAST_NATS)
+def _evidence(alert: AlertRecord) -> str:
+    ranked = sorted(alert.evidences.items(), key=lambda item: (-item[1], item[0]))
+    said = [f"{name} {nats:.1f} nats" for name, nats in ranked if nats >= LEAST_NATS]
+    return f"{', '.join(said)} at {instant(alert.peak)}" if said else ""
 
 
 def _short(text: str) -> str:

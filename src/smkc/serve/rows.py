@@ -76,16 +76,19 @@ class AlertRecord:
         whose it is; the entity is empty where a watch is not split.
     start, end, peak
         times in milliseconds: first row past the threshold, latest row past the release, worst row.
-    first_row, last_row
-        numbers of the rows at start and end.
+    first_row, last_row, peak_row
+        numbers of the rows at start, end and peak.
     anomaly, p_value
         of the peak.
     is_open
         whether it goes on.
-    causes
-        of the peak, most guilty first.
     evidences
         nats of each evidence at the peak.
+    causes_at, causes_anomaly
+        time of the row that was explained, and its anomaly. It is that of the start, then of a far
+        worse row, and that of the peak once a window has passed without a worse one.
+    causes
+        of that row, most guilty first.
     """
 
     id: str
@@ -96,8 +99,11 @@ class AlertRecord:
     peak: int
     first_row: int
     last_row: int
+    peak_row: int
     anomaly: float
     p_value: float
     is_open: bool
     evidences: Mapping[str, float]
+    causes_at: int
+    causes_anomaly: float
     causes: tuple[Cause, ...] = ()

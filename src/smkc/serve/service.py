@@ -9,7 +9,6 @@ import os
 import threading
 from pathlib import Path
 
-from smkc.decide import Cause
 from smkc.errors import InputError, SettingError
 from smkc.serve.clock import Clock, WallClock
 from smkc.serve.config import Config
@@ -26,7 +25,7 @@ from smkc.serve.pushing import PushFeed
 from smkc.serve.rows import AlertRecord
 from smkc.serve.runner import Feed, Runner
 from smkc.serve.store import Store, StoreError
-from smkc.serve.view import BusyError, Health, Received, UnknownError, WatchStatus
+from smkc.serve.view import BusyError, Explained, Health, Received, UnknownError, WatchStatus
 
 __all__ = ["Service"]
 
@@ -208,8 +207,8 @@ class Service:
             stored = self.store.give_feedback(alert_id, who, self.now()) or stored
         return stored.record
 
-    def explain(self, watch: str, entity: str, time: int) -> list[Cause]:
-        """Return the causes at a time, most guilty first."""
+    def explain(self, watch: str, entity: str, time: int) -> Explained:
+        """Return the causes at a time, most guilty first; of its alert if it is long ago."""
         runner = self._runner(watch)
         return runner.ask(lambda: runner.lanes.known(entity).explain(time))
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PHASES",
     "BusyError",
+    "Explained",
     "Health",
     "LaneStatus",
     "Live",
@@ -165,6 +166,14 @@ class Health:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Explained:
+    """Who is to blame: the time of the row that was explained, and its causes."""
+
+    time: int
+    causes: tuple[Cause, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Received:
     """What became of pushed samples: how many were taken, and by which watches."""
 
@@ -255,8 +264,8 @@ class ServiceView(Protocol):
         """Say that an alert was normal; its rows join the reference. Return the alert."""
         ...
 
-    def explain(self, watch: str, entity: str, time: int) -> list[Cause]:
-        """Return the causes at a time, most guilty first."""
+    def explain(self, watch: str, entity: str, time: int) -> Explained:
+        """Return the causes at a time, most guilty first; of its alert if it is long ago."""
         ...
 
     def receive(self, watch: str | None, samples: Samples) -> Received:

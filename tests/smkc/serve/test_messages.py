@@ -24,11 +24,14 @@ def test_alertmanager_gets_labels_causes_in_words_and_a_link():
         "team": "shop",
     }
     lines = told["annotations"]["causes"].splitlines()
-    assert lines[0] == (
+    assert lines[0] == "At 2026-09-21T14:13:30.000Z, the worst moment so far:"
+    assert lines[1] == (
         '61% level: cpu{pod="web-1"} (jointly with cpu{pod="web-2"}); rose from 0.2 to 0.9'
     )
-    assert lines[2:] == [f"3% presence: disk_{i}" for i in range(3)] + ["and 2 more"]
-    assert told["annotations"]["evidence"] == "level 12.3 nats, presence 4.1 nats"
+    assert lines[3:] == [f"3% presence: disk_{i}" for i in range(3)] + ["and 2 more"]
+    assert told["annotations"]["evidence"] == (
+        "level 12.3 nats, presence 4.1 nats at 2026-09-21T14:13:30.000Z"
+    )
     link = f"https://smkc.example/alerts/{alert_at().id}"
     assert told["annotations"]["link"] == told["generatorURL"] == link
     assert told["annotations"]["summary"] == (
@@ -36,6 +39,23 @@ def test_alertmanager_gets_labels_causes_in_words_and_a_link():
     )
     assert told["startsAt"] == "2026-09-21T14:13:30.000Z"
     assert "endsAt" not in told
+
+
+def test_causes_name_their_moment_where_it_is_not_the_worst():
+    worse = alert_at(peak=START + STEP, anomaly=2.5)
+    told, event = (message.content for message in messages_for(worse, "update", BOTH))
+    assert told["annotations"]["causes"].splitlines()[0] == (
+        "At 2026-09-21T14:13:30.000Z, when the anomaly was 1.80 (it came to 2.50 at "
+        "2026-09-21T14:13:45.000Z):"
+    )
+    assert told["annotations"]["evidence"].endswith(" at 2026-09-21T14:13:45.000Z")
+    assert event["alert"]["causes_at"] == "2026-09-21T14:13:30.000Z"
+    assert event["alert"]["causes_anomaly"] == 1.8
+
+
+def test_no_causes_have_no_moment():
+    (message, _) = messages_for(alert_at(causes=()), "open", BOTH)
+    assert "causes" not in message.content["annotations"]
 
 
 def test_a_closed_alert_says_when_it_ended():

@@ -98,11 +98,16 @@ class AlertAnswer(Answer):
     peak: int = Field(description="time of its worst row")
     first_row: int = Field(description="number of the row at its start")
     last_row: int = Field(description="number of the row at its end")
+    peak_row: int = Field(description="number of its worst row")
     anomaly: Number = Field(description="at the peak; more than 1 is anomalous")
     p_value: Number = Field(description="at the peak")
     is_open: bool = Field(description="whether it goes on")
     evidences: Mapping[Text, Number] = Field(description="nats of each evidence at the peak")
-    causes: tuple[CauseAnswer, ...] = Field(description="most guilty first")
+    causes_at: int = Field(
+        description="time of the row that was explained: the peak, once a window has passed since"
+    )
+    causes_anomaly: Number = Field(description="of that row")
+    causes: tuple[CauseAnswer, ...] = Field(description="of that row, most guilty first")
     acknowledged_by: Text | None = Field(None, description="who has seen it")
     acknowledged_at: int | None = Field(None, description="when that was")
     note: Text | None = Field(None, description="what was said on acknowledging")
@@ -236,7 +241,11 @@ class ExplainAnswer(Answer):
 
     watch: Text
     entity: Text
-    time: int
+    time: int = Field(description="that was asked for")
+    causes_at: int = Field(
+        description="time of the row that was explained: another one of the alert, if the row "
+        "asked for is remembered no more"
+    )
     causes: tuple[CauseAnswer, ...] = Field(description="most guilty first")
 
 

@@ -5,14 +5,14 @@ each row that concerns it. There is no clock in here: the same verdicts make the
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from smkc.decide import Cause
 from smkc.serve.rows import AlertRecord, Verdict
 
-__all__ = ["Alerting", "Change", "alert_id", "alert_rate", "anomaly_of", "explained_of"]
+__all__ = ["Alerting", "Change", "alert_id", "alert_rate", "anomaly_of"]
 
 DAY = 86_400_000  # milliseconds
 
@@ -27,11 +27,16 @@ ROWS_AN_ALERT = 0.5
 # An alert goes on while the p-value stays below a rate so many times higher, as in Detector.alerts.
 RELEASE_RATE = 10.0
 
-# A peak so many times the one that was explained is explained anew.
+# A row so many times as anomalous as the one that was explained is explained at once. Any other
+# peak waits until a window has passed without a worse one: so an alert is explained at most once a
+# window, and as often as it grew by this factor.
 WORSE = 1.5
 
 # An alert closes after a window without a loud row, but not after fewer quiet rows than this.
 LEAST_JOIN = 2
+
+
+Explain = Callable[[int], tuple[Cause, ...] | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +46,7 @@ class Change:
     Parameters
     ----------
     kind
-        "open", "update" (a far worse peak, with its causes), "go on" or "close".
+        "open", "update" (the causes of a worse row), "go on" or "close".
     alert
         as it stands now.
     """
@@ -99,34 +104,19 @@ class Alerting:
         whose alerts these are.
     alert
         the one that is open already; None if none is.
-    explained
-        the anomaly whose causes it names.
     """
 
-    def __init__(
-        self,
-        watch: str,
-        entity: str,
-        alert: AlertRecord | None = None,
-        explained: float = 0.0,
-    ) -> None:
+    def __init__(self, watch: str, entity: str, alert: AlertRecord | None = None) -> None:
         self._watch = watch
         self._entity = entity
         self._alert = alert
-        self._explained = explained
 
     @property
     def alert(self) -> AlertRecord | None:
         """The alert that is open."""
         return self._alert
 
-    def take(
-        self,
-        verdict: Verdict,
-        rate: float,
-        window: int,
-        explain: Callable[[int], tuple[Cause, ...]],
-    ) -> Change | None:
+    def take(self, verdict: Verdict, rate: float, window: int, explain: Explain) -> Change | None:
         """Judge the next row; return what it did to an alert, None if there is none.
 
         Parameters
@@ -138,34 +128,40 @@ class Alerting:
         window
             rows a window of the model: so many quiet rows close an alert.
         explain
-            returns the causes of a row by its number, most guilty first.
+            returns the causes of a row by its number, most guilty first; None if they cannot be
+            told any more.
         """
         alert = self._alert
         if alert is None:
             return self._opened(verdict, explain) if verdict.anomaly > 1.0 else None
+        before = alert
         if verdict.anomaly > _release(rate):
             alert = replace(alert, end=verdict.time, last_row=verdict.number)
-        elif verdict.number - alert.last_row >= max(window, LEAST_JOIN):
-            self._alert = None
-            return Change(kind="close", alert=replace(alert, is_open=False))
-        kind = "go on"
         if verdict.anomaly > alert.anomaly:
             alert = replace(
                 alert,
                 peak=verdict.time,
+                peak_row=verdict.number,
                 anomaly=verdict.anomaly,
                 p_value=verdict.p_value,
                 evidences=verdict.evidences,
             )
-        if verdict.anomaly > WORSE * self._explained:
-            self._explained = verdict.anomaly
-            alert = replace(alert, causes=explain(verdict.number))
-            kind = "update"
+        is_far_worse = alert.anomaly > WORSE * alert.causes_anomaly
+        has_settled = verdict.number - alert.peak_row >= window
+        if alert.causes_at != alert.peak and (is_far_worse or has_settled):
+            causes = explain(alert.peak_row)
+            if causes is not None:
+                alert = replace(
+                    alert, causes=causes, causes_at=alert.peak, causes_anomaly=alert.anomaly
+                )
+        if verdict.number - alert.last_row >= max(window, LEAST_JOIN):
+            self._alert = None
+            return Change(kind="close", alert=replace(alert, is_open=False))
         self._alert = alert
-        return Change(kind=kind, alert=alert)
+        is_told = alert.causes_at != before.causes_at
+        return Change(kind="update" if is_told else "go on", alert=alert)
 
-    def _opened(self, verdict: Verdict, explain: Callable[[int], tuple[Cause, ...]]) -> Change:
-        self._explained = verdict.anomaly
+    def _opened(self, verdict: Verdict, explain: Explain) -> Change:
         self._alert = AlertRecord(
             id=alert_id(self._watch, self._entity, verdict.time),
             watch=self._watch,
@@ -175,28 +171,16 @@ class Alerting:
             peak=verdict.time,
             first_row=verdict.number,
             last_row=verdict.number,
+            peak_row=verdict.number,
             anomaly=verdict.anomaly,
             p_value=verdict.p_value,
             is_open=True,
             evidences=verdict.evidences,
-            causes=explain(verdict.number),
+            causes_at=verdict.time,
+            causes_anomaly=verdict.anomaly,
+            causes=explain(verdict.number) or (),
         )
         return Change(kind="open", alert=self._alert)
-
-
-def explained_of(anomalies: Iterable[float]) -> float:
-    """Return the anomaly whose causes an alert names, from those of its rows, in order.
-
-    Examples
-    --------
-    >>> explained_of([2.0, 2.9, 3.1, 4.0])
-    3.1
-    """
-    explained = 0.0
-    for anomaly in anomalies:
-        if anomaly > WORSE * explained:
-            explained = anomaly
-    return explained
 
 
 def _release(rate: float) -> float:

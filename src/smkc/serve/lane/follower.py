@@ -4,7 +4,6 @@ In: a model, the number of the row that comes after its reference, and rows. Out
 each row, and who made it so. Nothing is read or written in here.
 """
 
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -59,7 +58,6 @@ class Follower:
         self._stream = stream
         self._block = fitted.known.choices.block
         self.base = base
-        self._recent: deque[Row] = deque(maxlen=3 * stream.window)
 
     @property
     def window(self) -> int:
@@ -76,15 +74,9 @@ class Follower:
         """Number of the oldest row that is remembered: causes and accepting go back to there."""
         return max(self.base, self.next_row - self._stream.memory)
 
-    @property
-    def n_recent(self) -> int:
-        """How many of the latest rows naming the causes of the next one may take."""
-        return 3 * self._stream.window
-
     def push(self, row: Row) -> Judgement:
         """Judge the next row."""
         scored = self._stream.push_rows(recording_of([row]))
-        self._recent.append(row)
         nats = zip(scored.evidences, scored.nats[0].tolist(), strict=True)
         return Judgement(
             score=float(scored.scores[0]),
@@ -105,10 +97,6 @@ class Follower:
         for number in range(n_at_once, len(rows)):
             self._stream.push_rows(rows.rows(number, number + 1))
 
-    def remember(self, rows: Sequence[Row]) -> None:
-        """Take the latest rows, after a replay: the words of causes speak of them."""
-        self._recent.extend(rows)
-
     def accept(self, first: int, last: int) -> bool:
         """Say that rows first to last, by number, were normal; tell whether any was remembered."""
         first, end = max(first, self.oldest), min(last + 1, self.next_row)
@@ -117,26 +105,22 @@ class Follower:
         self._stream.accept(first - self.base, end - self.base)
         return True
 
-    def causes_now(self) -> tuple[Cause, ...]:
-        """Return the causes of the latest row, most guilty first."""
-        return self.causes(self.next_row - 1, recording_of(list(self._recent)))
+    def made_by(self, number: int) -> tuple[int, int]:
+        """Return the first and the last row that made a row's score, as far as is remembered."""
+        return max(self.oldest, number - 2 * self.window + 2), number
 
-    def causes(self, number: int, rows: Recording) -> tuple[Cause, ...]:
-        """Return the causes of a row that is remembered.
+    def causes(self, first: int, last: int, rows: Recording) -> tuple[Cause, ...]:
+        """Return the causes of rows first to last, by number, most guilty first.
 
         Parameters
         ----------
-        number
-            of the row.
+        first, last
+            both remembered.
         rows
-            those of :meth:`span`, or as many of them as there are.
+            these, and those of a window before, or as many of them as there are: the words about
+            the causes speak of them.
         """
-        first = max(self.oldest, number - 2 * self.window + 2)
-        return tuple(self._stream.causes(first - self.base, number + 1 - self.base, rows))
-
-    def span(self, number: int) -> tuple[int, int]:
-        """Return the first and last row that the words about a row's causes speak of."""
-        return max(0, number - 3 * self.window + 3), number
+        return tuple(self._stream.causes(first - self.base, last + 1 - self.base, rows))
 
     def save(self, path: Path) -> None:
         """Write where the stream stands."""

@@ -9,18 +9,17 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from smkc.decide import Cause
 from smkc.errors import SmkcError
 from smkc.serve.config import Config, WatchConfig
-from smkc.serve.lane.alerting import Alerting, Change, alert_rate, anomaly_of, explained_of
+from smkc.serve.lane.alerting import Alerting, Change, alert_rate, anomaly_of
 from smkc.serve.lane.files import LaneFiles
 from smkc.serve.lane.model import LaneModel
-from smkc.serve.lane.recovery import latest_rows
+from smkc.serve.lane.recent import Recent, causes_at
 from smkc.serve.live import LiveUpdates
 from smkc.serve.messages import messages_for
 from smkc.serve.rows import AlertRecord, Row, Verdict
 from smkc.serve.store import LaneStore, Message, Store
-from smkc.serve.view import LaneStatus, UnknownError
+from smkc.serve.view import Explained, LaneStatus, UnknownError
 
 __all__ = ["CHECKPOINT_ROWS", "Lane"]
 
@@ -28,8 +27,6 @@ log = logging.getLogger("smkc.serve.lane.lane")
 
 # A checkpoint is written every so many rows: so many are judged again after a restart.
 CHECKPOINT_ROWS = 256
-
-MOST_TOLD = 1_000_000  # rows of an alert that are looked through when it is taken up again
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,13 +86,10 @@ class Lane:
         self.problems: dict[str, str] = {}
         self.model = LaneModel(store, journal, watch, files)
         self._checkpoint_row = journal.n_rows
-        self.names: tuple[str, ...] = next((row.names for row in latest_rows(journal, 1)), ())
+        self._recent = Recent.of(journal, self._window)
+        self.names = self._recent.names
         self._latest = journal.last_verdict()
-        alert = journal.open_alert()
-        told: Sequence[float] = ()
-        if alert is not None and journal.last_time is not None:
-            told = journal.verdicts(alert.start, journal.last_time, MOST_TOLD)["anomaly"].tolist()
-        self._alerting = Alerting(watch.name, self.entity, alert, explained_of(told))
+        self._alerting = Alerting(watch.name, self.entity, journal.open_alert())
 
     # ------------------------------------------------------------------ rows
 
@@ -116,6 +110,8 @@ class Lane:
         fresh = [row for row in rows if last is None or row.time > last]
         if not fresh and inbox_up_to is None:
             return
+        if self._recent.window != self._window:  # a model with other windows has taken over
+            self._recent = Recent.of(self.journal, self._window)
         verdicts: list[Verdict | None] = []
         changes: list[Change] = []
         for number, row in enumerate(fresh, self.journal.n_rows):
@@ -170,6 +166,7 @@ class Lane:
         appeared, vanished = self._churn(row)
         follower = self.model.follower
         if follower is None:
+            self._recent.take(number, row, None)
             return None, None
         judged = follower.push(row)
         rate = alert_rate(self.watch.false_alarms_a_day, self.watch.step, follower.window)
@@ -184,10 +181,16 @@ class Lane:
             vanished=vanished,
             evidences=judged.evidences,
         )
+        self._recent.take(number, row, verdict)
         change = self._alerting.take(
-            verdict, rate, follower.window, lambda _: follower.causes_now()
+            verdict, rate, follower.window, lambda at: self._recent.causes(follower, at)
         )
         return verdict, change
+
+    @property
+    def _window(self) -> int:
+        """Rows a window of the model in use; before the first, one."""
+        return 1 if self.model.follower is None else self.model.follower.window
 
     def _churn(self, row: Row) -> tuple[int, int]:
         """Count who came and who went since the row before."""
@@ -240,7 +243,7 @@ class Lane:
         self.flush()
         self.model.refit(reason)
 
-    def explain(self, time: int) -> list[Cause]:
+    def explain(self, time: int) -> Explained:
         """Return the causes at a time: of the row then, or of the alert that covers it."""
         self.flush()
         found = self.journal.verdicts(time, time, 1)
@@ -248,12 +251,11 @@ class Lane:
         if follower is not None and len(found["number"]):
             number = int(found["number"][0])
             if follower.oldest <= number < follower.next_row:
-                first, last = follower.span(number)
-                first = max(first, self.journal.first_kept_row)
-                return list(follower.causes(number, self.journal.rows(first, last + 1)))
+                return Explained(time=time, causes=causes_at(self.journal, follower, number))
         alerts = self._store.alerts(watch=self.watch.name, entity=self.entity, until=time, limit=1)
         if alerts and alerts[0].record.start <= time <= alerts[0].record.end:
-            return list(alerts[0].record.causes)
+            record = alerts[0].record
+            return Explained(time=record.causes_at, causes=record.causes)
         raise UnknownError(
             f"nothing is known of the causes at {time} ms in watch {self.watch.name!r}, entity "
             f"{self.entity!r}: no row that was judged then is remembered, and no alert covers it; "

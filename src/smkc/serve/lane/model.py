@@ -14,7 +14,7 @@ from smkc.serve.lane import fitting
 from smkc.serve.lane.files import Checkpoint, LaneFiles
 from smkc.serve.lane.fitting import FitBeside, Span, detector_of, reference_spans
 from smkc.serve.lane.follower import Follower
-from smkc.serve.lane.recovery import brought_up, latest_rows, recovered, reference_rows
+from smkc.serve.lane.recovery import brought_up, recovered, reference_rows
 from smkc.serve.rows import AlertRecord
 from smkc.serve.store import Event, LaneStore, Store, StoreError
 from smkc.serve.view import BusyError
@@ -221,7 +221,6 @@ class LaneModel:
         self._files.save_model(row, detector)
         follower = Follower(self._files.load_model(row) or detector, spans[-1][1] + 1)
         brought_up(follower, self._journal, self._journal.events(0), 0, row)
-        follower.remember(latest_rows(self._journal, follower.n_recent))
         content = {
             "reference": [list(span) for span in spans],
             "reason": reason,

@@ -16,10 +16,9 @@ from smkc.serve.config import WatchConfig
 from smkc.serve.lane.files import LaneFiles
 from smkc.serve.lane.fitting import detector_of
 from smkc.serve.lane.follower import Follower
-from smkc.serve.rows import Row
 from smkc.serve.store import Event, LaneStore
 
-__all__ = ["Recovered", "brought_up", "latest_rows", "recovered", "reference_rows"]
+__all__ = ["Recovered", "brought_up", "recovered", "reference_rows"]
 
 log = logging.getLogger("smkc.serve.lane.recovery")
 
@@ -74,7 +73,6 @@ def recovered(journal: LaneStore, watch: WatchConfig, files: LaneFiles) -> Recov
         if follower is None:
             follower, n_events = Follower(detector, base), 0
         n_events = brought_up(follower, journal, events, n_events, journal.n_rows)
-        follower.remember(latest_rows(journal, follower.n_recent))
     except SmkcError as error:
         log.error("%s %s: %s", watch.name, journal.entity, error)
         problems.append(f"the rows since the last checkpoint cannot be judged again: {error}")
@@ -117,12 +115,6 @@ def brought_up(
 def reference_rows(journal: LaneStore, spans: Sequence[Sequence[int]]) -> Recording:
     """Return the rows of some spans, both ends of which belong to them."""
     return Recording.concat([journal.rows(int(first), int(last) + 1) for first, last in spans])
-
-
-def latest_rows(journal: LaneStore, n: int) -> list[Row]:
-    """Return the latest rows, at most n and as many as are kept."""
-    first = max(journal.first_kept_row, journal.n_rows - n)
-    return [row for _, row in journal.each_row(first)]
 
 
 def _replay(follower: Follower, journal: LaneStore, end: int) -> None:

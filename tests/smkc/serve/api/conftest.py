@@ -89,10 +89,13 @@ def fill(folder):
         peak=START + 100 * STEP,
         first_row=100,
         last_row=110,
+        peak_row=100,
         anomaly=float("inf"),
         p_value=0.0,
         is_open=False,
         evidences={"level": 9.0},
+        causes_at=START + 100 * STEP,
+        causes_anomaly=float("inf"),
         causes=(Cause(variable=names[0], share=0.7, kind="level", detail="it rose"),),
     )
     with Store.open(folder) as store:

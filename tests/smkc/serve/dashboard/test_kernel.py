@@ -26,10 +26,13 @@ def alert(first, last, peak):
         peak=START + peak * STEP,
         first_row=first,
         last_row=last,
+        peak_row=peak,
         anomaly=1.5,
         p_value=1e-5,
         is_open=False,
         evidences={},
+        causes_at=START + peak * STEP,
+        causes_anomaly=1.5,
     )
 
 

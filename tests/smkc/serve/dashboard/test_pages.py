@@ -133,6 +133,11 @@ def test_an_alert_says_what_happened_and_who_did_it(browser, shop):
     names = texts(browser, ".cause .name")
     assert names == [cause.variable for cause in record.causes[: len(names)]]
     assert names[0].startswith(("cpu", "latency", "queue"))
+    assert record.causes_at == record.peak
+    worst = wording.clock(np.datetime64(record.peak, "ms")).partition(" ")[2]
+    notes = texts(browser, "section > .note")
+    assert f"of what made {worst} UTC strange, the worst moment." in notes[0]
+    assert notes[1].startswith(f"At the worst moment, {worst} UTC")
     widths = browser.execute_script(
         "return [...document.querySelectorAll('.bar i')].map((one) => parseFloat(one.style.width))"
     )
@@ -145,6 +150,36 @@ def test_an_alert_says_what_happened_and_who_did_it(browser, shop):
     loud = texts(browser, ".loud li")
     spoke = sum(nats >= 1 for nats in record.evidences.values())
     assert len(loud) == spoke > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        pytest.param({}, "strange, the worst moment so far.", id="the worst so far"),
+        pytest.param(
+            {"causesAt": 0},
+            "of what made 00:00 UTC strange, when the score was 1.50. It rose to 2.00 at 00:01 "
+            "UTC; who did that is found out once it has stopped rising, or is far worse.",
+            id="before the worst",
+        ),
+        pytest.param(
+            {"causesAt": 0, "isOpen": False},
+            "who did that cannot be told any more.",
+            id="the worst was never explained",
+        ),
+    ],
+)
+def test_causes_name_the_moment_that_they_are_of(browser, shop, change, words):
+    visit(browser, shop, "idle")
+    alert = {"isOpen": True, "peak": 60_000, "anomaly": 2.0}
+    alert |= {"causesAt": 60_000, "causesAnomaly": 1.5} | change
+    note = browser.execute_async_script(
+        """const [alert, done] = arguments;
+           const folder = document.querySelector("script[src]").src.replace("main.js", "words.js");
+           import(folder).then((words) => done(words.blameNote(alert)));""",
+        alert,
+    )
+    assert note.endswith(words)
 
 
 def test_an_alert_is_drawn_beside_a_normal_window(browser, shop):

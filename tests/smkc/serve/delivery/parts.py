@@ -42,10 +42,13 @@ def alert_at(time: int = START, **changes: Any) -> AlertRecord:
         peak=time,
         first_row=0,
         last_row=0,
+        peak_row=0,
         anomaly=1.8,
         p_value=1e-6,
         is_open=True,
         evidences={"jump": 0.04, "presence": 4.06, "level": 12.31},
+        causes_at=time,
+        causes_anomaly=1.8,
         causes=CAUSES,
     )
     return replace(record, **changes)

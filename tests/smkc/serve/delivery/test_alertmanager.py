@@ -66,7 +66,7 @@ def test_an_alert_arrives_stays_and_is_resolved(manager, hook, tmp_path):
             "team": "shop",
         }
         assert told["status"]["state"] == "active"
-        assert told["annotations"]["causes"].startswith("61% level: cpu")
+        assert told["annotations"]["causes"].splitlines()[1].startswith("61% level: cpu")
         assert told["generatorURL"] == f"https://smkc.example/alerts/{alert.id}"
         assert told["annotations"]["link"] == told["generatorURL"]
         for _ in range(18):

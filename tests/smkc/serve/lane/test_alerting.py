@@ -2,10 +2,11 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from smkc.decide import Cause
-from smkc.serve.lane.alerting import Alerting, alert_id, alert_rate, anomaly_of, explained_of
+from smkc.serve.lane.alerting import Alerting, alert_id, alert_rate, anomaly_of
 from smkc.serve.rows import Verdict
 
 RATE = 0.001
@@ -72,7 +73,7 @@ def test_rows_above_the_release_are_loud_and_those_at_it_quiet():
     assert (above.last_row, at.last_row) == (1, 0)
 
 
-def test_only_a_far_worse_peak_is_explained_anew():
+def test_a_far_worse_row_is_explained_at_once():
     found = changes([2.0, 2.9, 3.1, 4.0, 4.7])
     assert kinds(found) == ["open", "go on", "update", "go on", "update"]
     assert [change.alert.causes[0].variable for change in found] == [
@@ -82,26 +83,75 @@ def test_only_a_far_worse_peak_is_explained_anew():
         "of row 2",
         "of row 4",
     ]
+    assert [change.alert.causes_anomaly for change in found] == [2.0, 2.0, 3.1, 3.1, 4.7]
 
 
-def test_the_record_holds_the_worst_row_though_it_was_not_explained():
+def test_the_record_holds_the_worst_row_though_it_is_not_explained_yet():
     alert = changes([2.0, 2.9, 1.5])[-1].alert
-    assert (alert.anomaly, alert.peak) == (2.9, 2_000)
+    assert (alert.anomaly, alert.peak, alert.peak_row) == (2.9, 2_000, 1)
     assert alert.p_value == pytest.approx(RATE**2.9)
     assert alert.evidences == {"level": 2.9}
+    assert (alert.causes_at, alert.causes_anomaly) == (1_000, 2.0)
+    assert alert.causes[0].variable == "of row 0"
+
+
+def test_a_peak_is_explained_once_a_window_has_passed_without_a_worse_row():
+    found = changes([2.0, 2.9, 1.5, 1.5, 1.5, 1.5])
+    assert kinds(found) == ["open", *["go on"] * 3, "update", "go on"]
+    alert = found[-1].alert
+    assert (alert.causes_at, alert.causes_anomaly) == (alert.peak, alert.anomaly) == (2_000, 2.9)
+    assert alert.causes[0].variable == "of row 1"
+
+
+@pytest.mark.parametrize("window", [1, 2, 3, 8])
+def test_a_closed_alert_names_the_causes_of_its_worst_row(window):
+    rng = np.random.default_rng(window)
+    for _ in range(50):
+        anomalies = [1.1, *rng.uniform(0.1, 2.0, 12), *[0.1] * (window + 2)]
+        for change in changes(anomalies, window):
+            if change is not None and change.kind == "close":
+                alert = change.alert
+                assert alert.causes_at == alert.peak
+                assert alert.causes_anomaly == alert.anomaly
+                assert alert.causes[0].variable == f"of row {alert.peak_row}"
+
+
+def test_an_alert_that_gets_worse_row_by_row_is_explained_a_few_times_only():
+    n, window = 2_000, 8
+    asked = []
+    alerting = Alerting("shop", "eu")
+    for number in range(n):
+        anomaly = 1.01 + 0.05 * number
+        alerting.take(verdict(number, anomaly), RATE, window, lambda at: asked.append(at) or ())
+    assert len(asked) <= 2 + math.log(1.01 + 0.05 * n) / math.log(1.5)
+    asked.clear()
+    rng = np.random.default_rng(0)
+    for number in range(n, 2 * n):  # now with rows between that are less anomalous
+        anomaly = (1.01 + 0.05 * number) * rng.uniform(0.5, 1.0)
+        alerting.take(verdict(number, anomaly), RATE, window, lambda at: asked.append(at) or ())
+    assert 1 < len(asked) <= n / window
+
+
+def test_causes_that_cannot_be_told_any_more_stay_those_of_their_moment():
+    alerting = Alerting("shop", "eu")
+    for number, anomaly in enumerate([2.0, 2.9, *[1.5] * 8]):
+        change = alerting.take(
+            verdict(number, anomaly), RATE, 3, lambda at: explain(at) if at == 0 else None
+        )
+        assert change.kind == ("go on" if number else "open")
+    assert (change.alert.peak, change.alert.causes_at) == (2_000, 1_000)
+    assert change.alert.causes[0].variable == "of row 0"
 
 
 def test_it_goes_on_after_a_restart_as_if_there_had_been_none():
-    anomalies = [0.2, 2.0, 2.9, 3.1, 0.1, 4.0, 4.7, 0.1, 0.1, 0.1, 1.3, 0.1, 0.1, 0.1, 0.1]
+    anomalies = [0.2, 2.0, 2.9, 3.1, 0.1, 4.0, 4.7, 0.1, 0.1, 0.1, 1.3, 1.5, 0.1, 0.1, 0.1, 0.1]
     whole = changes(anomalies)
     for cut in range(1, len(anomalies)):
-        before = changes(anomalies[:cut])
         alert = None
-        for change in before:
+        for change in changes(anomalies[:cut]):
             if change is not None:
                 alert = change.alert if change.kind != "close" else None
-        told = anomalies[alert.first_row : cut] if alert else []
-        resumed = Alerting("shop", "eu", alert, explained_of(told))
+        resumed = Alerting("shop", "eu", alert)
         assert changes(anomalies[cut:], alerting=resumed, first=cut) == whole[cut:]
 
 

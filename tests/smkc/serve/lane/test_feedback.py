@@ -3,7 +3,7 @@
 import pytest
 from tests.smkc.serve.lane.parts import CUT, feed, lane_in, told
 
-from smkc.serve.view import UnknownError
+from smkc.serve.view import Explained, UnknownError
 
 
 def test_feedback_is_taken_up_and_survives_a_restart(rows, unbroken, tmp_path):
@@ -57,9 +57,11 @@ def test_accepted_rows_are_learned_from(folder):
 def test_causes_of_a_row_that_is_remembered_and_of_an_alert_that_is_not(rows, folder):
     with lane_in(folder) as lane:
         alert = lane._store.alerts()[0].record
-        assert lane.explain(rows[305].time)
+        remembered = lane.explain(rows[305].time)
+        assert remembered.time == rows[305].time
+        assert remembered.causes
         lane.model.follower = None
-        assert tuple(lane.explain(rows[305].time)) == alert.causes
+        assert lane.explain(rows[305].time) == Explained(time=alert.causes_at, causes=alert.causes)
         with pytest.raises(UnknownError):
             lane.explain(rows[250].time)
 

@@ -47,10 +47,13 @@ def alert_of(
         peak=time_of(number + 1),
         first_row=number,
         last_row=number + 2,
+        peak_row=number + 1,
         anomaly=1.5,
         p_value=1e-5,
         is_open=is_open,
         evidences={"level": 3.0},
+        causes_at=time_of(number),
+        causes_anomaly=1.1,
         causes=(
             Cause(variable='cpu{pod="1"}', share=0.7, kind="level", joint_with=("a", "b")),
             Cause(variable="m\udc80", share=0.3, kind="presence", detail="came"),

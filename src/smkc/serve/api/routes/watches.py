@@ -166,9 +166,10 @@ async def explain(
 
     def work() -> Response:
         known_lane(service, watch, entity)
-        causes = service.explain(watch, entity, time)
+        found = service.explain(watch, entity, time)
+        who = {"watch": watch, "entity": entity, "time": time}
         answer = ExplainAnswer.model_validate(
-            {"watch": watch, "entity": entity, "time": time, "causes": tuple(causes)}
+            {**who, "causes_at": found.time, "causes": found.causes}
         )
         return answered(answer)
 

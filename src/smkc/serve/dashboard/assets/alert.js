@@ -8,7 +8,9 @@ import { fill, make } from "./dom.js";
 import { evidenceStrips } from "./evidence_strips.js";
 import { kernelSection } from "./kernel_section.js";
 import { alertSigns, laneAddress } from "./state.js";
-import { EVIDENCES, alertStory, alertTitle, clock, laneName, odds, score, span } from "./words.js";
+import {
+  EVIDENCES, alertStory, alertTitle, blameNote, clock, laneName, odds, score, span, timeOfDay,
+} from "./words.js";
 
 const POINTS = 600;
 const LEAST_MARGIN_ROWS = 40;
@@ -29,18 +31,16 @@ export async function show(main, page, id) {
   const scoreChart = chart({ name: "Score", height: 130 }, describeScore);
   const strips = evidenceStrips();
   const loud = make("ul", { class: "loud" });
+  const blamed = make("p", { class: "note" });
+  const spokeAt = make("p", { class: "note" });
   const kernels = make("div");
   fill(main, head,
     make("section", { class: "card", "aria-labelledby": "happened" },
       make("h2", { id: "happened" }, "What happened"), story, scoreChart.node, buttons),
     make("section", { "aria-labelledby": "why" }, make("h2", { id: "why" }, "Who is to blame"),
-      make("p", { class: "note" }, "Variables by their share of what made the worst moment "
-        + "strange. The shaded span is the alert."),
-      causes.node),
+      blamed, causes.node),
     make("section", { "aria-labelledby": "evidence" },
-      make("h2", { id: "evidence" }, "Which evidence spoke"),
-      make("p", { class: "note" }, "At the worst moment, in nats (2.3 is one in ten, 6.9 one in a "
-        + "thousand), and before and after it."),
+      make("h2", { id: "evidence" }, "Which evidence spoke"), spokeAt,
       make("div", { class: "card" }, loud, strips.node)),
     make("section", { "aria-labelledby": "kernel" },
       make("h2", { id: "kernel" }, "Its window beside a normal one"), kernels));
@@ -67,6 +67,9 @@ export async function show(main, page, id) {
           "see it among the hours around"), ")"),
       ...acknowledgement(current));
     story.textContent = alertStory(current, api.now());
+    blamed.textContent = `${blameNote(current)} The shaded span is the alert.`;
+    spokeAt.textContent = `At the worst moment, ${timeOfDay(current.peak)} UTC, in nats (2.3 is one `
+      + "in ten, 6.9 one in a thousand), and before and after it.";
     fill(buttons, ...(page.mayAct ? actions(current, (changed) => {
       current = changed ?? current;
       tell();

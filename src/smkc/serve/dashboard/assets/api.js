@@ -179,6 +179,8 @@ function alertOf(one) {
     pValue: one.p_value,
     isOpen: one.is_open,
     evidences: one.evidences,
+    causesAt: one.causes_at,
+    causesAnomaly: one.causes_anomaly,
     causes: one.causes.map((cause) => ({
       variable: cause.variable,
       share: cause.share,

@@ -145,6 +145,19 @@ export function alertTitle(alert) {
   return `${culprits(alert)}: ${TITLES[kind] ?? "unlike before"}`;
 }
 
+/** Which moment an alert's causes are of, and why not of the worst where they are not. */
+export function blameNote(alert) {
+  const whose = `Variables by their share of what made ${timeOfDay(alert.causesAt)} UTC strange`;
+  if (alert.causesAt === alert.peak) {
+    return `${whose}, the worst moment${alert.isOpen ? " so far" : ""}.`;
+  }
+  const risen = `${whose}, when the score was ${score(alert.causesAnomaly)}. It rose to `
+    + `${score(alert.anomaly)} at ${timeOfDay(alert.peak)} UTC`;
+  return alert.isOpen
+    ? `${risen}; who did that is found out once it has stopped rising, or is far worse.`
+    : `${risen}; who did that cannot be told any more.`;
+}
+
 /** An alert in sentences. */
 export function alertStory(alert, now) {
   const lasted = duration(alert.end - alert.start);
