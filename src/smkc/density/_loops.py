@@ -18,6 +18,7 @@ __all__ = [
     "product",
     "products_in_tiles",
     "to_unit_length",
+    "unit_vectors_in_tiles",
     "weighted_sum",
 ]
 
@@ -170,16 +171,34 @@ def weighted_sum(
 
 @njit(cache=True, nogil=True)
 def products_in_tiles(
-    rows: NDArray[np.float32], packed: NDArray[np.float32], out: NDArray[np.float32]
+    rows: NDArray[np.float32],
+    items: NDArray[np.int64],
+    packed: NDArray[np.float32],
+    out: NDArray[np.float32],
 ) -> None:
-    """Set out (B, N) to rows (B, f) @ matrix (f, N), which is ``packed`` (N / BLOCK, f, BLOCK)."""
+    """Set out (B, N) to rows (B, F), only their ``items`` (f,), @ matrix (f, N).
+
+    The matrix is ``packed`` (N / BLOCK, f, BLOCK).
+    """
     n_rows = rows.shape[0]
     in_tiles = n_rows - n_rows % TILE_QUERIES
     for block in range(packed.shape[0]):
         for first in range(0, in_tiles, TILE_QUERIES):
-            multiply_many(rows, first, packed, block, out)
+            multiply_many(rows, first, packed, block, out, items)
         for row in range(in_tiles, n_rows):
-            multiply_one(rows, row, packed, block, out)
+            multiply_one(rows, row, packed, block, out, items)
+
+
+@njit(cache=True, nogil=True)
+def unit_vectors_in_tiles(
+    rows: NDArray[np.float32],
+    items: NDArray[np.int64],
+    packed: NDArray[np.float32],
+    out: NDArray[np.float32],
+) -> None:
+    """Do as :func:`products_in_tiles`, and divide by the products' lengths."""
+    products_in_tiles(rows, items, packed, out)
+    to_unit_length(out)
 
 
 @njit(cache=True, nogil=True)

@@ -25,6 +25,7 @@ __all__ = [
     "bound_one",
     "fetch_row",
     "has_tiles",
+    "in_large_pages",
     "multiply_many",
     "multiply_one",
     "packed_blocks",
@@ -65,10 +66,10 @@ def packed_blocks(items: NDArray[Any]) -> NDArray[Any]:
     """(N, f) 32-bit items of references, N a multiple of BLOCK -> (N / BLOCK, f, BLOCK)."""
     n, n_items = items.shape
     by_block = items.reshape(n // BLOCK, BLOCK, n_items)
-    return _in_large_pages(by_block.transpose(0, 2, 1))
+    return in_large_pages(by_block.transpose(0, 2, 1))
 
 
-def _in_large_pages(array: NDArray[Any]) -> NDArray[Any]:
+def in_large_pages(array: NDArray[Any]) -> NDArray[Any]:
     """Copy an array into memory with large pages, where the system has them.
 
     One product with all of it would otherwise look up as many pages as there is work to do: after
@@ -88,10 +89,10 @@ def _bound(n_queries: int) -> Callable[..., Any]:
 
     For jitted loops. It bounds from above the distances of some queries to the references of a
     block: ``queries`` (Q, f) int32, signed bytes by fours, from the ``first`` on; ``references``
-    (N / BLOCK, f, BLOCK) int32, unsigned bytes; ``facts`` (Q, 3) float32: a byte's unit, the width
-    of doubt, and what to start the sum of products with; ``about`` (3, N) float32: the references'
-    units, lengths and offsets. ``bounds`` (Q, N + ...) float32 receives offset - unit * unit * sum
-    + width * length, and ``farthest`` (Q, GROUPS) is lowered to the least of each group.
+    (N / BLOCK, f, BLOCK) int32, unsigned bytes; ``facts`` (Q, 3 or more) float32: a byte's unit,
+    the width of doubt, and what to start the sum of products with; ``about`` (3, N) float32: the
+    references' units, lengths and offsets. ``bounds`` (Q, N + ...) float32 receives offset - unit *
+    unit * sum + width * length, and ``farthest`` (Q, GROUPS) is lowered to the least of each group.
     """
 
     def bound(
@@ -145,22 +146,24 @@ def _bound(n_queries: int) -> Callable[..., Any]:
 
 
 def _multiply(n_queries: int) -> Callable[..., Any]:
-    """Return ``multiply(queries, first, references, block, out)``, for jitted loops.
+    """Return ``multiply(queries, first, references, block, out, items)``, for jitted loops.
 
-    It sets part of ``out`` (Q, N) float32 to products of ``queries`` (Q, f) float32, from the
-    ``first`` on, with a block of ``references`` (N / BLOCK, f, BLOCK) float32. Each is summed in
-    the order of the items, whatever is computed beside it.
+    It sets part of ``out`` (Q, N) float32 to products of ``queries`` (Q, F) float32, from the
+    ``first`` on, with a block of ``references`` (N / BLOCK, f, BLOCK) float32. ``items`` (f,) int64
+    are the numbers of the queries' items that are multiplied; the others count as zero. Each
+    product is summed in the order of the items, whatever is computed beside it.
     """
 
     def multiply(
-        typing: Any, queries: Any, first: Any, references: Any, block: Any, out: Any
+        typing: Any, queries: Any, first: Any, references: Any, block: Any, out: Any, items: Any
     ) -> tuple[Any, Callable[..., Any]]:
-        signature = types.void(queries, types.intp, references, types.intp, out)
+        signature = types.void(queries, types.intp, references, types.intp, out, items)
 
         def write(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             rows = [builder.add(args[1], SIZE(at)) for at in range(n_queries)]
             zeros = [ir.Constant(FLOATS, [0.0] * LANES)] * n_queries
-            sums = _sums(context, builder, signature, args, rows, FLOATS, zeros)
+            items = _Array(context, builder, signature, args, 5)
+            sums = _sums(context, builder, signature, args, rows, FLOATS, zeros, items)
             target = _Array(context, builder, signature, args, 4)
             for row, totals in zip(rows, sums, strict=True):
                 for at, total in enumerate(totals):
@@ -199,8 +202,12 @@ def _sums(
     rows: list[Any],
     kind: Any,
     starts: list[Any],
+    items: "_Array | None" = None,
 ) -> list[list[Any]]:
-    """Write the loop over the items; return the sums, by row and by LANES references."""
+    """Write the loop over the items; return the sums, by row and by LANES references.
+
+    The items are all those of the queries, or those of given numbers.
+    """
     queries = _Array(context, builder, signature, args, 0)
     references = _Array(context, builder, signature, args, 2)
     instruction = _declared(builder, BYTE_PRODUCTS if kind is INTS else FUSED, kind)
@@ -211,14 +218,16 @@ def _sums(
     item = builder.phi(SIZE)
     item.add_incoming(SIZE(0), before)
     totals = [[builder.phi(kind) for _ in range(BLOCK // LANES)] for _ in rows]
-    base = builder.mul(builder.add(builder.mul(args[3], queries.width), item), SIZE(BLOCK))
+    n_items = queries.width if items is None else items.width
+    column = item if items is None else builder.load(items.flat(item))
+    base = builder.mul(builder.add(builder.mul(args[3], n_items), item), SIZE(BLOCK))
     loaded = [
         references.flat_vector(builder.add(base, SIZE(lane)), kind)
         for lane in range(0, BLOCK, LANES)
     ]
     sums: list[list[Any]] = []
     for row, start, row_totals in zip(rows, starts, totals, strict=True):
-        spread = _spread(builder, builder.load(queries.at(row, item)))
+        spread = _spread(builder, builder.load(queries.at(row, column)))
         sums.append([])
         for vector, total in zip(loaded, row_totals, strict=True):
             terms = [total, vector, spread] if kind is INTS else [spread, vector, total]
@@ -228,7 +237,7 @@ def _sums(
             sums[-1].append(added)
     after = builder.add(item, SIZE(1))
     item.add_incoming(after, loop)
-    builder.cbranch(builder.icmp_signed("<", after, queries.width), loop, done)
+    builder.cbranch(builder.icmp_signed("<", after, n_items), loop, done)
     builder.position_at_end(done)
     return sums
 
@@ -250,11 +259,20 @@ class _Array:
     def vector(self, row: Any, column: Any) -> Any:
         return self._load(self.at(row, column), FLOATS)
 
+    def flat(self, place: Any) -> Any:
+        return self._builder.gep(self._data, [place])
+
     def flat_vector(self, place: Any, kind: Any) -> Any:
-        return self._load(self._builder.gep(self._data, [place]), kind)
+        return self._load(self.flat(place), kind)
 
     def store(self, vector: Any, row: Any, column: Any) -> None:
-        place = self._builder.bitcast(self.at(row, column), FLOATS.as_pointer())
+        self._store(vector, self.at(row, column))
+
+    def store_at(self, vector: Any, place: Any) -> None:
+        self._store(vector, self.flat(place))
+
+    def _store(self, vector: Any, pointer: Any) -> None:
+        place = self._builder.bitcast(pointer, vector.type.as_pointer())
         self._builder.store(vector, place, align=4)
 
     def _load(self, pointer: Any, kind: Any) -> Any:

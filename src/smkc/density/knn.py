@@ -5,6 +5,7 @@ In: windows of a prepared recording. Out: one score a window, higher = farther f
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -87,6 +88,14 @@ class KnnDensity:
             typical=np.zeros(representation.n_features(window, sketch.width), np.float32),
         )
 
+    @cached_property
+    def _band(self) -> tuple[int, int] | None:
+        """Lags and length of a band, so that its empty corner need not be projected."""
+        if self.representation.layout != "band":
+            return None
+        _, n_lags, length = self.representation.shape(self.window)
+        return n_lags, length
+
     @property
     def n_references(self) -> int:
         """How many reference windows are kept."""
@@ -120,7 +129,7 @@ class KnnDensity:
         vectors = np.empty((len(starts), self.projection.components), np.float32)
 
         def keep(part: slice, block: NDArray[np.float32]) -> tuple[int, NDArray[np.float64]]:
-            vectors[part] = self.projection.unit_vectors(block)
+            vectors[part] = self.projection.unit_vectors(block, self._band)
             return len(block), block.sum(axis=0, dtype=np.float64)
 
         total = np.zeros(len(self.typical))
@@ -161,7 +170,7 @@ class KnnDensity:
         distances = np.empty(len(starts))
 
         def measure(part: slice, block: NDArray[np.float32]) -> int:
-            vectors = self.projection.unit_vectors(block)
+            vectors = self.projection.unit_vectors(block, self._band)
             if guard:
                 distances[part] = self.references.mean_distance_elsewhere(
                     vectors, self.neighbours, starts[part], guard
@@ -177,7 +186,7 @@ class KnnDensity:
 
     def score_latest(self, latest: SlidingWindow) -> float:
         """Score the latest window of a stream."""
-        vector = self.projection.unit_vector(latest.features())
+        vector = self.projection.unit_vector(latest.features(), self._band)
         return self.references.mean_distance_of_one(vector, self.neighbours)
 
     def _map(

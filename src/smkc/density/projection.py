@@ -10,7 +10,7 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.density._loops import products_in_tiles, to_unit_length, weighted_sum
+from smkc.density._loops import to_unit_length, unit_vectors_in_tiles, weighted_sum
 from smkc.density._tiles import BLOCK, has_tiles, packed_blocks
 from smkc.errors import SettingError
 
@@ -52,24 +52,30 @@ class Projection:
         """(F, components) float32."""
         return _gaussian(n_features, self.components, self.seed)
 
-    def unit_vectors(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
+    def unit_vectors(
+        self, features: NDArray[np.float32], band: tuple[int, int] | None = None
+    ) -> NDArray[np.float32]:
         """Project (B, F) features and normalise; a zero vector becomes the first axis.
 
-        So two windows without any structure are alike, and unlike all others.
+        So two windows without any structure are alike, and unlike all others. Of a ``band``, that
+        is features (channels, lags, L) with lags and L given, the places past the window's end are
+        zero and need no multiplication.
         """
-        if self._in_tiles:
-            vectors = np.empty((len(features), self.components), np.float32)
-            packed = _packed_gaussian(features.shape[1], self.components, self.seed)
-            products_in_tiles(np.ascontiguousarray(features), packed, vectors)
-        else:
+        if not self._in_tiles:
             vectors = stable_product(features, self.matrix(features.shape[1]))
-        to_unit_length(vectors)
+            to_unit_length(vectors)
+            return vectors
+        items, packed = _packed_gaussian(features.shape[1], self.components, self.seed, band)
+        vectors = np.empty((len(features), self.components), np.float32)
+        unit_vectors_in_tiles(np.ascontiguousarray(features), items, packed, vectors)
         return vectors
 
-    def unit_vector(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
+    def unit_vector(
+        self, features: NDArray[np.float32], band: tuple[int, int] | None = None
+    ) -> NDArray[np.float32]:
         """Project (F,) features of one window: as :meth:`unit_vectors`, to rounding."""
         if self._in_tiles:
-            return self.unit_vectors(features[None]).reshape(-1)
+            return self.unit_vectors(features[None], band).reshape(-1)
         vectors = np.empty((1, self.components), np.float32)
         weighted_sum(features, self.matrix(len(features)), vectors[0])
         to_unit_length(vectors)
@@ -125,5 +131,13 @@ def _gaussian(n_features: int, components: int, seed: int) -> NDArray[np.float32
 
 
 @lru_cache(maxsize=4)
-def _packed_gaussian(n_features: int, components: int, seed: int) -> NDArray[np.float32]:
-    return packed_blocks(_gaussian(n_features, components, seed).T)
+def _packed_gaussian(
+    n_features: int, components: int, seed: int, band: tuple[int, int] | None
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return (f,) numbers of the features that can differ from zero, and their packed rows."""
+    items = np.arange(n_features)
+    if band is not None:
+        n_lags, length = band
+        lag, step = items // length % n_lags + 1, items % length
+        items = items[step + lag < length]
+    return items, packed_blocks(_gaussian(n_features, components, seed)[items].T)

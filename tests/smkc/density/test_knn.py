@@ -12,16 +12,15 @@ NEIGHBOURS = 3
 TOLERANCE = 2e-5  # a projection of float32 features against float64
 
 
-def density(reference_size=1000, **settings):
+def density(reference_size=1000, text="log3 band(3)", components=24):
     return KnnDensity.empty(
         window=WINDOW,
-        representation=Representation.parse("log3 band(3)"),
+        representation=Representation.parse(text),
         sketch=Sketch(buckets=16),
-        projection=Projection(components=24, seed=5),
+        projection=Projection(components=components, seed=5),
         neighbours=NEIGHBOURS,
         least_filled=0.5,
         reference_size=reference_size,
-        **settings,
     )
 
 
@@ -46,6 +45,17 @@ def test_scores_are_the_papers(recording):
         naive.knn_score(naive_vector(recording, start), references, NEIGHBOURS) for start in starts
     ]
     np.testing.assert_allclose(learned.scores(recording, starts), expected, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    "text", ["log3 band(3)", "full band(7)", "cos3 down(4) band(2)", "log3 proj(5) band(1)", "seq"]
+)
+def test_every_feature_that_is_not_zero_counts(recording, text):
+    starts = window_starts(len(recording), WINDOW)
+    learned = density(text=text, components=64).learned(recording, starts)
+    every = features(recording, starts, WINDOW, learned.representation, learned.sketch)
+    expected = learned.projection.unit_vectors(every)
+    np.testing.assert_array_equal(learned.references.vectors, expected)
 
 
 def test_leaving_out_the_block_around_a_window(recording):

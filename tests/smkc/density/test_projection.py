@@ -47,6 +47,20 @@ def test_a_window_is_the_same_to_the_bit_in_any_company(rng, n_windows):
     np.testing.assert_array_equal(projection.unit_vectors(features[:n_windows]), expected)
 
 
+@pytest.mark.parametrize("components", [8, 64])
+def test_the_empty_corner_of_a_band_makes_no_difference(rng, components):
+    lags, length = 4, 10
+    features = rng.normal(size=(9, 3, lags, length)).astype(np.float32)
+    for lag in range(1, lags + 1):
+        features[:, :, lag - 1, length - lag :] = 0.0
+    flat = features.reshape(9, -1)
+    projection = Projection(components=components)
+    expected = projection.unit_vectors(flat)
+    np.testing.assert_array_equal(projection.unit_vectors(flat, (lags, length)), expected)
+    alone = [projection.unit_vector(window, (lags, length)) for window in flat]
+    np.testing.assert_allclose(alone, expected, atol=1e-6)
+
+
 def test_the_seed_makes_the_matrix():
     one, same, other = Projection(seed=1), Projection(seed=1), Projection(seed=2)
     np.testing.assert_array_equal(one.matrix(N_FEATURES), same.matrix(N_FEATURES))

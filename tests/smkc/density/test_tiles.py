@@ -73,10 +73,24 @@ def test_products_of_floats_are_the_same_to_the_bit_in_any_company(rng, n_rows):
         np.empty((11, 2 * BLOCK), np.float32),
         np.empty((n_rows, 2 * BLOCK), np.float32),
     )
-    products_in_tiles(rows, packed, together)
-    products_in_tiles(rows[:n_rows], packed, actual)
+    every = np.arange(70)
+    products_in_tiles(rows, every, packed, together)
+    products_in_tiles(rows[:n_rows], every, packed, actual)
     np.testing.assert_array_equal(actual, together[:n_rows])
     np.testing.assert_allclose(actual, rows[:n_rows] @ matrix, atol=1e-4)
+
+
+@needs_tiles
+@pytest.mark.parametrize("n_rows", [1, 5])
+def test_items_that_are_zero_need_not_be_multiplied(rng, n_rows):
+    rows = rng.normal(size=(n_rows, 70)).astype(np.float32)
+    items = np.flatnonzero(rng.random(70) < 0.6)
+    rows[:, np.setdiff1d(np.arange(70), items)] = 0.0
+    matrix = rng.normal(size=(70, BLOCK)).astype(np.float32)
+    expected, actual = np.empty((2, n_rows, BLOCK), np.float32)
+    products_in_tiles(rows, np.arange(70), packed_blocks(matrix.T), expected)
+    products_in_tiles(rows, items, packed_blocks(matrix[items].T), actual)
+    np.testing.assert_array_equal(actual, expected)
 
 
 @pytest.mark.parametrize(

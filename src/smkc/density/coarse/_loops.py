@@ -2,15 +2,24 @@
 
 A dot product of bytes, with what rounding to bytes can have changed at most, bounds a distance
 from both sides. A reference whose least possible distance is above what k others have at most is
-not among the k nearest; the few others are measured.
+not among the k nearest. Of the few others those that are surely as near as that are measured first:
+the k nearest of them leave fewer still to measure.
 """
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from smkc.density._loops import FIRST_GUESS, product
-from smkc.density._tiles import GROUPS, TILE_QUERIES, bound_many, bound_one, fetch_row
+from smkc.density._loops import FIRST_GUESS
+from smkc.density._tiles import (
+    GROUPS,
+    LANES,
+    TILE_QUERIES,
+    bound_many,
+    bound_one,
+    fetch_row,
+)
+from smkc.density.coarse._near import MEASURED, alike_four, within
 from smkc.kernel._select import COUNTED, kth_bits, sum_of_smallest
 
 __all__ = ["BLOCK_QUERIES", "LARGEST_BYTE", "SHIFT", "mean_of_nearest_coarse"]
@@ -20,12 +29,6 @@ BLOCK_QUERIES = 16
 
 # Queries are rounded to signed bytes, references to signed bytes and shifted to unsigned ones.
 LARGEST_BYTE, SHIFT = 127, 128
-
-# Marks that are looked at together: one word of memory.
-LOOKED_AT = 8
-
-# References are brought near so many before they are measured.
-AHEAD = 4
 
 ZERO, ONE, TWO, TINY = np.float32(0.0), np.float32(1.0), np.float32(2.0), np.float32(1e-30)
 LARGEST = np.float32(LARGEST_BYTE)
@@ -60,11 +63,11 @@ def mean_of_nearest_coarse(
     scratch.
     """
     limit_guess, guess = FIRST_GUESS, FIRST_GUESS
-    facts = np.empty((BLOCK_QUERIES, 3), np.float32)
+    facts = np.empty((BLOCK_QUERIES, 4), np.float32)
     farthest = np.empty((BLOCK_QUERIES, GROUPS), np.float32)
     n_groups = farthest.shape[1]
-    is_near = np.empty(about.shape[1], np.uint8)
-    which = np.empty(most + LOOKED_AT, np.int64)
+    which = np.empty(about.shape[1] + LANES, np.int32)
+    others = np.empty(most, np.int32)
     measured = np.empty(most + COUNTED, np.float32)
     for first in range(0, vectors.shape[0], BLOCK_QUERIES):
         n_queries = min(BLOCK_QUERIES, vectors.shape[0] - first)
@@ -79,61 +82,88 @@ def mean_of_nearest_coarse(
                 bound_one(fours, q, packed, block, facts, about, bounds, farthest)
         for q in range(n_queries):
             limit_guess, _ = kth_bits(farthest[q].view(np.int32), n_groups, k - 1, limit_guess)
-            limit = np.int32(limit_guess).view(np.float32) + TWO * rounding
-            _mark(bounds[q], about[1], TWO * facts[q, 1], limit, is_near)
-            n_near = _marked(is_near, most, which)
+            limit, width = np.int32(limit_guess).view(np.float32), TWO * facts[q, 1]
+            n_near = within(bounds, q, about, width, limit + TWO * rounding, which)
             out[first + q] = np.nan
             if k <= n_near <= most:
-                _measure(vectors[first + q], references, which[:n_near], measured)
-                total, guess = sum_of_smallest(measured, n_near, k, guess)
+                n_sure = _sure_first(bounds[q], limit, which[:n_near], others)
+                _measure(vectors, first + q, references, which, 0, n_sure, measured)
+                guess, _ = kth_bits(measured.view(np.int32), n_sure, k - 1, guess)
+                limit = np.int32(guess).view(np.float32) + facts[q, 3] + TWO * rounding
+                left = others[: n_near - n_sure]
+                n = _add_near(bounds[q], about[1], width, limit, left, which, n_sure)
+                _measure(vectors, first + q, references, which, n_sure, n, measured)
+                total, guess = sum_of_smallest(measured, n, k, guess)
                 out[first + q] = total / k
 
 
 @njit(cache=True, nogil=True)
-def _mark(
+def _sure_first(
+    bounds: NDArray[np.float32],
+    limit: np.float32,
+    which: NDArray[np.int32],
+    others: NDArray[np.int32],
+) -> int:
+    """Move those of ``which`` (n,) whose ``bounds`` (N,) are within the limit to its front.
+
+    The rest goes to ``others`` (n, ...). Returns how many are at the front. Without branches:
+    which way one would go is anybody's guess.
+    """
+    n_sure = 0
+    for i in range(which.size):
+        at = which[i]
+        which[n_sure] = at
+        others[i - n_sure] = at
+        n_sure += int(bounds[at] <= limit)
+    return n_sure
+
+
+@njit(cache=True, nogil=True)
+def _add_near(
     bounds: NDArray[np.float32],
     lengths: NDArray[np.float32],
     width: np.float32,
     limit: np.float32,
-    is_near: NDArray[np.uint8],
-) -> None:
-    """Mark (N,) the references whose least possible distance is within the limit.
+    others: NDArray[np.int32],
+    which: NDArray[np.int32],
+    n: int,
+) -> int:
+    """Put those of the ``others`` (m,) that may be within the limit behind the n of ``which``.
 
-    It is ``width`` times their ``lengths`` (N,) below their ``bounds`` (N, ...).
+    Their least possible distance is ``width`` times their ``lengths`` (N,) below their ``bounds``
+    (N, ...). Returns how many there are now.
     """
-    for i in range(is_near.size):
-        is_near[i] = np.uint8(bounds[i] - width * lengths[i] <= limit)
-
-
-@njit(cache=True, nogil=True)
-def _marked(is_near: NDArray[np.uint8], most: int, which: NDArray[np.int64]) -> int:
-    """Write the places of marks to ``which``; return how many, or some number above ``most``."""
-    n_near = 0
-    words = is_near.view(np.uint64)
-    for word in range(words.size):
-        if words[word] != 0:
-            for i in range(LOOKED_AT * word, LOOKED_AT * (word + 1)):
-                which[n_near] = i
-                n_near += is_near[i]
-            if n_near > most:
-                break
-    return n_near
+    for at in others:
+        which[n] = at
+        n += int(bounds[at] - width * lengths[at] <= limit)
+    return n
 
 
 @njit(cache=True, nogil=True)
 def _measure(
-    vector: NDArray[np.float32],
+    vectors: NDArray[np.float32],
+    row: int,
     references: NDArray[np.float32],
-    which: NDArray[np.int64],
+    which: NDArray[np.int32],
+    first: int,
+    last: int,
     distances: NDArray[np.float32],
 ) -> None:
-    """Set ``distances`` (m, ...) to those of a vector (d,) to the references ``which`` (m,)."""
-    for i in range(which.size + AHEAD):
-        if i < which.size:
-            fetch_row(references, which[i])
-        if i >= AHEAD:
-            at = i - AHEAD
-            distances[at] = max(ONE - product(vector, references[which[at]]), ZERO)
+    """Set ``distances[first:last]`` to those of a vector to the references ``which[first:last]``.
+
+    Up to MEASURED places behind them, in both, are overwritten.
+    """
+    which[last : last + MEASURED] = 0
+    for i in range(first, last, MEASURED):
+        for later in range(i + MEASURED, min(i + 2 * MEASURED, last)):
+            fetch_row(references, which[later])
+        alike_four(vectors, row, references, which, i, distances)
+    d = references.shape[1]
+    for i in range(first, last):
+        alike = distances[i]
+        for j in range(d - d % LANES, d):
+            alike += vectors[row, j] * references[which[i], j]
+        distances[i] = max(ONE - alike, ZERO)
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
@@ -146,21 +176,24 @@ def _round_to_bytes(
 ) -> None:
     """Round what a vector (d,) is away from the centre to ``signed`` bytes.
 
-    ``facts`` (3,) receives what 1 in the bytes stands for, by how much a distance may be off for
-    a reference of length 1, and what takes the shift of the references' bytes out of a product.
+    ``facts`` (4,) receives what 1 in the bytes stands for, by how much a distance may be off for
+    a reference of length 1, what takes the shift of the references' bytes out of a product, and by
+    how much bounds are above distances.
     """
     largest = TINY
     for j in range(vector.size):
         largest = max(largest, abs(vector[j] - centre[j]))
     unit, per_unit = largest / LARGEST, LARGEST / largest
-    total, square, lost = ZERO, ZERO, ZERO
+    total, square, lost, common = ZERO, ZERO, ZERO, ONE
     for j in range(vector.size):
         away = vector[j] - centre[j]
         whole = np.rint(away * per_unit)
         signed[j] = np.int8(whole)
         total += whole
         square += away * away
+        common += vector[j] * centre[j]
         lost += (away - whole * unit) * (away - whole * unit)
     facts[0] = unit
     facts[1] = LENGTH_MARGIN * (np.sqrt(lost) + doubt * np.sqrt(square))
     facts[2] = -SHIFT * total
+    facts[3] = common

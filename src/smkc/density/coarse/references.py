@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.density._tiles import GROUPS, has_tiles, packed_blocks
+from smkc.density._tiles import GROUPS, has_tiles, in_large_pages, packed_blocks
 from smkc.density.coarse._loops import (
     BLOCK_QUERIES,
     LARGEST_BYTE,
@@ -90,7 +90,7 @@ class CoarseReferences:
         shifted = np.full((n_whole, d_whole), SHIFT, np.uint8)
         shifted[:n, :d] = (rounded + SHIFT).astype(np.uint8)
         return cls(
-            vectors=vectors,
+            vectors=in_large_pages(vectors),
             centre=centre,
             packed=packed_blocks(shifted.view(np.int32)),
             about=about,

@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 
 from smkc.density import ReferenceSet
-from smkc.density._loops import mean_of_candidates
-from smkc.density._tiles import has_tiles
+from smkc.density._tiles import LANES, has_tiles
 from smkc.density.coarse import CoarseReferences
+from smkc.density.coarse._loops import _measure
 
 TOLERANCE = 1e-6  # cosine distances in float32 against float64
 
@@ -59,10 +59,11 @@ def test_the_nearest_are_found(rng, made, n, d, neighbours):
 def test_none_of_the_nearest_is_missed(rng, made, neighbours):
     both = made(rng, 4096 + 200, 256)
     references, vectors = both[:4096], both[4096:]
-    every = np.tile(np.arange(4096), (200, 1))
-    nowhere = np.zeros(200, np.int64), np.zeros(4096, np.int64), 0
+    every, distances = np.arange(4096 + LANES, dtype=np.int32), np.empty(4096 + LANES, np.float32)
     expected = np.empty(200)
-    mean_of_candidates(vectors, references, every, neighbours, *nowhere, expected)
+    for row in range(200):
+        _measure(vectors, row, references, every, 0, 4096, distances)
+        expected[row] = np.sort(distances[:4096])[:neighbours].mean(dtype=np.float64)
     actual = CoarseReferences.of(references).mean_distance(vectors, neighbours)
     np.testing.assert_array_equal(actual, expected)
 
