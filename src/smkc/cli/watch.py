@@ -136,7 +136,8 @@ def watch(
         bool,
         typer.Option(
             "--check",
-            help="Only read the configuration, ask for one row of each watch, and end.",
+            help="Only read the configuration and its secrets, ask for one row of each watch, "
+            "and end.",
             rich_help_panel=RUN,
         ),
     ] = False,
@@ -176,21 +177,32 @@ def watch(
             entity=entity,
             false_alarms_a_day=false_alarms,
         )
-        with _logging(logging.ERROR if quiet or as_json else logging.WARNING):
-            if check:
-                _check(plan, as_json)
-            elif once:
+        if check:
+            from smkc.cli.watch_check import check as check_plan
+
+            check_plan(plan, as_json)
+            return
+        with _logging(quiet or as_json):
+            if once:
                 _run_once(plan, quiet, as_json)
             else:
                 _run(plan, quiet or as_json, serves=not no_serve)
 
 
 @contextmanager
-def _logging(level: int) -> Iterator[None]:
-    """Write what the service logs to standard error meanwhile."""
+def _logging(quiet: bool) -> Iterator[None]:
+    """Write to standard error meanwhile what the service logs and no problem of its health says.
+
+    Problems are told, and told to be over, by :class:`smkc.cli.watching.Reporter`; when that is
+    quiet, errors are written whatever they are.
+    """
+    from smkc.serve.view import is_in_health
+
     handler = logging.StreamHandler()
-    handler.setLevel(level)
+    handler.setLevel(logging.ERROR if quiet else logging.WARNING)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    if not quiet:
+        handler.addFilter(lambda record: not is_in_health(record))
     logger = logging.getLogger("smkc")
     logger.addHandler(handler)
     try:
@@ -233,42 +245,6 @@ def _plan(file: Path | None, prometheus: str | None, query: str | None, **given:
     return simple_config(prometheus, query, **given)
 
 
-def _check(plan: "Config", as_json: bool) -> None:
-    """Ask for one row of each watch."""
-    import time
-
-    from smkc.cli.printing import console, print_json
-    from smkc.serve.api import check_listening, read_keys
-    from smkc.serve.prometheus.client import Prometheus, SourceError
-
-    check_listening(plan.listen, read_keys(plan))
-    found: list[dict[str, Any]] = []
-    for one in plan.watches:
-        said: dict[str, Any] = {"watch": one.name, "source": one.source}
-        if one.source == "prometheus" and plan.prometheus is not None:
-            due = (time.time_ns() // 1_000_000 - one.lateness) // one.step * one.step
-            with Prometheus.of(plan.prometheus) as client:
-                try:
-                    said["series"] = len(client.range(one.query, due, due, one.step).names)
-                except SourceError as error:
-                    if not error.retry:
-                        raise
-                    said["problem"] = str(error)
-        found.append(said)
-    if as_json:
-        print_json(found)
-        return
-    screen = console()
-    for said in found:
-        what = "waits for what is pushed"
-        if "series" in said:
-            what = f"{said['series']:,} series now"
-        elif "problem" in said:
-            what = f"cannot be asked now, and would be waited for: {said['problem']}"
-        screen.print(f"{said['watch']}: {what}", markup=False)
-    screen.print(f"The configuration is in order. It would listen at {plan.listen.url}")
-
-
 def _run(plan: "Config", quiet: bool, serves: bool) -> None:
     """Follow until somebody ends it."""
     from smkc.cli.watching import Reporter
@@ -309,7 +285,7 @@ def _run_once(plan: "Config", quiet: bool, as_json: bool) -> None:
     with Service(plan) as service:
         reporter = Reporter(service, quiet or as_json)
         while not caught_up(service):
-            reporter.look()
+            reporter.look(with_problems=False)  # they may pass; if not, they are the end of it
             threading.Event().wait(LOOK_SECONDS)
         reporter.look()
         if as_json:

@@ -23,6 +23,9 @@ MOST_FAILURES = 3
 
 MOST_CAUSES = 3
 
+# What is over is recalled by so many signs.
+MOST_RECALLED = 100
+
 WORDS = {
     "backfilling": "fetching history",
     "collecting": "collecting rows",
@@ -48,6 +51,7 @@ class Reporter:
         self._number = 0
         self._told: dict[str, tuple[Any, ...]] = {}
         self._problems: set[str] = set()
+        self._open: dict[tuple[str, str], str] = {}  # the alert that was told of each recording
         self._is_terminal = sys.stderr.isatty()
         self._is_line_open = False
 
@@ -61,7 +65,7 @@ class Reporter:
         """Say that the end was noticed: writing checkpoints may take a moment."""
         self._say("Stopping: writing checkpoints.")
 
-    def look(self) -> None:
+    def look(self, *, with_problems: bool = True) -> None:
         """Tell what happened since the last look."""
         if self._quiet:
             return
@@ -70,30 +74,69 @@ class Reporter:
         for update in self._service.subscribe().wait(self._number, 0.0):
             self._number = update.number
             if update.alert is not None:
-                self._say(_alert_line(update.alert))
+                self._tell_alert(update.alert)
+        if not with_problems:
+            return
         problems = set(self._service.health().problems)
+        for problem in sorted(self._problems - problems):
+            is_long = len(problem) > MOST_RECALLED
+            self._say(f"Over: {problem[:MOST_RECALLED]}{'...' * is_long}")
         for problem in sorted(problems - self._problems):
             self._say(f"Problem: {problem}")
-        for problem in sorted(self._problems - problems):
-            self._say(f"Over: {problem}")
         self._problems = problems
+
+    def _tell_alert(self, alert: "AlertRecord") -> None:
+        """Say that an alert opened, got worse or closed."""
+        from smkc.serve.messages import link_to
+
+        who = alert.watch, alert.entity
+        where = f"{alert.watch}, {alert.entity}" if alert.entity else alert.watch
+        start, end = _instant(alert.start), _instant(alert.end)
+        if not alert.is_open:
+            self._open.pop(who, None)
+            self._say(f"Closed: {where}, {start} to {end}")
+            return
+        word = "Worse" if self._open.get(who) == alert.id else "ALERT"
+        self._open[who] = alert.id
+        causes = "; ".join(cause.who for cause in alert.causes[:MOST_CAUSES])
+        blame = f": {causes}" if causes else ""
+        self._say(f"{word}: {where} since {start}, anomaly {alert.anomaly:.2f}{blame}")
+        self._say(f"  {link_to(alert, self._service.config.public_url)}")
 
     def _tell_progress(self, status: "WatchStatus") -> None:
         unit = FINE if self._is_terminal else COARSE
-        share = int(status.progress / unit) * unit if status.phase == "backfilling" else 0.0
-        state: tuple[Any, ...] = (status.phase, share)
-        if status.phase == "collecting":
-            state = (status.phase, status.rows if self._is_terminal else 0)
+        words = f"{status.name}: {WORDS[status.phase]}"
+        share = 0.0
+        if status.phase == "backfilling":
+            share = int(status.progress / unit) * unit
+            words += f", {share:.0%}"
+        elif status.phase == "collecting":
+            share, more = self._collected(status)
+            share = int(share / unit) * unit
+            words += more
+        elif status.rows:
+            words += f", {status.rows:,} rows of {status.series:,} series so far"
+        state = (status.phase, share)
         if self._told.get(status.name) == state or status.phase == "waiting":
             return
         self._told[status.name] = state
-        words = f"{status.name}: {WORDS[status.phase]}"
-        if status.phase == "backfilling":
-            words += f", {share:.0%}"
-        elif status.rows:
-            words += f", {status.rows:,} rows of {status.series:,} series so far"
         is_passing = status.phase in ("backfilling", "collecting")
         self._say(words, stays=not is_passing)
+
+    def _collected(self, status: "WatchStatus") -> tuple[float, str]:
+        """Return how far the fullest recording that has no model yet has come, and say so."""
+        lanes = [lane for lane in status.lanes if lane.phase == "collecting"]
+        if not lanes:
+            return 0.0, ", none so far"
+        fullest = max(lanes, key=lambda lane: lane.rows)
+        needed = max(fullest.rows_needed, 1)
+        left = (needed - fullest.rows) * self._service.config.watch(status.name).step
+        said = f", {fullest.rows:,} of {needed:,}"
+        if len(status.lanes) > 1:
+            said += f" in the fullest of {len(lanes):,} recordings"
+        if left > 0:
+            said += f", about {_about(left)} more"
+        return fullest.rows / needed, said
 
     def _say(self, text: str, *, stays: bool = True) -> None:
         """Write a line to standard error; on a terminal one that passes is written over."""
@@ -176,13 +219,12 @@ def _lane_line(lane: "LaneStatus") -> str:
     )
 
 
-def _alert_line(alert: "AlertRecord") -> str:
-    where = f"{alert.watch}, {alert.entity}" if alert.entity else alert.watch
-    if not alert.is_open:
-        return f"Closed: {where}, {_instant(alert.start)} to {_instant(alert.end)}"
-    causes = "; ".join(cause.who for cause in alert.causes[:MOST_CAUSES])
-    blame = f": {causes}" if causes else ""
-    return f"ALERT: {where} since {_instant(alert.start)}, anomaly {alert.anomaly:.2f}{blame}"
+def _about(milliseconds: int) -> str:
+    """Write how long something takes: seconds, then minutes, then hours."""
+    for unit, size in (("h", 3_600_000), ("min", 60_000)):
+        if milliseconds >= 2 * size:
+            return f"{round(milliseconds / size)} {unit}"
+    return f"{max(1, round(milliseconds / 1000))} s"
 
 
 def _instant(time: int) -> str:

@@ -16,7 +16,7 @@ from smkc.serve.config import WatchConfig
 from smkc.serve.lane.lanes import Lanes
 from smkc.serve.prometheus.client import SourceError
 from smkc.serve.store import StoreError
-from smkc.serve.view import BusyError, WatchStatus
+from smkc.serve.view import IN_HEALTH, BusyError, WatchStatus
 
 __all__ = ["Feed", "Runner"]
 
@@ -226,7 +226,7 @@ class Runner:
         """Note a failure; return how long to wait."""
         self.errors[kind] = self.errors.get(kind, 0) + 1
         if str(error) != self._last_error:
-            log.warning("watch %s: %s", self.watch.name, error)
+            log.warning("watch %s: %s", self.watch.name, error, extra=IN_HEALTH)
         self._last_error = str(error) or type(error).__name__
         seconds, self._wait = self._wait, min(2.0 * self._wait, LONGEST_WAIT)
         return seconds

@@ -25,7 +25,15 @@ from smkc.serve.pushing import PushFeed
 from smkc.serve.rows import AlertRecord
 from smkc.serve.runner import Feed, Runner
 from smkc.serve.store import Store, StoreError
-from smkc.serve.view import BusyError, Explained, Health, Received, UnknownError, WatchStatus
+from smkc.serve.view import (
+    IN_HEALTH,
+    BusyError,
+    Explained,
+    Health,
+    Received,
+    UnknownError,
+    WatchStatus,
+)
 
 __all__ = ["Service"]
 
@@ -128,7 +136,7 @@ class Service:
                 f"the history was damaged and is set aside as {store.set_aside[0].name}; a new one "
                 "was begun"
             )
-            log.error(self._problems["history"])
+            log.error(self._problems["history"], extra=IN_HEALTH)
         return store
 
     def _pulled(self, lanes: Lanes) -> PullFeed:
@@ -151,7 +159,7 @@ class Service:
                 self._problems.pop("retention", None)
             except StoreError as error:
                 self._problems["retention"] = f"old history cannot be removed: {error}"
-                log.warning("retention: %s", error)
+                log.warning("retention: %s", error, extra=IN_HEALTH)
             self._clock.sleep(RETAIN_SECONDS, self._stopping)
 
     # ------------------------------------------------------------------ being asked

@@ -4,6 +4,7 @@ In: nothing. Out: a protocol and plain dataclasses, so that delivery, metrics, t
 dashboard need not know how watches are run.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from smkc.serve.store import Store
 
 __all__ = [
+    "IN_HEALTH",
     "PHASES",
     "BusyError",
     "Explained",
@@ -30,11 +32,21 @@ __all__ = [
     "UnknownError",
     "Update",
     "WatchStatus",
+    "is_in_health",
 ]
 
 # What a watch or a lane is doing: fetching its history, gathering rows for the first fit, fitting,
 # judging rows as they come, or waiting for something outside that does not answer.
 PHASES = ("backfilling", "collecting", "fitting", "following", "waiting")
+
+
+# Given as ``extra`` to a log record which says what a problem of the health says too.
+IN_HEALTH: Mapping[str, object] = {"is_in_health": True}
+
+
+def is_in_health(record: logging.LogRecord) -> bool:
+    """Tell whether a problem of the health says what a log record says."""
+    return bool(getattr(record, "is_in_health", False))
 
 
 class UnknownError(InputError):
@@ -57,6 +69,8 @@ class LaneStatus:
         one of PHASES.
     rows
         rows ever taken.
+    rows_needed
+        rows at which the first model is fitted; 0 once there is one.
     series
         variables in the latest row.
     last_time
@@ -85,6 +99,7 @@ class LaneStatus:
     entity: str
     phase: str
     rows: int = 0
+    rows_needed: int = 0
     series: int = 0
     last_time: int | None = None
     lag: int = 0

@@ -128,6 +128,7 @@ class LaneAnswer(Answer):
     entity: Text = Field(description="empty where the watch is not split")
     phase: Text = Field(description="backfilling, collecting, fitting, following or waiting")
     rows: int = Field(description="rows ever taken")
+    rows_needed: int = Field(description="rows at which the first model is fitted; 0 once it is")
     series: int = Field(description="variables in the latest row")
     last_time: int | None = Field(description="of the latest row")
     lag: int = Field(description="milliseconds from the end of the latest row to now")

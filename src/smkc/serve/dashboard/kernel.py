@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.kernel import CHANNELS, images
-from smkc.recording import Scaling
+from smkc.recording import Recording, Scaling
 from smkc.serve.rows import AlertRecord
 from smkc.sketch import Sketch
 
 if TYPE_CHECKING:
     from smkc.serve.store import LaneStore
 
-__all__ = ["kernel_view"]
+__all__ = ["kernel_view", "warm_up"]
 
 # Rows a window; as many as a map can show on a phone, a point a row.
 WINDOW = 32
@@ -64,8 +64,7 @@ def kernel_view(lane: "LaneStore", alert: AlertRecord) -> dict[str, Any] | None:
     peak = int(np.searchsorted(times, alert.peak))
     strange = int(np.clip(peak - 3 * WINDOW // 4, 0, len(rows) - WINDOW))
     starts = np.arange(0, quiet - WINDOW + 1, max(1, WINDOW // SHARE_APART), dtype=np.int64)
-    scaled = Scaling.fit(rows.rows(0, quiet)).start().scale(rows)
-    drawn, _ = images(scaled, np.append(starts, strange), WINDOW, Sketch())
+    drawn = _drawn(rows, quiet, np.append(starts, strange))
     normal = _typical(drawn[:-1])
     return {
         "length": WINDOW,
@@ -75,6 +74,23 @@ def kernel_view(lane: "LaneStore", alert: AlertRecord) -> dict[str, Any] | None:
             _channel(name, drawn[normal, at], drawn[-1, at]) for at, name in enumerate(CHANNELS)
         ],
     }
+
+
+def warm_up() -> None:
+    """Compile what :func:`kernel_view` needs, on made-up rows; the first time that takes long."""
+    n = 2 * WINDOW
+    times = (1_000_000_000 * np.arange(n, dtype=np.int64)).view("M8[ns]")
+    values = np.sin(np.arange(2 * n)).astype(np.float32)
+    codes = np.tile(np.arange(2), n)
+    rows = Recording.from_observations(times, np.repeat(np.arange(n), 2), codes, values, ("a", "b"))
+    _drawn(rows, WINDOW, np.arange(2, dtype=np.int64))
+
+
+def _drawn(rows: Recording, quiet: int, starts: NDArray[np.int64]) -> NDArray[np.float32]:
+    """(B, K, L, L) kernel images of windows, in units of the first ``quiet`` rows."""
+    scaled = Scaling.fit(rows.rows(0, quiet)).start().scale(rows)
+    drawn, _ = images(scaled, starts, WINDOW, Sketch())
+    return drawn
 
 
 def _typical(drawn: NDArray[np.float32]) -> int:

@@ -9,6 +9,7 @@ import threading
 from dataclasses import dataclass
 
 from smkc.serve.delivery.posting import Answer
+from smkc.serve.view import IN_HEALTH
 
 __all__ = ["FIRST_WAIT", "LONGEST_WAIT", "ReceiverStatus", "Standing"]
 
@@ -96,7 +97,8 @@ class Standing:
                 return answer
             if self._failing_since is None:
                 self._failing_since = now
-                _log.warning("%s %s: %s; it is tried again", self.kind, self.name, answer.said)
+                who = self.kind, self.name
+                _log.warning("%s %s: %s; it is tried again", *who, answer.said, extra=IN_HEALTH)
             wait = min(FIRST_WAIT * 2.0 ** min(self._in_a_row, 30), LONGEST_WAIT)
             wait *= self._rng.uniform(0.5, 1.0)
             self._in_a_row += 1

@@ -271,6 +271,7 @@ class Lane:
             entity=self.entity,
             phase="fitting" if model.is_fitting else judged,
             rows=self.journal.n_rows,
+            rows_needed=model.rows_needed,
             series=len(self.names),
             last_time=last,
             lag=0 if last is None else max(now - last, 0),

@@ -17,7 +17,7 @@ from smkc.serve.lane.follower import Follower
 from smkc.serve.lane.recovery import brought_up, recovered, reference_rows
 from smkc.serve.rows import AlertRecord
 from smkc.serve.store import Event, LaneStore, Store, StoreError
-from smkc.serve.view import BusyError
+from smkc.serve.view import IN_HEALTH, BusyError
 
 __all__ = ["LaneModel"]
 
@@ -83,6 +83,11 @@ class LaneModel:
     def is_refitting(self) -> bool:
         """Whether a new model is being fitted beside."""
         return self._beside is not None
+
+    @property
+    def rows_needed(self) -> int:
+        """How many rows the first model is fitted at; 0 once there is one."""
+        return self._fit_at_rows if self.follower is None else 0
 
     @property
     def wants_fit(self) -> bool:
@@ -234,4 +239,5 @@ class LaneModel:
 
     def _failed(self, what: str, problem: str) -> None:
         self.problems[what] = problem
-        log.warning("%s %s: %s", self._watch.name, self._journal.entity, problem)
+        who = self._watch.name, self._journal.entity
+        log.warning("%s %s: %s", *who, problem, extra=IN_HEALTH)

@@ -17,6 +17,7 @@ from smkc.serve.lane.files import LaneFiles
 from smkc.serve.lane.fitting import detector_of
 from smkc.serve.lane.follower import Follower
 from smkc.serve.store import Event, LaneStore
+from smkc.serve.view import IN_HEALTH
 
 __all__ = ["Recovered", "brought_up", "recovered", "reference_rows"]
 
@@ -74,7 +75,7 @@ def recovered(journal: LaneStore, watch: WatchConfig, files: LaneFiles) -> Recov
             follower, n_events = Follower(detector, base), 0
         n_events = brought_up(follower, journal, events, n_events, journal.n_rows)
     except SmkcError as error:
-        log.error("%s %s: %s", watch.name, journal.entity, error)
+        log.error("%s %s: %s", watch.name, journal.entity, error, extra=IN_HEALTH)
         problems.append(f"the rows since the last checkpoint cannot be judged again: {error}")
         return Recovered(problems=tuple(problems))
     return Recovered(fit=fit, follower=follower, n_events=n_events, problems=tuple(problems))
@@ -138,7 +139,8 @@ def _model(
     spans = fit.content["reference"]
     if journal.first_kept_row > int(spans[0][0]):
         return None, [f"{name} {what}; its rows are kept no more: a new model is fitted"]
-    log.warning("%s %s: %s %s; it is fitted again", watch.name, journal.entity, name, what)
+    who = watch.name, journal.entity
+    log.warning("%s %s: %s %s; it is fitted again", *who, name, what, extra=IN_HEALTH)
     try:
         files.save_model(fit.at_row, detector_of(watch).fit(reference_rows(journal, spans)))
     except SmkcError as error:

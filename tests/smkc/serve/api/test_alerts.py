@@ -1,8 +1,13 @@
 """Alerts: found, paged through, acknowledged, said to be normal."""
 
+import threading
+
+import httpx
 import pytest
 
-from smkc.serve.dashboard import kernel_view
+from smkc.serve.api import Keys, Server, create_app
+from smkc.serve.config import Listen
+from smkc.serve.dashboard import Preparing, kernel_view
 
 ID = "00112233445566aa"
 
@@ -46,6 +51,22 @@ def test_a_full_page_names_the_next(client):
     answer = client.get("/api/v1/alerts", params={"limit": 1}).json()
     assert answer["next"] == ID
     assert client.get("/api/v1/alerts", params={"before": ID}).json()["alerts"] == []
+
+
+def test_kernel_images_that_must_be_compiled_first_are_asked_for_again(service, monkeypatch):
+    may_end = threading.Event()
+    monkeypatch.setattr("smkc.serve.api.routes.alerts.PREPARING_SECONDS", 0.05)
+    app = create_app(service, Keys())
+    app.state.kernels = Preparing(lambda: may_end.wait(60))
+    with Server(app, Listen(port=0)) as server:
+        answer = httpx.get(f"{server.url}/api/v1/alerts/{ID}/kernel")
+        assert answer.status_code == 503
+        assert int(answer.headers["Retry-After"]) > 0
+        assert "ask again" in answer.json()["error"]
+        may_end.set()
+        assert app.state.kernels.is_done(60)
+        answer = httpx.get(f"{server.url}/api/v1/alerts/{ID}/kernel", timeout=30)
+        assert answer.status_code == 200
 
 
 def test_kernel_images_come_beside_a_normal_window(client, service):

@@ -23,13 +23,16 @@ from smkc.serve.api.asking import (
 )
 from smkc.serve.dashboard import kernel_view
 from smkc.serve.store import StoredAlert
-from smkc.serve.view import ServiceView, UnknownError
+from smkc.serve.view import BusyError, ServiceView, UnknownError
 
 __all__ = ["alert_answer", "router"]
 
 router = APIRouter(prefix="/api/v1", route_class=GuardedRoute, tags=["alerts"], responses=REFUSALS)
 
 LOCAL = "local"
+
+# A request for kernel images waits so long for what they need to be compiled.
+PREPARING_SECONDS = 5.0
 
 
 class Note(BaseModel):
@@ -83,10 +86,18 @@ def alert(service: Here, id: AlertId) -> Response:
 )
 @needs("read")
 async def kernel(request: Request, service: Here, id: AlertId) -> Response:
-    """Return both windows as kernel images, channel by channel."""
+    """Return both windows as kernel images, channel by channel.
+
+    Until what draws them is compiled, which is so once on a machine, the answer is 503.
+    """
 
     def work() -> Response:
         record = _known(service, id).record
+        if not request.app.state.kernels.is_done(PREPARING_SECONDS):
+            raise BusyError(
+                "what draws the images is being compiled, which takes up to a minute the first "
+                "time; ask again soon"
+            )
         lane = service.store.lane(record.watch, record.entity)
         return answered(KernelAnswer.model_validate(kernel_view(lane, record) or {}))
 

@@ -2,11 +2,12 @@
 //
 // All that is known of the service's JSON is here. Times are milliseconds since 1970.
 
-/** What went wrong, in the service's own words. */
+/** What went wrong, in the service's own words, and in how many seconds to ask again, if at all. */
 export class Refused extends Error {
-  constructor(status, message) {
+  constructor(status, message, retryAfter = null) {
     super(message);
     this.status = status;
+    this.retryAfter = retryAfter;
   }
 }
 
@@ -25,7 +26,9 @@ async function ask(path, options = {}) {
     }
     const content = await answer.json().catch(() => ({}));
     if (!answer.ok) {
-      throw new Refused(answer.status, content.error ?? `the service answered ${answer.status}`);
+      const seconds = Number.parseInt(answer.headers.get("Retry-After"), 10);
+      throw new Refused(answer.status, content.error ?? `the service answered ${answer.status}`,
+        Number.isFinite(seconds) ? seconds : null);
     }
     return content;
   } catch (error) {
@@ -145,6 +148,7 @@ function laneOf(lane, watch) {
     phase: lane.phase,
     progress: watch.progress,
     rows: lane.rows,
+    rowsNeeded: lane.rows_needed,
     series: lane.series,
     lastTime: lane.last_time,
     isRefitting: lane.is_refitting,

@@ -5,12 +5,15 @@ import { fill, make } from "./dom.js";
 import { placesOf, raster } from "./raster.js";
 import { CHANNELS, clock } from "./words.js";
 
+// The service is asked again so often while it is busy: some minutes long.
+const MOST_TRIES = 30;
+
 /** Fill a node with the maps, or with the reason why there are none. */
 export async function kernelSection(node, id) {
   fill(node, make("p", { class: "note" }, "Comparing windows."));
   let view = null;
   try {
-    view = await api.kernel(id);
+    view = await comparison(node, id);
   } catch (error) {
     fill(node, make("p", { class: "note" }, `No comparison: ${error.message}.`));
     return;
@@ -28,6 +31,20 @@ export async function kernelSection(node, id) {
       + "moment."),
     make("div", { class: "card kernels" },
       ...view.channels.map((one) => channel(one, view.length))));
+}
+
+/** Ask for the comparison, again and again while the service says when to. */
+async function comparison(node, id) {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await api.kernel(id);
+    } catch (error) {
+      const isLater = error.status === 503 && error.retryAfter !== null;
+      if (!isLater || tries >= MOST_TRIES || !node.isConnected) throw error;
+      fill(node, make("p", { class: "note" }, `Not yet: ${error.message}.`));
+      await new Promise((resolve) => { setTimeout(resolve, 1000 * error.retryAfter); });
+    }
+  }
 }
 
 function channel(one, length) {

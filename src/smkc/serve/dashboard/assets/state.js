@@ -17,7 +17,8 @@ export function stateOf(lane, now) {
     return { kind: "learning", words: `history ${percent(lane.progress)}` };
   }
   if (lane.phase === "collecting") {
-    const words = lane.rows ? `${figure(lane.rows)} rows so far` : "no rows yet";
+    const needed = lane.rowsNeeded ? ` of ${figure(lane.rowsNeeded)}` : "";
+    const words = lane.rows ? `${figure(lane.rows)}${needed} rows` : "no rows yet";
     return { kind: "learning", words };
   }
   if (lane.phase === "fitting") return { kind: "learning", words: "fitting" };

@@ -1,0 +1,93 @@
+"""``smkc watch --check``: what is doubtful is said, and what cannot work is refused."""
+
+import json
+
+import pytest
+from tests.following import Playback
+from tests.smkc.cli.conftest import run
+
+
+@pytest.fixture
+def playback():
+    found = {f'load{{host="h{j}"}}': 1.0 for j in range(6)}
+    with Playback(lambda _: found).running() as server:
+        yield server
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
+def plan(folder, playback, more="", entity=""):
+    file = folder / "watch.toml"
+    split = f'entity = "{entity}"' if entity else ""
+    file.write_text(
+        f'data = "{folder / "data"}"\n[prometheus]\nurl = "{playback.url}"\n'
+        f'[[watch]]\nname = "shop"\nquery = "load"\n{split}\n{more}'
+    )
+    return "--config", str(file), "--check"
+
+
+def test_a_query_without_series_is_a_warning_with_its_remedy(playback, tmp_path):
+    playback.values = lambda _: {}
+    done = run("watch", *plan(tmp_path, playback))
+    assert done.exit_code == 0, done.stderr
+    said = flat(done.stdout)
+    assert "shop: 0 series now; warning: the query 'load' gives nothing now; try it in Prom" in said
+    assert "in order" not in said
+    assert "can be used, but see the warning above" in said
+    (found,) = json.loads(run("watch", *plan(tmp_path, playback), "--json").stdout)
+    assert found["series"] == 0
+    assert "targets are up" in found["warning"]
+
+
+@pytest.mark.parametrize(
+    ("entity", "says", "verdict"),
+    [
+        pytest.param("host", "6 series now; 6 recordings", "is in order", id="a label they have"),
+        pytest.param("pod", "none of them has the label 'pod'", "warning above", id="none has it"),
+    ],
+)
+def test_a_split_is_tried(playback, tmp_path, entity, says, verdict):
+    done = run("watch", *plan(tmp_path, playback, entity=entity))
+    assert done.exit_code == 0, done.stderr
+    assert says in flat(done.stdout)
+    assert verdict in flat(done.stdout)
+
+
+RECEIVERS = """
+[[alertmanager]]
+url = "http://127.0.0.1:9093"
+token_env = "SMKC_TEST_TOKEN"
+[[webhook]]
+name = "pager"
+url = "http://127.0.0.1:9/secretpath"
+secret_env = "SMKC_TEST_SECRET"
+[remote_write]
+url = "http://127.0.0.1:9/write"
+ca_file = "no.pem"
+"""
+
+
+def test_secrets_and_certificates_that_are_missing_are_all_named(playback, tmp_path, monkeypatch):
+    monkeypatch.delenv("SMKC_TEST_TOKEN", raising=False)
+    monkeypatch.delenv("SMKC_TEST_SECRET", raising=False)
+    done = run("watch", *plan(tmp_path, playback, RECEIVERS))
+    assert done.exit_code == 2
+    said = flat(done.stderr)
+    assert (
+        "[[alertmanager]] http://127.0.0.1:9093: token: the environment variable SMKC_TEST" in said
+    )
+    assert "[[webhook]] pager: secret: the environment variable SMKC_TEST_SECRET is not set" in said
+    assert "[remote_write]: ca_file=" in said
+    assert "secretpath" not in said
+    assert playback.n_asked == 0
+
+
+def test_secrets_that_are_there_are_not_shown(playback, tmp_path, monkeypatch):
+    monkeypatch.setenv("SMKC_TEST_TOKEN", "sesame")
+    monkeypatch.setenv("SMKC_TEST_SECRET", "sesame")
+    done = run("watch", *plan(tmp_path, playback, RECEIVERS.replace('ca_file = "no.pem"', "")))
+    assert done.exit_code == 0, done.stderr
+    assert "is in order" in flat(done.stdout)
+    assert "sesame" not in done.output

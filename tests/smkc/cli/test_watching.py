@@ -1,0 +1,111 @@
+"""What is said on the terminal while a system is followed: each thing once, and how far it is."""
+
+import logging
+from dataclasses import replace
+
+import pytest
+from tests.following import FastClock, Playback, made_rows, pull_config, wait_until
+
+from smkc.cli.watch import _logging
+from smkc.cli.watching import Reporter, _about
+from smkc.serve.rows import AlertRecord
+from smkc.serve.service import Service
+
+N_ROWS, STEP = 60, 15_000
+ROWS = made_rows(1, N_ROWS, 4, churn=False)
+
+
+def values(time):
+    row = ROWS[(time - ROWS[0].time) // STEP] if ROWS[0].time <= time <= ROWS[-1].time else None
+    return {} if row is None else dict(zip(row.names, row.values.tolist(), strict=True))
+
+
+@pytest.fixture
+def playback():
+    with Playback(values).running() as server:
+        yield server
+
+
+@pytest.fixture
+def service(playback, tmp_path):
+    clock = FastClock(ROWS[-1].time, ROWS[-1].time)
+    config = pull_config(playback.url, tmp_path, timeout="5s")
+    with Service(config, clock) as service:
+        yield service
+
+
+def test_a_source_that_fails_is_told_once_and_once_that_it_is_over(service, playback, capsys):
+    wait_until(lambda: service.watches()[0].rows > 0)
+    with _logging(quiet=False):
+        reporter = Reporter(service, quiet=False)
+        reporter.look()
+        playback.fails = lambda: "error"
+        service._clock.limit += STEP
+        wait_until(lambda: sum(service.watches()[0].errors.values()) >= 3)
+        reporter.look()
+        playback.fails = lambda: ""
+        wait_until(lambda: not service.watches()[0].last_error)
+        reporter.look()
+    said = [line for line in capsys.readouterr().err.splitlines() if "answers 500" in line]
+    assert [line.partition(":")[0] for line in said] == ["Problem", "Over"]
+    assert len(said[1]) < len("Over: ") + 104
+
+
+def test_what_is_in_no_health_is_logged_and_errors_are_when_all_is_quiet(capsys):
+    log = logging.getLogger("smkc.serve.test")
+    with _logging(quiet=False):
+        log.warning("of the health", extra={"is_in_health": True})
+        log.warning("of no health")
+    with _logging(quiet=True):
+        log.error("of the health, quietly", extra={"is_in_health": True})
+        log.warning("too little")
+    said = capsys.readouterr().err
+    assert "of no health" in said
+    assert "of the health, quietly" in said
+    assert said.count("\n") == 2
+
+
+def test_collecting_says_how_many_rows_of_how_many(service, capsys):
+    reporter = Reporter(service, quiet=False)
+    wait_until(lambda: service.watches()[0].rows == N_ROWS - 1)  # the last is too new to be asked
+    wait_until(lambda: service.watches()[0].phase == "collecting")
+    reporter.look()
+    assert capsys.readouterr().err == "shop: collecting rows, 59 of 240, about 45 min more\n"
+    reporter.look()
+    assert capsys.readouterr().err == ""
+
+
+def test_an_alert_opens_gets_worse_and_closes_each_in_its_words(service, capsys):
+    alert = AlertRecord(
+        id="00112233445566aa",
+        watch="shop",
+        entity="",
+        start=0,
+        end=0,
+        peak=0,
+        first_row=0,
+        last_row=0,
+        peak_row=0,
+        anomaly=1.2,
+        p_value=1e-4,
+        is_open=True,
+        evidences={},
+        causes_at=0,
+        causes_anomaly=1.2,
+    )
+    reporter = Reporter(service, quiet=False)
+    for one in (alert, replace(alert, anomaly=3.0), replace(alert, is_open=False), alert):
+        reporter._tell_alert(one)
+    said = capsys.readouterr().err.splitlines()
+    link = f"  {service.config.public_url}/alerts/{alert.id}"
+    assert [line.partition(":")[0] if line != link else "link" for line in said] == [
+        *("ALERT", "link"),
+        *("Worse", "link"),
+        "Closed",
+        *("ALERT", "link"),
+    ]
+
+
+def test_about_how_long():
+    found = [_about(ms) for ms in (400, 15_000, 119_000, 180_000, 3_600_000, 36_000_000)]
+    assert found == ["1 s", "15 s", "119 s", "3 min", "60 min", "10 h"]
