@@ -20,7 +20,7 @@ __all__ = ["chart_box", "page", "safe_json"]
 def page(title: str, body: str, charts: Mapping[str, Chart]) -> str:
     """Put a page together; ``body`` is HTML in which all text is escaped already."""
     here = files("smkc.plot")
-    style = here.joinpath("page.css").read_text("utf-8")
+    style = "".join(here.joinpath(name).read_text("utf-8") for name in ("palette.css", "page.css"))
     plotly = need("plotly.offline").get_plotlyjs()
     script = here.joinpath("page.js").read_text("utf-8")
     allowed = " ".join(f"'sha256-{_digest(text)}'" for text in (plotly, script))

@@ -47,7 +47,7 @@ def messages_for(alert: AlertRecord, change: str, config: "Config") -> list[Mess
     alert
         as it stands after the change.
     change
-        ``open``, ``update`` (the causes of a worse row) or ``close``.
+        ``open``, ``update`` (far worse, with the causes of that row) or ``close``.
     config
         names the Alertmanagers, the webhooks and the service's own public address.
     """

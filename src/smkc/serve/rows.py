@@ -84,11 +84,13 @@ class AlertRecord:
         whether it goes on.
     evidences
         nats of each evidence at the peak.
-    causes_at, causes_anomaly
-        time of the row that was explained, and its anomaly. It is that of the start, then of a far
-        worse row, and that of the peak once a window has passed without a worse one.
+    causes_at, causes_row, causes_anomaly
+        time, number and anomaly of the row that was explained: that at the start, then a far worse
+        one, or the peak by then once a window has passed.
+    told_anomaly
+        the anomaly that was told last.
     causes
-        of that row, most guilty first.
+        of the row that was explained, most guilty first.
     """
 
     id: str
@@ -105,5 +107,7 @@ class AlertRecord:
     is_open: bool
     evidences: Mapping[str, float]
     causes_at: int
+    causes_row: int
     causes_anomaly: float
+    told_anomaly: float
     causes: tuple[Cause, ...] = ()

@@ -91,7 +91,9 @@ def test_an_alert_opens_gets_worse_and_closes_each_in_its_words(service, capsys)
         is_open=True,
         evidences={},
         causes_at=0,
+        causes_row=0,
         causes_anomaly=1.2,
+        told_anomaly=1.2,
     )
     reporter = Reporter(service, quiet=False)
     for one in (alert, replace(alert, anomaly=3.0), replace(alert, is_open=False), alert):

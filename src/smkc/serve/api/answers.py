@@ -104,7 +104,7 @@ class AlertAnswer(Answer):
     is_open: bool = Field(description="whether it goes on")
     evidences: Mapping[Text, Number] = Field(description="nats of each evidence at the peak")
     causes_at: int = Field(
-        description="time of the row that was explained: the peak, once a window has passed since"
+        description="time of the row that was explained: the peak, or a row before while it goes on"
     )
     causes_anomaly: Number = Field(description="of that row")
     causes: tuple[CauseAnswer, ...] = Field(description="of that row, most guilty first")

@@ -15,6 +15,9 @@ __all__ = ["routes"]
 
 PAGES = {"page": "page.html", "login": "login.html"}
 
+# The colours, which the report has too.
+PALETTE = "palette.css"
+
 # Where a page names the folder of what it loads.
 FOLDER = "{{assets}}"
 
@@ -74,9 +77,10 @@ def _page(name: str) -> bytes:
 def _assets() -> dict[str, bytes]:
     """Read all that pages load, by name."""
     folder = files(__package__).joinpath("assets")
+    found = [files("smkc.plot").joinpath(PALETTE), *folder.iterdir()]
     return {
         one.name: one.read_bytes()
-        for one in sorted(folder.iterdir(), key=lambda one: one.name)
+        for one in sorted(found, key=lambda one: one.name)
         if one.name.rpartition(".")[2] in CONTENT_TYPES
     }
 

@@ -27,9 +27,10 @@ ROWS_AN_ALERT = 0.5
 # An alert goes on while the p-value stays below a rate so many times higher, as in Detector.alerts.
 RELEASE_RATE = 10.0
 
-# A row so many times as anomalous as the one that was explained is explained at once. Any other
-# peak waits until a window has passed without a worse one: so an alert is explained at most once a
-# window, and as often as it grew by this factor.
+# A row so many times as anomalous as the one that was told last is explained and told at once. Any
+# other peak is explained, and told to nobody, once a window has passed since the row that was
+# explained last: so an alert is explained at most once a window, and as often as it grew by this
+# factor, which is as often as it is told.
 WORSE = 1.5
 
 # An alert closes after a window without a loud row, but not after fewer quiet rows than this.
@@ -46,7 +47,7 @@ class Change:
     Parameters
     ----------
     kind
-        "open", "update" (the causes of a worse row), "go on" or "close".
+        "open", "update" (far worse, with the causes of that row), "go on" or "close".
     alert
         as it stands now.
     """
@@ -134,7 +135,6 @@ class Alerting:
         alert = self._alert
         if alert is None:
             return self._opened(verdict, explain) if verdict.anomaly > 1.0 else None
-        before = alert
         if verdict.anomaly > _release(rate):
             alert = replace(alert, end=verdict.time, last_row=verdict.number)
         if verdict.anomaly > alert.anomaly:
@@ -146,20 +146,17 @@ class Alerting:
                 p_value=verdict.p_value,
                 evidences=verdict.evidences,
             )
-        is_far_worse = alert.anomaly > WORSE * alert.causes_anomaly
-        has_settled = verdict.number - alert.peak_row >= window
-        if alert.causes_at != alert.peak and (is_far_worse or has_settled):
-            causes = explain(alert.peak_row)
-            if causes is not None:
-                alert = replace(
-                    alert, causes=causes, causes_at=alert.peak, causes_anomaly=alert.anomaly
-                )
+        is_far_worse = verdict.anomaly > WORSE * alert.told_anomaly
+        is_time = verdict.number - alert.causes_row >= window
+        if alert.causes_row != alert.peak_row and (is_far_worse or is_time):
+            alert = _explained(alert, explain)
+        if is_far_worse:
+            alert = replace(alert, told_anomaly=verdict.anomaly)
         if verdict.number - alert.last_row >= max(window, LEAST_JOIN):
             self._alert = None
             return Change(kind="close", alert=replace(alert, is_open=False))
         self._alert = alert
-        is_told = alert.causes_at != before.causes_at
-        return Change(kind="update" if is_told else "go on", alert=alert)
+        return Change(kind="update" if is_far_worse else "go on", alert=alert)
 
     def _opened(self, verdict: Verdict, explain: Explain) -> Change:
         self._alert = AlertRecord(
@@ -177,10 +174,26 @@ class Alerting:
             is_open=True,
             evidences=verdict.evidences,
             causes_at=verdict.time,
+            causes_row=verdict.number,
             causes_anomaly=verdict.anomaly,
+            told_anomaly=verdict.anomaly,
             causes=explain(verdict.number) or (),
         )
         return Change(kind="open", alert=self._alert)
+
+
+def _explained(alert: AlertRecord, explain: Explain) -> AlertRecord:
+    """Return an alert with the causes of its peak, if they can be told."""
+    causes = explain(alert.peak_row)
+    if causes is None:
+        return alert
+    return replace(
+        alert,
+        causes=causes,
+        causes_at=alert.peak,
+        causes_row=alert.peak_row,
+        causes_anomaly=alert.anomaly,
+    )
 
 
 def _release(rate: float) -> float:

@@ -95,7 +95,9 @@ def fill(folder):
         is_open=False,
         evidences={"level": 9.0},
         causes_at=START + 100 * STEP,
+        causes_row=100,
         causes_anomaly=float("inf"),
+        told_anomaly=float("inf"),
         causes=(Cause(variable=names[0], share=0.7, kind="level", detail="it rose"),),
     )
     with Store.open(folder) as store:

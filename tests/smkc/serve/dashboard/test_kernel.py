@@ -32,7 +32,9 @@ def alert(first, last, peak):
         is_open=False,
         evidences={},
         causes_at=START + peak * STEP,
+        causes_row=peak,
         causes_anomaly=1.5,
+        told_anomaly=1.5,
     )
 
 

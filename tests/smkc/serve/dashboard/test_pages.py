@@ -159,7 +159,7 @@ def test_an_alert_says_what_happened_and_who_did_it(browser, shop):
         pytest.param(
             {"causesAt": 0},
             "of what made 00:00 UTC strange, when the score was 1.50. It rose to 2.00 at 00:01 "
-            "UTC; who did that is found out once it has stopped rising, or is far worse.",
+            "UTC; who did that is found out some rows later.",
             id="before the worst",
         ),
         pytest.param(

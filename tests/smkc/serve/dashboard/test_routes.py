@@ -55,7 +55,12 @@ def test_pages_are_asked_for_again_and_sent_once(client, path):
 
 def test_all_that_pages_load_is_there_and_may_be_kept(client):
     loaded = {one for path in ("/", "/login") for one in _links(client.get(path).text)}
-    assert {one.rpartition("/")[2] for one in loaded} >= {"main.js", "login.js", "style.css"}
+    assert {one.rpartition("/")[2] for one in loaded} >= {
+        "main.js",
+        "login.js",
+        "palette.css",
+        "style.css",
+    }
     for address in loaded:
         answer = client.get(address)
         assert answer.status_code == 200, address
@@ -107,6 +112,24 @@ def test_scripts_know_all_words():
     words = text("assets/words.js")
     for name in (*EVIDENCE_WORDS, *KIND_WORDS, *CHANNELS):
         assert f'"{name}": "' in words
+
+
+def test_the_report_and_the_dashboard_have_their_colours_from_one_place(client):
+    palette = files("smkc.plot").joinpath("palette.css").read_text("utf-8")
+    address = next(one for one in _links(client.get("/").text) if one.endswith("palette.css"))
+    assert client.get(address).text == palette
+    light, dark = (set(re.findall(r"(--[\w-]+):", part)) for part in palette.split("@media", 1))
+    assert light == dark
+    used = set()
+    for style in (text("assets/style.css"), _report_style()):
+        assert not re.search(r"--[\w-]+:\s*(#|rgb)", style)  # none of its own
+        used |= set(re.findall(r"var\((--[\w-]+)\)", style))
+    used |= {one for name in SCRIPTS for one in re.findall(r'"(--[\w-]+)"', text(f"assets/{name}"))}
+    assert used - {"--planted"} == light  # which is the report's word for one of them
+
+
+def _report_style():
+    return files("smkc.plot").joinpath("page.css").read_text("utf-8")
 
 
 def _links(page):

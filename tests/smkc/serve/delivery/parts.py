@@ -48,7 +48,9 @@ def alert_at(time: int = START, **changes: Any) -> AlertRecord:
         is_open=True,
         evidences={"jump": 0.04, "presence": 4.06, "level": 12.31},
         causes_at=time,
+        causes_row=0,
         causes_anomaly=1.8,
+        told_anomaly=1.8,
         causes=CAUSES,
     )
     return replace(record, **changes)

@@ -95,12 +95,19 @@ def test_the_record_holds_the_worst_row_though_it_is_not_explained_yet():
     assert alert.causes[0].variable == "of row 0"
 
 
-def test_a_peak_is_explained_once_a_window_has_passed_without_a_worse_row():
-    found = changes([2.0, 2.9, 1.5, 1.5, 1.5, 1.5])
-    assert kinds(found) == ["open", *["go on"] * 3, "update", "go on"]
+def test_a_peak_is_explained_once_a_window_has_passed_since_the_last_explanation():
+    found = changes([2.0, 2.5, 2.9, 1.5, 1.5, 1.5])
+    assert kinds(found) == ["open", *["go on"] * 5]  # nobody is told of that
+    assert [change.alert.causes_row for change in found] == [0, 0, 0, 2, 2, 2]
     alert = found[-1].alert
-    assert (alert.causes_at, alert.causes_anomaly) == (alert.peak, alert.anomaly) == (2_000, 2.9)
-    assert alert.causes[0].variable == "of row 1"
+    assert (alert.causes_at, alert.causes_anomaly) == (alert.peak, alert.anomaly) == (3_000, 2.9)
+    assert alert.causes[0].variable == "of row 2"
+
+
+def test_what_grows_slowly_is_explained_as_it_grows_and_told_when_far_worse():
+    found = changes([2.0, 2.2, 2.4, 2.6, 2.8, 3.0, 3.2, 3.4])
+    assert kinds(found) == ["open", *["go on"] * 5, "update", "go on"]
+    assert [change.alert.causes_row for change in found] == [0, 0, 0, 3, 3, 3, 6, 6]
 
 
 @pytest.mark.parametrize("window", [1, 2, 3, 8])
@@ -116,20 +123,20 @@ def test_a_closed_alert_names_the_causes_of_its_worst_row(window):
                 assert alert.causes[0].variable == f"of row {alert.peak_row}"
 
 
-def test_an_alert_that_gets_worse_row_by_row_is_explained_a_few_times_only():
+@pytest.mark.parametrize("least", [0.5, 1.0], ids=["up and down", "row by row"])
+def test_an_alert_that_gets_ever_worse_is_explained_and_told_a_bounded_number_of_times(least):
     n, window = 2_000, 8
-    asked = []
+    rng = np.random.default_rng(0)
+    asked, told = [], []
     alerting = Alerting("shop", "eu")
     for number in range(n):
-        anomaly = 1.01 + 0.05 * number
-        alerting.take(verdict(number, anomaly), RATE, window, lambda at: asked.append(at) or ())
-    assert len(asked) <= 2 + math.log(1.01 + 0.05 * n) / math.log(1.5)
-    asked.clear()
-    rng = np.random.default_rng(0)
-    for number in range(n, 2 * n):  # now with rows between that are less anomalous
-        anomaly = (1.01 + 0.05 * number) * rng.uniform(0.5, 1.0)
-        alerting.take(verdict(number, anomaly), RATE, window, lambda at: asked.append(at) or ())
-    assert 1 < len(asked) <= n / window
+        anomaly = (2.01 + 0.05 * number) * rng.uniform(least, 1.0)
+        change = alerting.take(
+            verdict(number, anomaly), RATE, window, lambda at: asked.append(at) or ()
+        )
+        told += [number] * (change.kind == "update")
+    assert 0 < len(told) <= math.log(2.01 + 0.05 * n) / math.log(1.5)
+    assert len(told) < len(asked) <= n / window + len(told) + 1
 
 
 def test_causes_that_cannot_be_told_any_more_stay_those_of_their_moment():

@@ -53,7 +53,9 @@ def alert_of(
         is_open=is_open,
         evidences={"level": 3.0},
         causes_at=time_of(number),
+        causes_row=number,
         causes_anomaly=1.1,
+        told_anomaly=1.1,
         causes=(
             Cause(variable='cpu{pod="1"}', share=0.7, kind="level", joint_with=("a", "b")),
             Cause(variable="m\udc80", share=0.3, kind="presence", detail="came"),

@@ -154,7 +154,7 @@ export function blameNote(alert) {
   const risen = `${whose}, when the score was ${score(alert.causesAnomaly)}. It rose to `
     + `${score(alert.anomaly)} at ${timeOfDay(alert.peak)} UTC`;
   return alert.isOpen
-    ? `${risen}; who did that is found out once it has stopped rising, or is far worse.`
+    ? `${risen}; who did that is found out some rows later.`
     : `${risen}; who did that cannot be told any more.`;
 }
 
