@@ -1,3 +1,5 @@
+"""Model files: what is written is read again exactly, and what is foreign is refused by name."""
+
 import json
 import os
 import stat
@@ -11,19 +13,11 @@ import safetensors.numpy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
+from tests.smkc.model_file_parts import ARRAYS, HEADER, same_arrays
 
 import smkc
 from smkc import model_file
 from smkc.errors import ModelFileError
-
-ARRAYS = {
-    "centre": np.array([0.1, -0.0, 1e-310, np.inf, np.nan]),
-    "features": np.arange(12, dtype=np.float32).reshape(3, 4),
-    "flags": np.array([[True], [False]]),
-    "nothing": np.empty((0, 3), np.int16),
-    "one": np.array(7, np.int64),
-}
-HEADER = {"window": 64, "names": ['cpu{pod="a"}', "mem"], "rate": 0.1, "nested": {"none": None}}
 
 dtypes = st.sampled_from(["?", "u1", "i1", "i2", "i4", "i8", "f4", "f8"]).map(np.dtype)
 array_sets = st.dictionaries(
@@ -42,15 +36,6 @@ json_values = st.recursive(
     max_leaves=8,
 )
 headers = st.dictionaries(st.text(), json_values, max_size=4)
-
-
-def same_arrays(expected: dict[str, Any], actual: dict[str, Any]) -> bool:
-    return expected.keys() == actual.keys() and all(
-        expected[name].dtype == actual[name].dtype
-        and expected[name].shape == actual[name].shape
-        and expected[name].tobytes() == actual[name].tobytes()
-        for name in expected
-    )
 
 
 @pytest.fixture
@@ -340,66 +325,3 @@ def test_booleans_that_are_neither(saved: Path) -> None:
     put_together(saved, described, data[:at] + b"\2" + data[at + 1 :])
     with pytest.raises(ModelFileError, match="neither true nor false"):
         model_file.read(saved)
-
-
-def test_any_cut_is_noticed(saved: Path) -> None:
-    content = saved.read_bytes()
-    for length in range(0, len(content), 3):
-        saved.write_bytes(content[:length])
-        with pytest.raises(ModelFileError):
-            model_file.read(saved)
-    saved.write_bytes(content + b"\0")
-    with pytest.raises(ModelFileError, match="bytes of arrays"):
-        model_file.read(saved)
-
-
-def fuzz(path: Path, n_cases: int, seed: int) -> int:
-    """Change a byte, or a few, or cut: refused by name, or the very same content is read."""
-    rng = np.random.default_rng(seed)
-    content = path.read_bytes()
-    n_refused = 0
-    for _ in range(n_cases):
-        changed = bytearray(content)
-        kind = rng.integers(4)
-        if kind < 2:
-            changed[rng.integers(len(changed))] ^= 1 << int(rng.integers(8))
-        elif kind == 2:
-            for _ in range(rng.integers(1, 6)):
-                changed[rng.integers(len(changed))] = rng.integers(256)
-        else:
-            first, last = sorted(rng.integers(len(changed), size=2))
-            del changed[first : last + 1]
-        path.write_bytes(changed)
-        try:
-            arrays, header = model_file.read(path)
-        except ModelFileError as error:
-            n_refused += str(path) in str(error)
-        else:
-            assert same_arrays(ARRAYS, arrays)
-            assert header == HEADER
-    return n_refused
-
-
-def test_fuzz(saved: Path) -> None:
-    assert fuzz(saved, n_cases=500, seed=1) > 480
-
-
-@pytest.mark.slow
-def test_fuzz_long(saved: Path) -> None:
-    assert fuzz(saved, n_cases=10_000, seed=2) > 9_600
-
-
-@pytest.mark.slow
-def test_every_bit(saved: Path) -> None:
-    content = saved.read_bytes()
-    for at in range(len(content)):
-        for bit in range(8):
-            changed = bytearray(content)
-            changed[at] ^= 1 << bit
-            saved.write_bytes(changed)
-            try:
-                arrays, header = model_file.read(saved)
-            except ModelFileError:
-                continue
-            assert same_arrays(ARRAYS, arrays)
-            assert header == HEADER
