@@ -57,6 +57,13 @@ class Answer(BaseModel):
     model_config = ConfigDict(from_attributes=True, frozen=True)
 
 
+class OfLane(Answer):
+    """What answers about one recording share: whose it is."""
+
+    watch: Text = Field(description="a watch's name")
+    entity: Text = Field(description="empty where the watch is not split")
+
+
 class Problem(Answer):
     """Why a request was not answered as asked."""
 
@@ -68,7 +75,7 @@ class CauseAnswer(Answer):
 
     variable: Text = Field(description="its identifier")
     share: Number = Field(description="its part of the deviation, 0 to 1")
-    kind: Text = Field(description="level, relation or presence")
+    kind: Text = Field(description="level, jump, relation, shape, presence or newcomer")
     joint_with: tuple[Text, ...] = Field(description="variables that the share belongs to as well")
     detail: Text = Field(description="the change in words")
 
@@ -87,12 +94,10 @@ class VerdictAnswer(Answer):
     evidences: Mapping[Text, Number] = Field(description="nats of each evidence")
 
 
-class AlertAnswer(Answer):
+class AlertAnswer(OfLane):
     """An alert: an interval of rows past the threshold."""
 
     id: Text = Field(description="16 hexadecimal digits")
-    watch: Text
-    entity: Text = Field(description="empty where the watch is not split")
     start: int = Field(description="time of its first row")
     end: int = Field(description="time of its latest row")
     peak: int = Field(description="time of its worst row")
@@ -121,11 +126,9 @@ class AlertsAnswer(Answer):
     next: str | None = Field(description="ask with before=this for the next page; null at the end")
 
 
-class LaneAnswer(Answer):
+class LaneAnswer(OfLane):
     """One recording that is followed."""
 
-    watch: Text
-    entity: Text = Field(description="empty where the watch is not split")
     phase: Text = Field(description="backfilling, collecting, fitting, following or waiting")
     rows: int = Field(description="rows ever taken")
     rows_needed: int = Field(description="rows at which the first model is fitted; 0 once it is")
@@ -171,11 +174,9 @@ class WatchesAnswer(Answer):
     watches: tuple[WatchAnswer, ...]
 
 
-class ScoresAnswer(Answer):
+class ScoresAnswer(OfLane):
     """Verdicts over time, as columns of equal length; thinned, the worst of each stretch kept."""
 
-    watch: Text
-    entity: Text
     since: int
     until: int
     times: tuple[int, ...]
@@ -188,11 +189,9 @@ class ScoresAnswer(Answer):
     evidences: Mapping[Text, tuple[Number, ...]] = Field(description="nats, a column an evidence")
 
 
-class PresenceAnswer(Answer):
+class PresenceAnswer(OfLane):
     """Which variables were seen when."""
 
-    watch: Text
-    entity: Text
     names: tuple[Text, ...] = Field(description="variables that came and went most")
     n_names: int = Field(description="how many variables were seen in all")
     times: tuple[int, ...] = Field(description="when each stretch begins")
@@ -210,11 +209,9 @@ class TraceAnswer(Answer):
     values: tuple[Number, ...]
 
 
-class TracesAnswer(Answer):
+class TracesAnswer(OfLane):
     """The values of some variables."""
 
-    watch: Text
-    entity: Text
     traces: tuple[TraceAnswer, ...]
 
 
@@ -237,11 +234,9 @@ class KernelAnswer(Answer):
     channels: tuple[ChannelAnswer, ...] | None = None
 
 
-class ExplainAnswer(Answer):
+class ExplainAnswer(OfLane):
     """Who is to blame at a time."""
 
-    watch: Text
-    entity: Text
     time: int = Field(description="that was asked for")
     causes_at: int = Field(
         description="time of the row that was explained: another one of the alert, if the row "
