@@ -1,4 +1,4 @@
-"""Jitted loop of the stream: one row's values -> its state."""
+"""Jitted loops of the stream: one row's values -> its state."""
 
 from typing import Any
 
@@ -9,7 +9,20 @@ from numpy.typing import NDArray
 from smkc.sketch import Hashed
 from smkc.sketch._loops import fill_states
 
-__all__ = ["observed_state"]
+__all__ = ["narrow", "observed_state"]
+
+
+@njit(cache=True, nogil=True)
+def narrow(values: NDArray[np.float64], limit: float, out: NDArray[np.float32]) -> int:
+    """Set ``out`` (n,) to the values (n,); return how many are not at or beyond the limit.
+
+    What is too large for a float32 becomes infinite.
+    """
+    n = 0
+    for i in range(values.size):
+        out[i] = np.float32(values[i])
+        n += int(not abs(values[i]) >= limit)
+    return n
 
 
 @njit(cache=True, nogil=True)
@@ -19,7 +32,7 @@ def observed_state(
     switches: tuple[bool, bool, bool],
     state: NDArray[np.float32],
 ) -> int:
-    """Fill ``state`` (2m, 1), zero on entry, from (n,) values; return how many were observed.
+    """Fill ``state`` (2m, 1) from (n,) values; return how many were observed.
 
     Values that are not finite were not. ``hashes`` are buckets and signs, (n,) each;
     ``switches`` say whether there is a presence stream, saturated, and whether states are
@@ -49,5 +62,6 @@ def observed_state(
         normalise,
     )
     everywhere = np.arange(state.shape[0]).astype(np.uint32)
+    state[:] = np.float32(0.0)
     fill_states(row, 0, 1, everywhere, state)
     return n

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from smkc.errors import InputError
 from smkc.recording import ScalingState, canonical
 from smkc.sketch import Hashes, hash_names
+from smkc.stream._loops import narrow
 from smkc.stream.row import LARGEST_WHOLE, row_values
 
 __all__ = ["MOST_KNOWN_NAMES", "RowNames"]
@@ -26,6 +27,9 @@ MOST_ASKED, FEW = 2, 64
 
 # What stands for a name that a row lacks.
 ABSENT = -float("inf")
+
+# Values from here on need a closer look: a whole number would be refused.
+HUGE = float(LARGEST_WHOLE)
 
 
 class RowNames:
@@ -66,13 +70,12 @@ class RowNames:
         """
         if self._scaling is not None and self._scaling.generation != self._generation:
             self._forget()
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = self._asked(observations)
-            if values is None:
-                values = self._arranged(observations)
-            return self._hashes, values.astype(np.float32)
+        values = self._asked(observations)
+        if values is None:
+            values = self._arranged(observations)
+        return self._hashes, values
 
-    def _asked(self, observations: Mapping[str, float | None]) -> NDArray[np.float64] | None:
+    def _asked(self, observations: Mapping[str, float | None]) -> NDArray[np.float32] | None:
         """Return the row's values of the names asked for; None if it has other names.
 
         None, too, if it has values that need a closer look: none, infinite or huge ones.
@@ -83,13 +86,13 @@ class RowNames:
         if len(found) > len(self._asks):
             return None
         try:
-            values = np.frombuffer(struct.pack(f"{len(found)}d", *found.values()))
-        except (struct.error, OverflowError):
+            given = np.frombuffer(struct.pack(self._layout, *found.values()))
+        except struct.error:
             return None
-        n_found = len(values) - np.count_nonzero(np.abs(values) >= LARGEST_WHOLE)
-        return values if n_found == len(observations) else None
+        values = np.empty(len(given), np.float32)
+        return values if narrow(given, HUGE, values) == len(observations) else None
 
-    def _arranged(self, observations: Mapping[str, float | None]) -> NDArray[np.float64]:
+    def _arranged(self, observations: Mapping[str, float | None]) -> NDArray[np.float32]:
         """Return the row's values among those of the names asked for from now on."""
         given, keys = row_values(observations), tuple(observations)
         numbers = self._numbers(keys)
@@ -103,8 +106,10 @@ class RowNames:
             before = dict(zip(self._asked_numbers.tolist(), self._asks, strict=True))
             both = before | here
             self._ask_for(here if _too_many(len(both), len(keys)) else both)
-        values = np.full(len(self._asks), np.nan)
-        values[np.searchsorted(self._asked_numbers, numbers)] = given
+        values = np.full(len(self._asks), np.nan, np.float32)
+        narrowed = np.empty(len(given), np.float32)
+        narrow(given, HUGE, narrowed)
+        values[np.searchsorted(self._asked_numbers, numbers)] = narrowed
         return values
 
     def _ask_for(self, key_of: dict[int, str]) -> None:
@@ -112,6 +117,7 @@ class RowNames:
         self._asked_numbers = np.array(sorted(key_of), np.int64)
         keys = (key_of[number] for number in self._asked_numbers.tolist())
         self._asks = dict.fromkeys(keys, ABSENT)
+        self._layout = f"{len(self._asks)}d"
         self._hashes = self._known.take(self._asked_numbers)
         self.slots = self._slots.take(self._asked_numbers)
 

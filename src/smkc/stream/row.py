@@ -3,7 +3,9 @@
 In: what a caller pushes. Out: a time after the row before, and numbers.
 """
 
+import struct
 from collections.abc import Mapping
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from smkc.recording.times import as_times, moment, show_time
 
 __all__ = ["next_time", "row_values"]
 
-# Whole numbers up to this are numbers to NumPy.
+# Whole numbers below this are numbers to NumPy, too.
 LARGEST_WHOLE = 2**63
 
 
@@ -33,20 +35,30 @@ def next_time(time: Any, last_time: Any) -> Any:
     return stamp
 
 
-def row_values(observations: Mapping[str, float | None]) -> NDArray[Any]:
-    """(n,) a row's values; NaN, like None, for what was not observed."""
+def row_values(observations: Mapping[str, float | None]) -> NDArray[np.float64]:
+    """(n,) a row's values; NaN, like None, for what was not observed.
+
+    A value is whatever says which float it is, a Decimal as well; whole numbers stop at 2^63.
+    """
     if not isinstance(observations, Mapping):
         raise _not_numbers(observations)
     listed: list[Any] = list(observations.values())
     try:
-        values = np.array(listed, None if listed else float)
-        if values.dtype.kind == "O":
-            values = np.array([np.nan if value is None else value for value in listed])
-    except (ValueError, OverflowError):
-        raise _not_numbers(observations) from None
-    if values.dtype.kind not in "fiub" or values.ndim != 1:
-        raise _not_numbers(observations)
+        values = _floats(listed)
+    except struct.error:
+        try:
+            values = _floats([nan if value is None else value for value in listed])
+        except struct.error:
+            raise _not_numbers(observations) from None
+    for at in np.flatnonzero(np.abs(values) >= LARGEST_WHOLE).tolist():
+        if isinstance(listed[at], int):
+            raise _not_numbers(observations)
     return values
+
+
+def _floats(values: list[Any]) -> NDArray[np.float64]:
+    """(n,) the values; twice as quick as asking NumPy what they are."""
+    return np.frombuffer(struct.pack(f"{len(values)}d", *values))
 
 
 def _not_numbers(observations: Any) -> InputError:
@@ -56,9 +68,18 @@ def _not_numbers(observations: Any) -> InputError:
             f"a row is a mapping of variables to numbers, not {type(observations).__name__}"
         )
     for name, value in observations.items():
-        is_whole = isinstance(value, int) and abs(value) < LARGEST_WHOLE
-        if value is not None and not is_whole and not isinstance(value, float | np.number):
+        if value is not None and not _is_number(value):
             return InputError(
                 f"the value of {name!r} is {value!r:.60}; give a number, or leave the variable out"
             )
     return InputError("a row's values must be numbers, each a single one")
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, int):
+        return abs(value) < LARGEST_WHOLE
+    try:
+        _floats([value])
+    except struct.error:
+        return False
+    return True

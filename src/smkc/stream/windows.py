@@ -46,6 +46,8 @@ class Stream:
         self._fitted = fitted
         sketch, window = fitted.density.sketch, fitted.window
         self._latest = SlidingWindow(window, sketch.width, fitted.density.representation)
+        self._state = np.empty((sketch.width, 1), np.float32)
+        self._switches = sketch.presence, sketch.saturate, sketch.normalise
         self._is_filled = np.zeros(window, bool)
         self._n_rows = 0
         self._last_time: Any = None
@@ -67,11 +69,8 @@ class Stream:
         hashes, values = self._names.arrange(observations)
         if self._scaling is not None:
             values = self._scaling.scale_row(stamp, self._names.slots, values)
-        sketch = self._fitted.density.sketch
-        state = np.zeros((sketch.width, 1), np.float32)
-        switches = sketch.presence, sketch.saturate, sketch.normalise
-        n_observed = observed_state(values, hashes.arrays, switches, state)
-        self._latest.push(state[:, 0])
+        n_observed = observed_state(values, hashes.arrays, self._switches, self._state)
+        self._latest.push(self._state[:, 0])
         self._is_filled[:-1] = self._is_filled[1:]
         self._is_filled[-1] = n_observed > 0
         self._last_time = stamp

@@ -1,4 +1,6 @@
 from copy import deepcopy
+from decimal import Decimal
+from fractions import Fraction
 from types import MappingProxyType
 
 import numpy as np
@@ -35,6 +37,7 @@ def arranged(names, row):
         pytest.param([{"a": 1.0}, {}, {"a": 2.0}, {}], id="nothing-observed"),
         pytest.param([{"a": 1.0}, {"b": 2.0}, {"a": 3.0}, {"b": 4.0}], id="turns"),
         pytest.param([{"a": 1}, {"a": True}, {"a": np.float32(2.5)}], id="numbers"),
+        pytest.param([{"a": Decimal("1.5")}, {"a": Fraction(5, 2), "b": 1.0}], id="exact-numbers"),
         pytest.param([{"a": 1.0}, {"a": 2.0**70}, {"a": -(2.0**90)}], id="large-numbers"),
         pytest.param([{f"v{j}": float(j) for j in range(300)}, {"v7": 1.0}], id="many-then-few"),
         pytest.param([{"v7": 1.0}, {f"v{j}": float(j) for j in range(300)}], id="few-then-many"),
@@ -48,7 +51,7 @@ def test_every_row_is_arranged_as_it_is(rows):
         assert arranged(names, MappingProxyType(row)) == told_apart(row)
 
 
-@pytest.mark.parametrize("value", [None, np.nan, np.inf, -np.inf, 1e300])
+@pytest.mark.parametrize("value", [None, np.nan, np.inf, -np.inf, 1e300, Decimal("1e400")])
 def test_values_that_count_as_not_observed(value):
     names = RowNames(BUCKETS, None)
     for _ in range(3):
@@ -56,7 +59,23 @@ def test_values_that_count_as_not_observed(value):
         assert arranged(names, {"a": 1.0, "b": 2.0}) == told_apart({"a": 1.0, "b": 2.0})
 
 
-@pytest.mark.parametrize("value", ["3", "high", [1.0], {}, 10**400, 2**70])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "3",
+        "high",
+        b"3",
+        np.str_("3"),
+        [1.0],
+        {},
+        1j,
+        10**400,
+        2**70,
+        Decimal("sNaN"),
+        Fraction(10**400),
+    ],
+    ids=lambda value: f"{type(value).__name__} of {len(repr(value))}",
+)
 def test_what_is_refused_in_the_first_row_is_refused_in_later_ones(value):
     names = RowNames(BUCKETS, None)
     for _ in range(3):
