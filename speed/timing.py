@@ -7,13 +7,17 @@ run, so that whatever else the machine does falls on both.
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 import numpy as np
 import psutil
 
 Work = Callable[[], object]
+
+# Seconds before a turn. The threads of a matrix product wait for the next one, busily, before they
+# sleep (OpenBLAS: 2^26 ticks of the clock): whoever came next would pay for them with half a core.
+REST = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,11 +68,22 @@ def seconds(work: Work) -> float:
     return perf_counter() - start
 
 
+def rest() -> None:
+    """Wait until the threads of earlier work have gone to sleep."""
+    sleep(REST)
+
+
+def rested(work: Work) -> float:
+    """Wall-clock seconds of one call after a rest."""
+    rest()
+    return seconds(work)
+
+
 def take_turns(ours: Work, anchor: Work, rounds: int) -> tuple[float, float]:
-    """Median seconds of a call of each, after one of each to warm up."""
+    """Median seconds of a call of each, rested, after one of each to warm up."""
     ours()
     anchor()
-    times = np.array([(seconds(ours), seconds(anchor)) for _ in range(rounds)])
+    times = np.array([(rested(ours), rested(anchor)) for _ in range(rounds)])
     median = np.median(times, axis=0)
     return float(median[0]), float(median[1])
 
