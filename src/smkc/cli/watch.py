@@ -17,6 +17,7 @@ import typer
 
 from smkc.cli import options
 from smkc.cli.failure import explained_failures
+from smkc.errors import MissingExtraError, SettingError
 
 if TYPE_CHECKING:
     from smkc.serve.config import Config
@@ -177,6 +178,11 @@ def watch(
             entity=entity,
             false_alarms_a_day=false_alarms,
         )
+        if as_json and not (once or check):
+            raise SettingError(
+                "--json prints what --once or --check found; give one of them, or leave it out: "
+                "while it runs, ask the API"
+            )
         if check:
             from smkc.cli.watch_check import check as check_plan
 
@@ -212,8 +218,6 @@ def _logging(quiet: bool) -> Iterator[None]:
 
 
 def _require_extra() -> None:
-    from smkc.errors import MissingExtraError
-
     missing = [package for package in NEEDED if find_spec(package) is None]
     if missing:
         raise MissingExtraError(
@@ -224,7 +228,6 @@ def _require_extra() -> None:
 
 def _plan(file: Path | None, prometheus: str | None, query: str | None, **given: Any) -> "Config":
     """Make the configuration of what was typed."""
-    from smkc.errors import SettingError
     from smkc.serve.config import read_config, simple_config
 
     if file is not None:
@@ -232,8 +235,9 @@ def _plan(file: Path | None, prometheus: str | None, query: str | None, **given:
         usual = {"name": "watch"}
         named = [key for key, value in also.items() if value not in (None, usual.get(key))]
         if named:
+            option = named[0].removesuffix("_a_day").replace("_", "-")
             raise SettingError(
-                f"--config names everything, and --{named[0].replace('_', '-')} is given too; "
+                f"--config names everything, and --{option} is given too; "
                 "write it into the file, or leave --config out"
             )
         return read_config(file)

@@ -211,7 +211,10 @@ def _lane_line(lane: "LaneStatus") -> str:
     where = f"{lane.watch}, {lane.entity}" if lane.entity else lane.watch
     size = f"{lane.rows:,} rows, {lane.series:,} series in the latest"
     if lane.latest is None:
-        return f"{where}: too few rows to learn from as yet ({size})"
+        return (
+            f"{where}: too few rows to learn from as yet, {lane.rows:,} of {lane.rows_needed:,} "
+            f"({lane.series:,} series in the latest); wait for more, or ask for a longer history"
+        )
     verdict = "an alert is open" if lane.alert is not None else "nothing unusual"
     return (
         f"{where}: {verdict}; anomaly {lane.latest.anomaly:.2f} (more than 1 is anomalous), "

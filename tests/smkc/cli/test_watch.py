@@ -1,9 +1,11 @@
 """``smkc watch``: what it says to newcomers, what it refuses, and one whole life of it."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 
 import numpy as np
@@ -56,7 +58,9 @@ def test_the_help_shows_a_newcomer_what_to_type():
         (["watch"], "say what to watch"),
         (["watch", "--prometheus", "http://localhost:9090"], "say what to watch"),
         (["watch", "--config", "no.toml", "--query", "up"], "--query is given too"),
+        (["watch", "--config", "no.toml", "--false-alarms", "2"], "--false-alarms is given too"),
         (["watch", "--config", "no.toml"], "cannot be read"),
+        (["watch", "--prometheus", "http://localhost", "--query", "up", "--json"], "give one of"),
         (["watch", "--prometheus", "localhost", "--query", "up"], "is no address"),
         (["watch", "--prometheus", "http://localhost", "--query", "up", "--step", "x"], "duration"),
         (
@@ -64,7 +68,10 @@ def test_the_help_shows_a_newcomer_what_to_type():
             "there is no token",
         ),
     ],
-    ids=["nothing", "no query", "both", "no file", "no address", "no duration", "open to all"],
+    ids=[
+        *("nothing", "no query", "both", "both, by its name", "no file", "JSON of what goes on"),
+        *("no address", "no duration", "open to all"),
+    ],
 )
 def test_what_cannot_be_done_is_said_with_the_remedy(given, says, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -107,6 +114,15 @@ def test_once_does_not_wait_for_a_server_that_fails(playback, tmp_path):
     done = run(*options(playback, tmp_path, "--once", "--quiet"))
     assert done.exit_code == 2
     assert "watch 'shop'" in done.stderr
+
+
+def test_once_says_how_many_rows_are_lacking(playback, tmp_path):
+    all_of_them = playback.values
+    since = time.time_ns() // 1_000_000 - 30_000
+    playback.values = lambda at: all_of_them(at) if at > since else {}
+    done = run(*options(playback, tmp_path, "--once"))
+    assert done.exit_code == 0, done.stderr
+    assert re.search(r"too few rows to learn from as yet, \d\d of 240", flat(done.stdout))
 
 
 def test_once_says_when_the_query_gives_nothing(playback, tmp_path):
