@@ -13,13 +13,21 @@ import numpy as np
 from smkc.evidence.window._compiled import Floats, compiled, dot, summing
 from smkc.evidence.window._smoother import gather, smooth
 
-__all__ = ["FactorModel", "fit_factors", "noise_ratios", "refine_factors", "start_loadings"]
+__all__ = [
+    "RIDGE",
+    "FactorModel",
+    "fit_factors",
+    "noise_ratios",
+    "refine_factors",
+    "start_loadings",
+]
 
 N_FACTORS = 2
 
-# Degrees of freedom of the noise, and how many observations its starting value is worth.
+# Degrees of freedom of the noise, and how many observations its starting value is worth: one, as
+# that value is a difference of two rough ones.
 TAIL_FREEDOM = 5.0
-PRIOR_OBSERVATIONS = 4.0
+PRIOR_OBSERVATIONS = 1.0
 
 LEAST_NOISE = 0.004
 FIRST_MEMORY, MOST_MEMORY = 0.9, 0.98

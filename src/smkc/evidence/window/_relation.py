@@ -8,8 +8,8 @@ from math import log, sqrt
 
 import numpy as np
 
-from smkc.evidence.window._compiled import Floats, compiled, log_all
-from smkc.evidence.window._factors import FactorModel, noise_ratios, refine_factors
+from smkc.evidence.window._compiled import Floats, compiled, dot, log_all
+from smkc.evidence.window._factors import RIDGE, FactorModel, refine_factors
 from smkc.evidence.window._segments import segment_lengths
 from smkc.evidence.window._smoother import gather, smooth
 from smkc.evidence.window._standard import standardised
@@ -82,15 +82,16 @@ def largest_surprise(
 ) -> float:
     """Return the statistic hole of a window; ``blame`` (C,) each variable's part of it.
 
-    The model is fitted without a hole, and then asked how well it explains what is in there. The
-    fit goes on from ``model``, that of the whole window, whose values were over ``scale`` (C,).
+    The model is fitted without a hole, and then asked how well it explains what is in there, as
+    far as its loadings are known. The fit goes on from ``model``, that of the whole window, whose
+    values were over ``scale`` (C,).
     """
     n_variables, length = values.shape
     size, hop = length // HOLE_PARTS, max(1, length // HOP_PARTS)
     outside, scaled = np.empty((n_variables, length)), np.empty((n_variables, length))
     loadings, noise, memory = np.empty((2, n_variables)), np.empty(n_variables), np.empty(2)
     smoothed, weights = np.empty((5, length)), np.empty((n_variables, length))
-    info, scratch = np.empty((5, length)), np.empty((2, 5, length))
+    info, filled, scratch = np.empty((5, length)), np.empty((5, length)), np.empty((2, 5, length))
     best = -np.inf
     for first in range(0, length - size + 1, hop):
         for c in range(n_variables):
@@ -112,10 +113,56 @@ def largest_surprise(
         refined = FactorModel(loadings, noise, memory, smoothed, weights)
         refine_factors(refined, scaled, outside, standard.noise, HOLE_ROUNDS)
         gather(scaled, seen, loadings, noise, info)
-        smooth(info, memory, scratch[0], scratch[1], smoothed)
-        ratios = noise_ratios(scaled, seen, loadings, noise, smoothed)
+        smooth(info, memory, scratch[0], scratch[1], filled)
+        ratios = _foreseen_ratios(scaled, seen, refined, filled)
         best = _surprise(ratios, seen, first, first + size, best, blame)
     return log(max(best, LEAST_SURPRISE)) if best > -np.inf else np.nan
+
+
+@compiled
+def _foreseen_ratios(values: Floats, seen: Floats, model: FactorModel, filled: Floats) -> Floats:
+    """(C, L) squared residuals over their predicted variances; 0 where nothing was seen.
+
+    ``model`` has not seen the hole, ``filled`` (5, L) are the factors given everything. The
+    loadings of a variable are known up to psi (sum of w E[ff'] + ridge)^-1, its centre up to psi
+    over the sum of w: where factors are far from what they were outside, residuals are large by
+    themselves.
+    """
+    n_variables, length = values.shape
+    s00, s01, s11 = np.empty(length), np.empty(length), np.empty(length)
+    e00, e01, e11 = np.empty(length), np.empty(length), np.empty(length)
+    _squares(model.smoothed, s00, s01, s11)
+    _squares(filled, e00, e01, e11)
+    m0, m1, p00, p01, p11 = filled[0], filled[1], filled[2], filled[3], filled[4]
+    ratios = np.empty((n_variables, length))
+    for c in range(n_variables):
+        u, v, psi = model.loadings[0, c], model.loadings[1, c], model.noise[c]
+        w = model.weights[c]
+        a, b, d = dot(w, s00) + RIDGE, dot(w, s01), dot(w, s11) + RIDGE
+        over = psi / (a * d - b * b)
+        v00, v01, v11 = d * over, -b * over, a * over
+        if n_variables == 1:
+            v00, v01, v11 = psi / a, 0.0, 0.0
+        n = 0.0
+        for t in range(length):
+            n += w[t]
+        known = psi + psi / max(n, 1.0)
+        for t in range(length):
+            residual = values[c, t] - u * m0[t] - v * m1[t]
+            by_factors = u * u * p00[t] + 2.0 * u * v * p01[t] + v * v * p11[t]
+            by_loadings = v00 * e00[t] + 2.0 * v01 * e01[t] + v11 * e11[t]
+            ratios[c, t] = seen[c, t] * residual * residual / (known + by_factors + by_loadings)
+    return ratios
+
+
+@compiled
+def _squares(factors: Floats, e00: Floats, e01: Floats, e11: Floats) -> None:
+    """Fill (L,) expected squares and products of factors (5, L)."""
+    for t in range(e00.size):
+        m0, m1 = factors[0, t], factors[1, t]
+        e00[t] = m0 * m0 + factors[2, t]
+        e01[t] = m0 * m1 + factors[3, t]
+        e11[t] = m1 * m1 + factors[4, t]
 
 
 @compiled

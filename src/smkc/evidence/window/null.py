@@ -32,17 +32,20 @@ PARTS = 5
 JOINED_HIGH = 1 - TAIL_SHARE
 
 N_CHEAP = sum(not evidence.is_dear for evidence in EVIDENCES)
+WEIGHTS = np.array([evidence.weight for evidence in EVIDENCES])
 
 
 def joined(log_p: Floats) -> Floats:
-    """(B,) root of the summed squares of (B, E) log p-values; NaN where all evidences abstain.
+    """(B,) root of the summed squares of weighted log p-values; NaN where all evidences abstain.
+
+    ``log_p`` is (B, n), of the first n evidences.
 
     Examples
     --------
-    >>> joined(np.log([[0.5, 0.5], [0.5, np.nan], [0.01, 0.5]])).round(2)
-    array([0.98, 1.22, 4.66])
+    >>> joined(np.log([[0.5, 0.5, 0.5], [0.5, 0.5, np.nan], [0.5, 0.5, 0.01]])).round(2)
+    array([0.85, 1.11, 4.63])
     """
-    size = np.where(np.isnan(log_p), ABSTENTION, log_p)
+    size = np.where(np.isnan(log_p), ABSTENTION, log_p) * WEIGHTS[: log_p.shape[1]]
     score: Floats = np.sqrt((size * size).sum(axis=1))
     return np.where(np.isnan(log_p).all(axis=1), np.nan, score)
 

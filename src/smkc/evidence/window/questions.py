@@ -27,6 +27,9 @@ class Evidence:
     grows
         whether its statistic sums over variables, so that its null goes on growing beyond the
         cardinalities that were seen.
+    weight
+        by how much its log p-value is multiplied where evidences are joined: a half for what is
+        read off single values or steps, and asked again, more sharply, of the factor model.
     """
 
     name: str
@@ -34,11 +37,22 @@ class Evidence:
     question: str
     is_dear: bool = False
     grows: bool = False
+    weight: float = 1.0
 
 
 EVIDENCES = (
-    Evidence(name="zmax", kind="level", question="is a value far from its variable's median?"),
-    Evidence(name="dzmax", kind="jump", question="does a variable take a large step?"),
+    Evidence(
+        name="zmax",
+        kind="level",
+        question="is a value far from its variable's median?",
+        weight=0.5,
+    ),
+    Evidence(
+        name="dzmax",
+        kind="jump",
+        question="does a variable take a large step?",
+        weight=0.5,
+    ),
     Evidence(
         name="copy4",
         kind="repetition",
@@ -48,6 +62,7 @@ EVIDENCES = (
         name="glr_d",
         kind="regime",
         question="are steps larger in one part of the window than in the other?",
+        weight=0.5,
     ),
     Evidence(
         name="gaps",

@@ -6,7 +6,7 @@ them is (h, J), and every likelihood is an integral over that vector.
 
 import numpy as np
 
-NU, PRIOR, RIDGE, ROUNDS, HOLE_ROUNDS = 5.0, 4.0, 2.0, 10, 3
+NU, PRIOR, RIDGE, ROUNDS, HOLE_ROUNDS = 5.0, 1.0, 2.0, 10, 3
 
 
 def spreads(values):
@@ -146,6 +146,32 @@ def ratios(x, seen, loadings, noise, mean, joint):
     here = np.stack([joint[2 * t : 2 * t + 2, 2 * t : 2 * t + 2] for t in range(length)])
     expected = noise + np.einsum("kc,tkl,lc->tc", loadings, here, loadings)
     return np.where(seen, (x - mean @ loadings) ** 2 / expected, 0.0)
+
+
+def foreseen_ratios(x, seen, loadings, noise, weights, without, within):
+    """(L, C) squared residuals over variances that know how well loadings and centres are known.
+
+    ``without`` and ``within`` are means and joint covariances of the factors that the loadings
+    were found by, and of those that include the hole.
+    """
+    length, n_variables = x.shape
+    n_factors = min(2, n_variables)
+    mean, joint = within
+    own = [joint[2 * t : 2 * t + 2, 2 * t : 2 * t + 2] for t in range(length)]
+    here, there = (
+        np.stack([s[2 * t : 2 * t + 2, 2 * t : 2 * t + 2] for t in range(length)])
+        for s in (joint + np.outer(mean, mean), without[1] + np.outer(without[0], without[0]))
+    )
+    found = np.zeros(x.shape)
+    for c in range(n_variables):
+        information_ = np.einsum("t,tkl->kl", weights[:, c], there) + RIDGE * np.eye(2)
+        unsure = np.zeros((2, 2))
+        unsure[:n_factors, :n_factors] = np.linalg.inv(information_[:n_factors, :n_factors])
+        for t in np.flatnonzero(seen[:, c]):
+            u = loadings[:, c]
+            spread = 1 + 1 / max(weights[:, c].sum(), 1.0) + (unsure * here[t]).sum()
+            found[t, c] = (x[t, c] - mean[t] @ u) ** 2 / (noise[c] * spread + u @ own[t] @ u)
+    return found
 
 
 def log_mean(numbers):
@@ -318,10 +344,10 @@ def hole(values, old_scale, model):
         change = old_scale / scale
         loadings, old_noise, memory, weights = model
         begun = (change * loadings, change**2 * old_noise, memory, weights * known)
-        loadings, noise, memory, *_ = fit(x, known, noise, HOLE_ROUNDS, begun)
+        loadings, noise, memory, weights, *without = fit(x, known, noise, HOLE_ROUNDS, begun)
         h, j = information(x, seen, seen.astype(float), loadings, noise)
-        mean, joint = smoothed(stationary(length, memory), h, j)
-        found = ratios(x, seen, loadings, noise, mean, joint)
+        within = smoothed(stationary(length, memory), h, j)
+        found = foreseen_ratios(x, seen, loadings, noise, weights, without, within)
         for n in (shortest, shortest + shortest // 2, 2 * shortest):
             for s in range(first, first + length // 4 - n + 1):
                 inside = (np.arange(length) >= s) & (np.arange(length) < s + n)

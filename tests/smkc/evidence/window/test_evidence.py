@@ -8,6 +8,7 @@ from smkc.errors import InputError, ModelFileError, NotFittedError, SettingError
 from smkc.evidence.window import EVIDENCES, KINDS, WindowEvidence
 
 NAMES = [evidence.name for evidence in EVIDENCES]
+WEIGHTS = np.array([evidence.weight for evidence in EVIDENCES])
 LENGTH = 32
 
 
@@ -55,7 +56,8 @@ def test_answers_have_shapes_and_agree(fitted, test_set):
     np.testing.assert_array_equal(fitted.statistics(test_set), answers.statistics)
     np.testing.assert_array_equal(fitted.p_values(test_set), np.exp(answers.log_p))
     np.testing.assert_array_equal(fitted.score(test_set), answers.score)
-    np.testing.assert_allclose(answers.score, np.sqrt((answers.log_p**2).sum(axis=1)))
+    weighted = answers.log_p * WEIGHTS
+    np.testing.assert_allclose(answers.score, np.sqrt((weighted**2).sum(axis=1)))
     assert ((answers.p_value > 0) & (answers.p_value <= 1)).all()
     for c in (1, 3, 6):  # within a cardinality, p-values fall as scores rise
         here = answers.cardinality == c
@@ -78,11 +80,14 @@ def test_anomalies_of_every_kind_stand_out(fitted):
 
 
 def test_false_alarms_are_as_rare_as_they_should_be(fitted):
-    """Seen and unseen cardinalities; 600 windows each, so that 1% is 6 give or take 5."""
+    """Seen and unseen cardinalities; 600 windows each, so that 1% is 6 give or take 5.
+
+    What a tenth is was learned from 150 windows a cardinality: 10% is that give or take 5%.
+    """
     for cardinality in (1, 3, 4, 6):
         p_value = fitted.ask(windows(600, cardinality, seed=5)).p_value
         assert (p_value <= 0.01).mean() <= 0.03, cardinality
-        assert 0.06 <= (p_value <= 0.1).mean() <= 0.15, cardinality
+        assert 0.04 <= (p_value <= 0.1).mean() <= 0.16, cardinality
 
 
 def test_the_order_of_variables_changes_no_bit(fitted, test_set, rng):
@@ -168,7 +173,8 @@ def test_an_abstaining_evidence_counts_as_an_average_one(fitted):
     answers = fitted.ask(every_other)
     assert np.isnan(answers.statistics[:, NAMES.index("dzmax")]).all()
     log_p = np.where(np.isnan(answers.log_p), -1.0, answers.log_p)
-    np.testing.assert_allclose(answers.score, np.sqrt((log_p**2).sum(axis=1)))
+    weighted = log_p * WEIGHTS
+    np.testing.assert_allclose(answers.score, np.sqrt((weighted**2).sum(axis=1)))
 
 
 def test_doubt_asks_less_and_keeps_its_false_alarms():

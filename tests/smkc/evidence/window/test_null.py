@@ -4,6 +4,7 @@ import numpy as np
 
 from smkc.evidence.window.by_cardinality import ByCardinality
 from smkc.evidence.window.null import Null, Nulls, joined
+from smkc.evidence.window.questions import EVIDENCES
 from smkc.evidence.window.speeds import SPEED_GRID, Speeds
 from smkc.evidence.window.tail import Tail
 
@@ -53,8 +54,16 @@ def test_rare_cardinalities_join_their_neighbours():
 
 
 def test_joining():
-    log_p = np.array([[-3.0, -4.0], [-3.0, np.nan], [np.nan, np.nan]])
+    log_p = np.array([[-6.0, 0.0, -4.0], [-6.0, 0.0, np.nan], [np.nan, np.nan, np.nan]])
     np.testing.assert_allclose(joined(log_p), [5.0, np.sqrt(10.0), np.nan])
+
+
+def test_what_the_factor_model_asks_again_counts_half():
+    for i, evidence in enumerate(EVIDENCES):
+        log_p = np.zeros((1, len(EVIDENCES)))
+        log_p[0, i] = -8.0
+        is_asked_again = evidence.name in ("zmax", "dzmax", "glr_d")
+        np.testing.assert_allclose(joined(log_p), 4.0 if is_asked_again else 8.0)
 
 
 def test_p_values_of_fresh_numbers_are_uniform(rng):
