@@ -25,7 +25,7 @@ from smkc.recording import Recording
 from smkc.sketch import Sketch
 from speed import gpu_anchor
 
-VARIABLES, NAMES, ROUNDS = 16, 2000, 7
+VARIABLES, NAMES, ROUNDS, BUCKETS = 16, 2000, 7, 128
 BAND, LAGS, REFERENCES = Representation.parse("log3 band(8)"), 8, 100_000
 
 # Windows of each length that are worked on; their images take some gigabytes.
@@ -50,18 +50,20 @@ def images(length: int) -> dict[str, Any]:
     """Six-channel images from observations."""
     recording, starts = made(WINDOWS[length], length)
     windows = TorchWindows(recording, length, Sketch(), "cuda")
-    begin = torch.from_numpy(starts).cuda()
+    begin, observed = torch.from_numpy(starts).cuda(), unpacked(windows)
     block = torch.empty((gpu_anchor.AT_ONCE, 6, length, length), device="cuda")
     whole = torch.empty((len(starts), 6, length, length), device="cuda")
 
     def eager() -> None:
         for part in begin.split(gpu_anchor.AT_ONCE):
-            block[: len(part)] = gpu_anchor.image(states(windows, part, length))
+            block[: len(part)] = gpu_anchor.image(
+                gpu_anchor.states(observed, part, length, BUCKETS)
+            )
 
     found = compared(f"image, L = {length}", eager, lambda: windows.images(starts), len(starts))
     floor = timed(lambda: whole.fill_(1.0)) / len(starts)
-    few = begin[:512]
-    expected = gpu_anchor.image(states(windows, few, length).double())
+    few = gpu_anchor.states(observed, begin[:512], length, BUCKETS)
+    expected = gpu_anchor.image(few.double())
     off = windows.images(starts[:512])[0] - expected
     return {
         **found,
@@ -87,10 +89,11 @@ def scores(length: int) -> list[dict[str, Any]]:
     )
     density = TorchKnnDensity.on(empty, "cuda").learned(recording, np.sort(some))
     windows = TorchWindows(recording, length, sketch, "cuda")
-    begin, matrix, references = torch.from_numpy(starts).cuda(), density._matrix, density._on_device
+    begin, observed = torch.from_numpy(starts).cuda(), unpacked(windows)
+    matrix, references = density._matrix, density._on_device
 
     def vectors(part: Tensor) -> Tensor:
-        band = gpu_anchor.log3_band(states(windows, part, length), LAGS)
+        band = gpu_anchor.log3_band(gpu_anchor.states(observed, part, length, BUCKETS), LAGS)
         return gpu_anchor.unit_vectors(band, matrix)
 
     def ours() -> Tensor:
@@ -138,9 +141,17 @@ def made(n_windows: int, length: int) -> tuple[Recording, np.ndarray]:
     return recording, np.arange(n_windows, dtype=np.int64) * length
 
 
-def states(windows: TorchWindows, starts: Tensor, length: int) -> Tensor:
-    """(B, L, 2m) by the anchor."""
-    return gpu_anchor.states(windows._observed, starts, length, windows.sketch.buckets)
+def unpacked(windows: TorchWindows) -> tuple[Tensor, ...]:
+    """Return observations as the anchor takes them, on the device."""
+    hashed = windows.sketch.hash(windows.recording.names)
+    tables = (
+        hashed.value_bucket.astype(np.int32),
+        hashed.value_sign,
+        hashed.presence_bucket.astype(np.int32),
+        hashed.presence_sign,
+    )
+    indptr, codes, values, _ = windows._observed
+    return indptr, codes, values, *(torch.from_numpy(table).cuda() for table in tables)
 
 
 def compared(

@@ -8,8 +8,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from smkc.kernel._cuda_columns import Columns
 from smkc.kernel._triton_channels import cosine, logarithm, places
-from smkc.kernel._triton_columns import Columns
 from smkc.kernel._triton_median import median
 from smkc.kernel.representation import Representation
 

@@ -219,16 +219,21 @@ def fused_kernels(device: torch.device) -> ModuleType | None:
     if device.type != "cuda":
         return None
     try:
-        from smkc.kernel import _triton_windows
+        from smkc.kernel import _cuda_windows
+
+        _cuda_windows.check(device)
     except ModuleNotFoundError as error:
-        warnings.warn(
-            f"{error.name} is not installed, so {device} works with torch's own operations, "
-            "several times slower; run: pip install triton",
-            DeviceWarning,
-            stacklevel=2,
-        )
-        return None
-    return _triton_windows
+        why = f"{error.name} is not installed; run: pip install {error.name}"
+    except (OSError, RuntimeError) as error:
+        why = str(error)
+    else:
+        return _cuda_windows
+    warnings.warn(
+        f"{device} works with torch's own operations, several times slower: {why}",
+        DeviceWarning,
+        stacklevel=2,
+    )
+    return None
 
 
 def _median(distances: Tensor) -> Tensor:

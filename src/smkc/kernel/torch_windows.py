@@ -28,7 +28,7 @@ BLOCK_BYTES = 2**30
 class TorchWindows:
     """Windows of one recording, made on a device when they are asked for.
 
-    On a GPU with Triton a window goes from observations to features in two kernels, and no state
+    On a GPU a window goes from observations to features in two kernels, and no state
     wider than its own variables, and no image that is not asked for, is ever written; equal to the
     processor's features within 1e-5 (of numbers of order one). Elsewhere, and for representations
     that the kernels do not know, the same steps are torch's own operations.
@@ -53,7 +53,7 @@ class TorchWindows:
         kernels = fused_kernels(self.device)
         self._kernels = kernels if kernels and sketch.buckets <= kernels.MOST_BUCKETS else None
         if self._kernels is not None:
-            self._observed = self._kernels.Observed(*self._uploaded())
+            self._observed = self._uploaded(self._kernels)
 
     def features(self, starts: NDArray[np.int64], representation: Representation) -> Tensor:
         """(B, F) features of the windows that begin at ``starts`` (B,), flat."""
@@ -91,16 +91,13 @@ class TorchWindows:
             sigma[part] = kernels.fill(columns, representation, out[part])
         return out, sigma
 
-    def _uploaded(self) -> list[Tensor]:
+    def _uploaded(self, kernels: ModuleType) -> Any:
         """Return observations by row and the variables' hashes, on the device."""
-        recording, hashes = self.recording, self.sketch.hash(self.recording.names)
         arrays: tuple[NDArray[Any], ...] = (
-            recording.indptr.astype(np.int64),
-            recording.codes.astype(np.int32),
-            recording.values,
-            hashes.value_bucket.astype(np.int32),
-            hashes.value_sign,
-            hashes.presence_bucket.astype(np.int32),
-            hashes.presence_sign,
+            self.recording.indptr.astype(np.int64),
+            self.recording.codes.astype(np.int32),
+            self.recording.values,
+            kernels.packed(self.sketch.hash(self.recording.names)),
         )
-        return [torch.from_numpy(np.ascontiguousarray(array)).to(self.device) for array in arrays]
+        tensors = (torch.from_numpy(np.ascontiguousarray(array)) for array in arrays)
+        return kernels.Observed(*(tensor.to(self.device) for tensor in tensors))

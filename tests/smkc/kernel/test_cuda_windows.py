@@ -1,9 +1,4 @@
-"""The GPU's kernels against the jitted loops; skipped where there is no GPU.
-
-With TRITON_INTERPRET=1 and Triton, the same kernels run on the processor, slowly.
-"""
-
-import os
+"""The GPU's kernels against the jitted loops; skipped where there is no GPU."""
 
 import numpy as np
 import pytest
@@ -16,34 +11,22 @@ from smkc.sketch import Sketch
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 
-IS_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
-DEVICE = torch.device("cpu" if IS_INTERPRETED else "cuda")
-
 pytestmark = [
     pytest.mark.deep,
-    pytest.mark.skipif(
-        not (IS_INTERPRETED or torch.cuda.is_available()),
-        reason="needs a GPU, or TRITON_INTERPRET=1 for the interpreter",
-    ),
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"),
 ]
 
 KINDS = [
     *("gaps", "empty rows", "nothing at all", "one observation", "single variable", "constant"),
     *("all zero", "mostly constant", "few levels", "churn", "one huge", "small", "offset"),
 ]
-LENGTHS = [16, 23] if IS_INTERPRETED else [16, 23, 29]
 STARTS = np.array([0, 1])
 
 
 def windows_of(recording, window, sketch):
     from smkc.kernel import torch_windows
 
-    made = torch_windows.TorchWindows(recording, window, sketch, DEVICE)
-    if IS_INTERPRETED:  # there, they are used without a GPU, too
-        from smkc.kernel import _triton_windows
-
-        made._kernels = _triton_windows
-        made._observed = _triton_windows.Observed(*made._uploaded())
+    made = torch_windows.TorchWindows(recording, window, sketch, "cuda")
     assert made._kernels is not None
     return made
 
@@ -57,7 +40,7 @@ def walk(n_rows, n_variables, seed=0):
     return Recording.from_rows(list(range(n_rows)), rows)
 
 
-@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("length", [2, 3, 16, 23, 29])
 @pytest.mark.parametrize("kind", KINDS)
 def test_images_are_those_of_the_processor(kind, length):
     recording, sketch = recording_of(kind), Sketch(buckets=16)
@@ -81,6 +64,7 @@ def test_features_are_those_of_the_processor(kind, text):
     "sketch",
     [
         Sketch(buckets=2),
+        Sketch(buckets=256),
         Sketch(buckets=70, presence=False),
         Sketch(buckets=33, saturate=False, normalise=False),
     ],
@@ -92,8 +76,7 @@ def test_sketches_of_every_kind(sketch):
     np.testing.assert_allclose(actual.cpu(), expected, rtol=TOLERANCE, atol=TOLERANCE)
 
 
-@pytest.mark.skipif(IS_INTERPRETED, reason="too slow without a GPU")
-@pytest.mark.parametrize("length", [32, 64, 100, 128])
+@pytest.mark.parametrize("length", [32, 64, 100, 128, 200, 256])
 @pytest.mark.parametrize("n_variables", [1, 16, 300])
 def test_long_and_wide_windows(length, n_variables):
     recording, sketch = walk(length + 40, n_variables), Sketch()
@@ -107,3 +90,52 @@ def test_long_and_wide_windows(length, n_variables):
 def test_no_windows_have_no_features():
     found = windows_of(walk(30, 3), 16, Sketch(buckets=4)).images(np.empty(0, np.int64))[0]
     assert found.shape == (0, 6, 16, 16)
+
+
+@pytest.mark.parametrize("length", [300, 700])
+def test_bands_of_windows_longer_than_a_block_of_threads(length):
+    recording, representation = walk(length + 1, 30), Representation.parse("log3 band(2)")
+    expected = features(recording, STARTS, length, representation, Sketch())
+    actual = windows_of(recording, length, Sketch()).features(STARTS, representation)
+    np.testing.assert_allclose(actual.cpu(), expected, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("channels", [("log_abs",), ("cos_delta", "log_g"), CHANNELS[::-1]])
+def test_any_channels_in_any_order(channels):
+    recording = walk(60, 10)
+    expected, token = images(recording, STARTS, 40, Sketch(), channels)
+    actual, tau = windows_of(recording, 40, Sketch()).images(STARTS, channels)
+    np.testing.assert_allclose(actual.cpu(), expected, rtol=TOLERANCE, atol=TOLERANCE)
+    np.testing.assert_allclose(tau.cpu(), token, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("offset", [1e2, 1e4, 1e6])
+@pytest.mark.parametrize("is_spiked", [False, True])
+def test_small_changes_of_large_values(offset, is_spiked):
+    """Products leave few digits of such distances: they are made by differences."""
+    rng = np.random.default_rng(3)
+    values = offset + rng.normal(size=(70, 4)).astype(np.float32)
+    if is_spiked:
+        values[[16, 32, 48]] *= 50  # just where a state amid the others is looked for
+    names = [f"v{j}" for j in range(4)]
+    rows = [dict(zip(names, row, strict=True)) for row in values.tolist()]
+    recording = Recording.from_rows(list(range(70)), rows)
+    expected, token = images(recording, STARTS, 64, Sketch(), CHANNELS)
+    actual, tau = windows_of(recording, 64, Sketch()).images(STARTS)
+    np.testing.assert_allclose(actual.cpu(), expected, rtol=2e-5, atol=2e-5)
+    np.testing.assert_allclose(tau.cpu(), token, atol=TOLERANCE)
+
+
+def test_images_are_symmetric_with_a_fixed_diagonal():
+    made = windows_of(walk(80, 20), 64, Sketch()).images(np.arange(16))[0].cpu().numpy()
+    np.testing.assert_array_equal(made, made.transpose(0, 1, 3, 2))
+    diagonal = np.einsum("bkii->bki", made)
+    np.testing.assert_array_equal(diagonal[:, :3], 1.0)
+    np.testing.assert_array_equal(diagonal[:, 3:], 0.0)
+    assert made.min() >= 0
+
+
+def test_the_same_windows_have_the_same_bits():
+    windows, starts = windows_of(walk(90, 40), 64, Sketch(buckets=16)), np.arange(20)
+    first, again = windows.images(starts)[0], windows.images(starts[::-1].copy())[0].flip(0)
+    assert torch.equal(first, again)

@@ -1,0 +1,40 @@
+"""Columns of windows -> kernel images on a GPU, each window in one go.
+
+In: compacted columns. Out: float32 channels and the scale sigma(g). Matrix units make them, see
+``cuda/image.cu``; where these leave too few digits, differences do, see ``cuda/exact.cu``.
+"""
+
+import torch
+from torch import Tensor
+
+from smkc.kernel._cuda_columns import Columns
+from smkc.kernel._nvrtc import Kernel, compiled
+from smkc.kernel.representation import CHANNELS, Representation
+
+__all__ = ["LONGEST", "SHORTEST", "fill_images", "image_kernels"]
+
+# Windows that have pairs, and whose image fits the registers of one block of threads.
+SHORTEST, LONGEST = 2, 256
+
+
+def fill_images(columns: Columns, representation: Representation, out: Tensor) -> Tensor:
+    """Fill ``out`` (B, K, L, L) with the channels of all pairs; return (B,) float64 sigma(g)."""
+    n_windows, width, length = columns.values.shape
+    sigma = torch.full((n_windows,), torch.nan, dtype=torch.float64, device=out.device)
+    is_left = torch.empty(n_windows, dtype=torch.int32, device=out.device)
+    n_threads = -(-length // 16) * 32
+    for kernel in image_kernels(out.device, length, representation.channels):
+        kernel(n_windows, n_threads, *columns, is_left, out, sigma, width)
+    return sigma
+
+
+def image_kernels(
+    device: torch.device, length: int, channels: tuple[str, ...]
+) -> tuple[Kernel, Kernel]:
+    """Return the kernel for windows of this length, and the one for those that it leaves."""
+    places = {name.upper(): channels.index(name) if name in channels else -1 for name in CHANNELS}
+    first, second = (
+        compiled(name, device, LENGTH=length, N_CHANNELS=len(channels), **places)
+        for name in ("image", "exact")
+    )
+    return first, second

@@ -1,0 +1,114 @@
+// Columns of windows -> kernel images: a block of threads makes one window's image.
+//
+// Tiles of pairs stay in registers from their products to their channels, and are written twice, as
+// they are and mirrored. A squared distance is what two squares exceed twice a product by; a window
+// for which that leaves too few digits is marked, and left to exact.cu.
+//
+// LENGTH, N_CHANNELS and the channels' places (-1: not wanted) are defined by whoever compiles it.
+
+#include "median.cuh"
+#include "products.cuh"
+
+// Of two squares, their distance and the scale must be at least one part in so many.
+constexpr float MOST_LOST = 8.0f;
+constexpr float LEAST_SCALE = 1e-30f, LARGEST_SCALE = 1e30f;
+
+constexpr float LOG_2 = 0.6931471805599453f;
+
+// Blocks of threads that registers should leave room for.
+constexpr int RESIDENT = BLOCKS >= 16 ? 1 : (BLOCKS > 4 ? 16 : 24) / BLOCKS;
+
+template <Kind KIND>
+__device__ void write_cosines(float* to, const Staged& staged, const Tiles& tiles,
+                              const Numbers& products) {
+#pragma unroll
+    for (int i = 0; i < TILES; ++i) {
+        const Sides inverses(staged.inverses[KIND], tiles, i);
+        float tile[4];
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+            const float cosine = products[i][e] * inverses.rows[e / 2] * inverses.columns[e % 2];
+            tile[e] = __saturatef(fmaf(0.5f, cosine, 0.5f));
+        }
+        tiles.write(to, i, tile);
+    }
+    tiles.write_diagonal(to, 1.0f);
+}
+
+// Write log distances and tell their scale; return whether too few digits were left of any.
+template <Kind KIND>
+__device__ bool write_logarithms(float* to, const Staged& staged, const Tiles& tiles,
+                                 const Numbers& products, Median& median, double& sigma) {
+    Numbers far;
+#pragma unroll
+    for (int i = 0; i < TILES; ++i) {
+        const Sides squares(staged.squares[KIND], tiles, i);
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+            const float both = squares.rows[e / 2] + squares.columns[e % 2];
+            far[i][e] = fmaxf(fmaf(-2.0f, products[i][e], both), 0.0f);
+            if (!tiles.is_pair(i, e)) far[i][e] = __int_as_float(NO_PAIR);
+        }
+    }
+    sigma = median.of<false>(far, 0);
+    const float scale = 2.0f * float(sigma * sigma);
+    const float factor = __fdividef(1.0f, scale);
+    bool is_lost = !(scale > LEAST_SCALE && scale < LARGEST_SCALE);
+#pragma unroll
+    for (int i = 0; i < TILES; ++i) {
+        const Sides squares(staged.squares[KIND], tiles, i);
+        float tile[4];
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+            const float both = squares.rows[e / 2] + squares.columns[e % 2];
+            const float most = fmaf(MOST_LOST, far[i][e], MOST_LOST * scale);
+            if (!Tiles::is_none(i, e)) is_lost |= both > most;
+            asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(tile[e]) : "f"(fmaf(far[i][e], factor, 1.0f)));
+            tile[e] *= LOG_2;
+        }
+        tiles.write(to, i, tile);
+    }
+    tiles.write_diagonal(to, 0.0f);
+    return is_lost;
+}
+
+// Write the channels of a kind that have a place; return whether they need to be made otherwise.
+template <Kind KIND, int COS, int LOG>
+__device__ bool write_channels(float* out, Staged& staged, const Tiles& tiles,
+                               const Columns& columns, Median& median, double& sigma) {
+    if (COS < 0 && LOG < 0) return false;
+    Numbers products;
+    bool is_lost = fill_products<KIND>(staged, tiles, columns, products);
+    if (COS >= 0) write_cosines<KIND>(out + COS * LENGTH * LENGTH, staged, tiles, products);
+    if (LOG >= 0)
+        is_lost |= write_logarithms<KIND>(out + LOG * LENGTH * LENGTH, staged, tiles, products,
+                                          median, sigma);
+    return is_lost;
+}
+
+extern "C" __global__ void __launch_bounds__(32 * BLOCKS, RESIDENT)
+    image(const float* values, const int* counts, int* is_left, float* out, double* sigmas,
+          int width) {
+    __shared__ Staged staged;
+    __shared__ Parts parts;
+    const long long window = blockIdx.x;
+    const Columns columns{values + window * width * LENGTH, counts[window]};
+    out += window * N_CHANNELS * LENGTH * LENGTH;
+    const Tiles tiles;
+    Median median{parts, tiles.warp, 0};
+    if (columns.count <= DEPTH) {
+        staged.stage(tiles, columns);
+        __syncthreads();
+    }
+    double sigma, unused;
+    bool is_lost = write_channels<STATES, COS_G, -1>(out, staged, tiles, columns, median, unused);
+    is_lost |= write_channels<CENTRED, -1, LOG_G>(out, staged, tiles, columns, median, sigma);
+    is_lost |= write_channels<DIFFERENCES, COS_DELTA, LOG_DELTA>(out, staged, tiles, columns,
+                                                                 median, unused);
+    is_lost |= write_channels<SIZES, COS_ABS, LOG_ABS>(out, staged, tiles, columns, median, unused);
+    is_lost = __syncthreads_or(is_lost);
+    if (threadIdx.x == 0) {
+        if (LOG_G >= 0) sigmas[window] = sigma;
+        is_left[window] = is_lost;
+    }
+}

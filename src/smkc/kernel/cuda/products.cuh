@@ -1,0 +1,137 @@
+// Columns of a window -> products of all pairs of its time steps, by matrix units.
+//
+// Numbers are split in two of TensorFloat-32: of a product only its last bits are lost.
+
+#pragma once
+#include "tiles.cuh"
+
+constexpr int DEPTH = LENGTH > 128 ? 8 : 32;             // columns multiplied at a time
+constexpr int STRIDE = DEPTH == 8 ? DEPTH : DEPTH + 8;  // so that lanes read different banks
+
+// Squares below are near the end of float32's range, where digits are lost.
+constexpr float LEAST_SQUARE = 1e-30f;
+
+// States as they are; less a state amid them, which leaves distances what they are but products
+// small; how much more they are than a step before; and the size of that.
+enum Kind { STATES, CENTRED, DIFFERENCES, SIZES };
+
+struct Columns {  // of one window, in memory
+    const float* values;
+    int count;
+
+    __device__ float at(int k, int step) const {
+        return k < count && (SIDE == LENGTH || step < LENGTH) ? values[k * LENGTH + step] : 0.0f;
+    }
+
+    __device__ Columns from(int first) const { return {values + first * LENGTH, count - first}; }
+};
+
+struct Staged {  // some of them, in shared memory
+    float states[SIDE * STRIDE];
+    float differences[SIDE * STRIDE];
+    float middle[DEPTH];
+    float squares[4][SIDE];   // of norms, for each kind
+    float inverses[4][SIDE];  // one over a norm; 0 of 0
+
+    __device__ void stage(const Tiles& tiles, const Columns& columns) {
+        for (int unit = tiles.warp; unit < DEPTH / 8 * (SIDE / 8); unit += BLOCKS) {
+            const int k = unit % (DEPTH / 8) * 8 + 2 * tiles.turn;
+            const int step = unit / (DEPTH / 8) * 8 + tiles.group;
+            const int last = step > 0 && step < LENGTH ? step - 1 : step;
+            const float x = columns.at(k, step), y = columns.at(k + 1, step);
+            const float more_x = x - columns.at(k, last), more_y = y - columns.at(k + 1, last);
+            *(float2*)&states[step * STRIDE + k] = {x, y};
+            *(float2*)&differences[step * STRIDE + k] = {more_x, more_y};
+        }
+        for (int k = threadIdx.x; k < DEPTH; k += 32 * BLOCKS) {
+            // Of three time steps, so that a strange one does not matter.
+            const float a = columns.at(k, LENGTH / 4), b = columns.at(k, LENGTH / 2);
+            const float c = columns.at(k, LENGTH * 3 / 4);
+            middle[k] = fmaxf(fminf(a, b), fminf(fmaxf(a, b), c));
+        }
+    }
+
+    // Stage in turns, where not all fit at once; then ``use(how many)``.
+    template <class Use>
+    __device__ void each(const Tiles& tiles, const Columns& columns, Use use) {
+        for (int first = 0; first < columns.count; first += DEPTH) {
+            if (columns.count > DEPTH) {
+                __syncthreads();
+                stage(tiles, columns.from(first));
+                __syncthreads();
+            }
+            use(min(DEPTH, columns.count - first));
+        }
+    }
+};
+
+// ---------------------------------------------------------------------- matrix units
+
+struct Split {  // what TensorFloat-32 keeps of two numbers, and the rest of them
+    unsigned high[2], low[2];
+};
+
+template <Kind KIND>
+__device__ Split fragment(const Staged& staged, int step, int k, float2 middle) {
+    const float* from = KIND < DIFFERENCES ? staged.states : staged.differences;
+    float2 z = *(const float2*)&from[step * STRIDE + k];
+    if (KIND == CENTRED) z = {z.x - middle.x, z.y - middle.y};
+    if (KIND == SIZES) z = {fabsf(z.x), fabsf(z.y)};
+    const unsigned x = __float_as_uint(z.x) & 0xffffe000u, y = __float_as_uint(z.y) & 0xffffe000u;
+    const float rest_x = z.x - __uint_as_float(x), rest_y = z.y - __uint_as_float(y);
+    return {{x, y}, {__float_as_uint(rest_x), __float_as_uint(rest_y)}};
+}
+
+__device__ void multiply(float (&sums)[4], const unsigned (&upper)[2], const unsigned (&lower)[2],
+                         const unsigned (&other)[2]) {
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+        "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+        : "r"(upper[0]), "r"(lower[0]), "r"(upper[1]), "r"(lower[1]), "r"(other[0]), "r"(other[1]));
+}
+
+template <Kind KIND>
+__device__ void add_products(const Staged& staged, const Tiles& tiles, Numbers& sums, int depth) {
+    for (int first = 0; first < depth; first += 8) {
+        const int k = first + 2 * tiles.turn;
+        const float2 middle = *(const float2*)&staged.middle[k];
+        Split upper, lower;
+#pragma unroll
+        for (int i = 0; i < TILES; ++i) {
+            if (i == 0 || Tiles::is_shared(i)) {
+                upper = fragment<KIND>(staged, tiles.row(i, 0), k, middle);
+                lower = fragment<KIND>(staged, tiles.row(i, 2), k, middle);
+            }
+            const int step = tiles.first_column(i) + tiles.group;
+            const Split other = fragment<KIND>(staged, step, k, middle);
+            multiply(sums[i], upper.low, lower.low, other.high);
+            multiply(sums[i], upper.high, lower.high, other.low);
+            multiply(sums[i], upper.high, lower.high, other.high);
+        }
+    }
+}
+
+// Fill in products, and keep the squares that lie on the diagonal; return whether one is so small
+// that its digits may be gone.
+template <Kind KIND>
+__device__ bool fill_products(Staged& staged, const Tiles& tiles, const Columns& columns,
+                              Numbers& sums) {
+#pragma unroll
+    for (int i = 0; i < TILES; ++i)
+        for (int e = 0; e < 4; ++e) sums[i][e] = 0.0f;
+    staged.each(tiles, columns,
+                [&](int depth) { add_products<KIND>(staged, tiles, sums, depth); });
+    bool is_small = false;
+    if (tiles.group / 2 == tiles.turn)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            const float(&here)[4] = sums[half];  // which of them is told apart without an index
+            const float square = tiles.group % 2 ? here[2 * half + 1] : here[2 * half];
+            const int step = tiles.row(0, 2 * half);
+            staged.squares[KIND][step] = square;
+            staged.inverses[KIND][step] = square > 0.0f ? rsqrtf(square) : 0.0f;
+            is_small |= square > 0.0f && square < LEAST_SQUARE;
+        }
+    __syncthreads();
+    return is_small;
+}
