@@ -77,7 +77,9 @@ class Reporter:
                 self._tell_alert(update.alert)
         if not with_problems:
             return
-        problems = set(self._service.health().problems)
+        # As in the lines of progress, a watch is called by its name alone.
+        told = self._service.health().problems
+        problems = {problem.removeprefix("watch ") for problem in told}
         for problem in sorted(self._problems - problems):
             is_long = len(problem) > MOST_RECALLED
             self._say(f"Over: {problem[:MOST_RECALLED]}{'...' * is_long}")

@@ -48,6 +48,7 @@ def test_a_source_that_fails_is_told_once_and_once_that_it_is_over(service, play
         reporter.look()
     said = [line for line in capsys.readouterr().err.splitlines() if "answers 500" in line]
     assert [line.partition(":")[0] for line in said] == ["Problem", "Over"]
+    assert said[0].startswith("Problem: shop: http")
     assert len(said[1]) < len("Over: ") + 104
 
 

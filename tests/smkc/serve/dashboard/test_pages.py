@@ -252,6 +252,17 @@ def test_words_agree_with_those_of_the_report(browser, shop):
     assert words[3] == [wording.clock(np.datetime64(one, "ms")) for one in moments]
 
 
+def test_figures_are_short_and_nothing_is_less_than_nothing(browser, shop):
+    visit(browser, shop, "idle")
+    words = browser.execute_async_script(
+        """const done = arguments[0];
+           const folder = document.querySelector("script[src]").src.replace("main.js", "words.js");
+           import(folder).then(({ figure }) =>
+             done([-0, 0, null, 1234, -2.5, 12345.678, 4e9, 0.00012].map(figure)));"""
+    )
+    assert words == ["0", "0", "-", "1,234", "-2.5", "12.3k", "4G", "1.2e-4"]
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_everything_has_a_name_for_those_who_listen(browser, shop, page):
     visit(browser, shop, page)

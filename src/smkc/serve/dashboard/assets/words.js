@@ -3,8 +3,8 @@
 /** What an evidence asks, and what it means that it speaks. */
 export const EVIDENCES = {
   "level": "No normal window is near this one.",
-  "local level": "Nor is one near, taken about the recent past.",
-  "slow level": "Nor is one near in the mean over some windows.",
+  "local level": "No normal window is near this one, taken about the recent past.",
+  "slow level": "No normal stretch is near this one in the mean over some windows.",
   "pooled lags": "The system as a whole moves unlike before.",
   "jump": "A variable took a larger step than it usually does.",
   "relation": "Variables stand to each other unlike before.",
@@ -93,6 +93,7 @@ export function ago(ms, now) {
 /** A number with at most four digits that matter; a count in full. */
 export function figure(number) {
   if (number === null || number === undefined || !Number.isFinite(number)) return "-";
+  if (number === 0) return "0"; // and not "-0"
   if (Number.isInteger(number) && Math.abs(number) < 1e6) return number.toLocaleString("en-US");
   const size = Math.abs(number);
   const units = [[1e12, 1e12, "T"], [1e9, 1e9, "G"], [1e6, 1e6, "M"], [1e4, 1e3, "k"]];
