@@ -11,6 +11,7 @@ from smkc.kernel._select import COUNTED, NO_GUESS, kth_bits, sum_of_smallest
 
 __all__ = [
     "FIRST_GUESS",
+    "NONE_LEFT",
     "largest",
     "mean_of_candidates",
     "mean_of_nearest",
@@ -18,7 +19,6 @@ __all__ = [
     "product",
     "products_in_tiles",
     "to_unit_length",
-    "unit_vectors_in_tiles",
     "weighted_sum",
 ]
 
@@ -187,18 +187,6 @@ def products_in_tiles(
             multiply_many(rows, first, packed, block, out, items)
         for row in range(in_tiles, n_rows):
             multiply_one(rows, row, packed, block, out, items)
-
-
-@njit(cache=True, nogil=True)
-def unit_vectors_in_tiles(
-    rows: NDArray[np.float32],
-    items: NDArray[np.int64],
-    packed: NDArray[np.float32],
-    out: NDArray[np.float32],
-) -> None:
-    """Do as :func:`products_in_tiles`, and divide by the products' lengths."""
-    products_in_tiles(rows, items, packed, out)
-    to_unit_length(out)
 
 
 @njit(cache=True, nogil=True)

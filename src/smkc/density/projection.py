@@ -10,7 +10,7 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.density._loops import to_unit_length, unit_vectors_in_tiles, weighted_sum
+from smkc.density._loops import products_in_tiles, to_unit_length, weighted_sum
 from smkc.density._tiles import BLOCK, has_tiles, packed_blocks
 from smkc.errors import SettingError
 
@@ -61,13 +61,13 @@ class Projection:
         is features (channels, lags, L) with lags and L given, the places past the window's end are
         zero and need no multiplication.
         """
-        if not self._in_tiles:
+        if self._in_tiles:
+            items, packed = _packed_gaussian(features.shape[1], self.components, self.seed, band)
+            vectors = np.empty((len(features), self.components), np.float32)
+            products_in_tiles(np.ascontiguousarray(features), items, packed, vectors)
+        else:
             vectors = stable_product(features, self.matrix(features.shape[1]))
-            to_unit_length(vectors)
-            return vectors
-        items, packed = _packed_gaussian(features.shape[1], self.components, self.seed, band)
-        vectors = np.empty((len(features), self.components), np.float32)
-        unit_vectors_in_tiles(np.ascontiguousarray(features), items, packed, vectors)
+        to_unit_length(vectors)
         return vectors
 
     def unit_vector(

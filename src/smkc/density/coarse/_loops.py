@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from smkc.density._loops import FIRST_GUESS
+from smkc.density._loops import FIRST_GUESS, NONE_LEFT
 from smkc.density._tiles import (
     GROUPS,
     LANES,
@@ -87,13 +87,15 @@ def mean_of_nearest_coarse(
             out[first + q] = np.nan
             if k <= n_near <= most:
                 n_sure = _sure_first(bounds[q], limit, which[:n_near], others)
-                _measure(vectors, first + q, references, which, 0, n_sure, measured)
-                guess, _ = kth_bits(measured.view(np.int32), n_sure, k - 1, guess)
-                limit = np.int32(guess).view(np.float32) + facts[q, 3] + TWO * rounding
+                _measure(vectors, first + q, references, which, NONE_LEFT, n_sure, measured)
+                total, kth = sum_of_smallest(measured, n_sure, k, guess)
+                limit = np.int32(kth).view(np.float32) + facts[q, 3] + TWO * rounding
                 left = others[: n_near - n_sure]
                 n = _add_near(bounds[q], about[1], width, limit, left, which, n_sure)
-                _measure(vectors, first + q, references, which, n_sure, n, measured)
-                total, guess = sum_of_smallest(measured, n, k, guess)
+                guess = np.int64(kth)
+                if n > n_sure:
+                    _measure(vectors, first + q, references, which, n_sure, n, measured)
+                    total, _ = sum_of_smallest(measured, n, k, guess)
                 out[first + q] = total / k
 
 
