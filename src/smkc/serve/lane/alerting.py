@@ -12,7 +12,7 @@ from hashlib import sha256
 from smkc.decide import Cause
 from smkc.serve.rows import AlertRecord, Verdict
 
-__all__ = ["Alerting", "Change", "alert_id", "alert_rate", "anomaly_of"]
+__all__ = ["LEAST_PAUSE", "Alerting", "Change", "alert_id", "alert_rate", "anomaly_of"]
 
 DAY = 86_400_000  # milliseconds
 
@@ -29,9 +29,10 @@ RELEASE_RATE = 10.0
 
 # A row so many times as anomalous as the one that was told last is explained and told at once. Any
 # other peak is explained, and told to nobody, once a window has passed since the row that was
-# explained last: so an alert is explained at most once a window, and as often as it grew by this
-# factor, which is as often as it is told.
-WORSE = 1.5
+# explained last, but not fewer rows than these, or the alert closes: explaining thousands of
+# variables takes longer than judging them. So an alert is explained at most once in so many rows,
+# as often as it grew by this factor, which is as often as it is told, and at its end.
+WORSE, LEAST_PAUSE = 1.5, 8
 
 # An alert closes after a window without a loud row, but not after fewer quiet rows than this.
 LEAST_JOIN = 2
@@ -147,12 +148,13 @@ class Alerting:
                 evidences=verdict.evidences,
             )
         is_far_worse = verdict.anomaly > WORSE * alert.told_anomaly
-        is_time = verdict.number - alert.causes_row >= window
+        is_over = verdict.number - alert.last_row >= max(window, LEAST_JOIN)
+        is_time = verdict.number - alert.causes_row >= max(window, LEAST_PAUSE) or is_over
         if alert.causes_row != alert.peak_row and (is_far_worse or is_time):
             alert = _explained(alert, explain)
         if is_far_worse:
             alert = replace(alert, told_anomaly=verdict.anomaly)
-        if verdict.number - alert.last_row >= max(window, LEAST_JOIN):
+        if is_over:
             self._alert = None
             return Change(kind="close", alert=replace(alert, is_open=False))
         self._alert = alert

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from smkc.decide import Cause
+from smkc.serve.lane.alerting import LEAST_PAUSE
 from smkc.serve.lane.follower import Follower, recording_of
 from smkc.serve.rows import Row, Verdict
 from smkc.serve.store import LaneStore
@@ -24,8 +25,8 @@ __all__ = ["Recent", "causes_at", "loud_rows", "loudness"]
 # guilty in .27 over all rows, .84 at a half, .97 at .8, 1.00 at this, .99 in the loudest row alone.
 LOUD = 0.9
 
-# Windows that are kept: those of a row that is explained a window later, and one before.
-WINDOWS = 4
+# A row's causes take the rows of so many windows; it may be explained some rows later.
+WINDOWS = 3
 
 
 def loudness(nats: Iterable[float]) -> float:
@@ -64,14 +65,16 @@ class Recent:
 
     def __init__(self, window: int) -> None:
         self.window = window
-        self._rows: deque[tuple[int, Row]] = deque(maxlen=WINDOWS * window)
-        self._loud: deque[tuple[int, float]] = deque(maxlen=WINDOWS * window)
+        n_rows = WINDOWS * window + max(window, LEAST_PAUSE)
+        self._rows: deque[tuple[int, Row]] = deque(maxlen=n_rows)
+        self._loud: deque[tuple[int, float]] = deque(maxlen=n_rows)
 
     @classmethod
     def of(cls, journal: LaneStore, window: int) -> "Recent":
         """Take up the latest rows of a journal."""
         recent = cls(window)
-        first = max(journal.first_kept_row, journal.n_rows - WINDOWS * window)
+        n_rows = recent._rows.maxlen or 0
+        first = max(journal.first_kept_row, journal.n_rows - n_rows)
         recent._rows.extend(journal.each_row(first))
         if recent._rows:
             times = [row.time for _, row in recent._rows]

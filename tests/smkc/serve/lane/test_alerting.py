@@ -95,19 +95,20 @@ def test_the_record_holds_the_worst_row_though_it_is_not_explained_yet():
     assert alert.causes[0].variable == "of row 0"
 
 
-def test_a_peak_is_explained_once_a_window_has_passed_since_the_last_explanation():
-    found = changes([2.0, 2.5, 2.9, 1.5, 1.5, 1.5])
-    assert kinds(found) == ["open", *["go on"] * 5]  # nobody is told of that
-    assert [change.alert.causes_row for change in found] == [0, 0, 0, 2, 2, 2]
+@pytest.mark.parametrize(("window", "at"), [(1, 8), (3, 8), (8, 8), (10, 10)])
+def test_a_peak_is_explained_once_a_window_or_eight_rows_have_passed(window, at):
+    found = changes([2.0, 2.5, 2.9, *[1.5] * 10], window)
+    assert kinds(found) == ["open", *["go on"] * 12]  # nobody is told of that
+    assert [change.alert.causes_row for change in found] == [0] * at + [2] * (13 - at)
     alert = found[-1].alert
     assert (alert.causes_at, alert.causes_anomaly) == (alert.peak, alert.anomaly) == (3_000, 2.9)
     assert alert.causes[0].variable == "of row 2"
 
 
 def test_what_grows_slowly_is_explained_as_it_grows_and_told_when_far_worse():
-    found = changes([2.0, 2.2, 2.4, 2.6, 2.8, 3.0, 3.2, 3.4])
-    assert kinds(found) == ["open", *["go on"] * 5, "update", "go on"]
-    assert [change.alert.causes_row for change in found] == [0, 0, 0, 3, 3, 3, 6, 6]
+    found = changes([2.0 + 0.1 * number for number in range(14)])
+    assert kinds(found) == ["open", *["go on"] * 10, "update", "go on", "go on"]
+    assert [change.alert.causes_row for change in found] == [0] * 8 + [8] * 3 + [11] * 3
 
 
 @pytest.mark.parametrize("window", [1, 2, 3, 8])
