@@ -89,10 +89,10 @@ def mean_of_nearest_coarse(
                 n_sure = _sure_first(bounds[q], limit, which[:n_near], others)
                 _measure(vectors, first + q, references, which, NONE_LEFT, n_sure, measured)
                 total, kth = sum_of_smallest(measured, n_sure, k, guess)
+                guess = NONE_LEFT + kth  # of 64 bits: for 32, all would be compiled once more
                 limit = np.int32(kth).view(np.float32) + facts[q, 3] + TWO * rounding
                 left = others[: n_near - n_sure]
                 n = _add_near(bounds[q], about[1], width, limit, left, which, n_sure)
-                guess = np.int64(kth)
                 if n > n_sure:
                     _measure(vectors, first + q, references, which, n_sure, n, measured)
                     total, _ = sum_of_smallest(measured, n, k, guess)
