@@ -22,9 +22,8 @@ def fill_images(columns: Columns, representation: Representation, out: Tensor) -
     n_windows, width, length = columns.values.shape
     sigma = torch.full((n_windows,), torch.nan, dtype=torch.float64, device=out.device)
     is_left = torch.empty(n_windows, dtype=torch.int32, device=out.device)
-    n_threads = -(-length // 16) * 32
     for kernel in image_kernels(out.device, length, representation.channels):
-        kernel(n_windows, n_threads, *columns, is_left, out, sigma, width)
+        kernel(n_windows, 32 * _n_warps(length), *columns, is_left, out, sigma, width)
     return sigma
 
 
@@ -32,9 +31,12 @@ def image_kernels(
     device: torch.device, length: int, channels: tuple[str, ...]
 ) -> tuple[Kernel, Kernel]:
     """Return the kernel for windows of this length, and the one for those that it leaves."""
-    places = {name.upper(): channels.index(name) if name in channels else -1 for name in CHANNELS}
-    first, second = (
-        compiled(name, device, LENGTH=length, N_CHANNELS=len(channels), **places)
-        for name in ("image", "exact")
-    )
-    return first, second
+    defined = {"LENGTH": length, "WARPS": _n_warps(length), "N_CHANNELS": len(channels)}
+    for name in CHANNELS:
+        defined[name.upper()] = channels.index(name) if name in channels else -1
+    return compiled("image", device, **defined), compiled("exact", device, **defined)
+
+
+def _n_warps(length: int) -> int:
+    """One for sixteen time steps; for 32 alone, so that it need not wait for another."""
+    return 1 if length <= 32 else -(-length // 16)

@@ -1,11 +1,11 @@
-// Observations of windows -> their states, only the buckets that occur: a block of threads a window.
+// Observations of windows -> their states, only the buckets that occur: a block of threads each.
 //
-// A row's observations of one stream are added up by one thread, one after another, so that sums have
-// one order. For that they are laid down in shared memory first, where neighbouring threads find
-// those of neighbouring rows side by side.
+// A row's observations of one stream are added up by one thread, one after another, so that sums
+// have one order. For that they are laid down in shared memory first, where neighbouring threads
+// find those of neighbouring rows side by side.
 //
-// LENGTH, the ROWS of a window that are worked on at a time, and the sketch's BUCKETS, PRESENCE, SATURATE, NORMALISE, SLOPE, LIMIT and ROOM are defined
-// by whoever compiles it.
+// LENGTH, the ROWS of a window that are worked on at a time, and the sketch's BUCKETS, PRESENCE,
+// SATURATE, NORMALISE, SLOPE, LIMIT and ROOM are defined by whoever compiles it.
 
 constexpr int STREAMS = PRESENCE ? 2 : 1;
 constexpr int THREADS = STREAMS * ROWS;

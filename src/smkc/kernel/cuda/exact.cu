@@ -38,9 +38,11 @@ __device__ void write_cosines(float* to, Staged& staged, const Tiles& tiles,
     Numbers sums;
     compare(staged, tiles, columns, kind, false, sums);
     if (tiles.group / 2 == tiles.turn)
-        for (int half = 0; half < 2; ++half)
-            staged.inverses[kind][tiles.row(0, 2 * half)] =
-                inverse_root(sums[half][2 * half + tiles.group % 2]);
+        for (int i = 0; i < 2 * EACH; ++i) {
+            const int tile = i / 2 * OF_BLOCK + i % 2, e = i % 2 * 2;
+            staged.inverses[kind][tiles.row(tile, e)] =
+                inverse_root(sums[tile][e + tiles.group % 2]);
+        }
     __syncthreads();
     for (int i = 0; i < TILES; ++i) {
         const Sides inverses(staged.inverses[kind], tiles, i);
@@ -49,7 +51,7 @@ __device__ void write_cosines(float* to, Staged& staged, const Tiles& tiles,
             const float cosine = sums[i][e] * inverses.rows[e / 2] * inverses.columns[e % 2];
             tile[e] = __saturatef(0.5f + 0.5f * cosine);
         }
-        tiles.write(to, i, tile);
+        tiles.write<LENGTH>(to, i, tile);
     }
 }
 
@@ -72,7 +74,7 @@ __device__ double write_logarithms(float* to, Staged& staged, const Tiles& tiles
     for (int i = 0; i < TILES; ++i) {
         float tile[4];
         for (int e = 0; e < 4; ++e) tile[e] = log1pf(fminf(far[i][e] * factor, LARGEST));
-        tiles.write(to, i, tile);
+        tiles.write<LENGTH>(to, i, tile);
     }
     return sigma;
 }
@@ -86,7 +88,7 @@ __device__ double write_channels(float* out, Staged& staged, const Tiles& tiles,
     return write_logarithms(out + log * LENGTH * LENGTH, staged, tiles, columns, kind, median);
 }
 
-extern "C" __global__ void __launch_bounds__(32 * BLOCKS)
+extern "C" __global__ void __launch_bounds__(32 * WARPS)
     exact(const float* values, const int* counts, const int* is_left, float* out, double* sigmas,
           int width) {
     const long long window = blockIdx.x;

@@ -4,9 +4,11 @@
 // they are and mirrored. A squared distance is what two squares exceed twice a product by; a window
 // for which that leaves too few digits is marked, and left to exact.cu.
 //
-// LENGTH, N_CHANNELS and the channels' places (-1: not wanted) are defined by whoever compiles it.
+// LENGTH, WARPS, N_CHANNELS and the channels' places (-1: not wanted) are defined by whoever
+// compiles it.
 
 #include "median.cuh"
+#include "plane.cuh"
 #include "products.cuh"
 
 // Of two squares, their distance and the scale must be at least one part in so many.
@@ -16,11 +18,12 @@ constexpr float LEAST_SCALE = 1e-30f, LARGEST_SCALE = 1e30f;
 constexpr float LOG_2 = 0.6931471805599453f;
 
 // Blocks of threads that registers should leave room for.
-constexpr int RESIDENT = BLOCKS >= 16 ? 1 : (BLOCKS > 4 ? 16 : 24) / BLOCKS;
+constexpr int RESIDENT = WARPS == 1 ? 12 : WARPS <= 4 ? 20 / WARPS : WARPS <= 8 ? 2 : 1;
 
 template <Kind KIND>
 __device__ void write_cosines(float* to, const Staged& staged, const Tiles& tiles,
-                              const Numbers& products) {
+                              const Numbers& products, Plane& plane) {
+    float* here = plane.open(to);
 #pragma unroll
     for (int i = 0; i < TILES; ++i) {
         const Sides inverses(staged.inverses[KIND], tiles, i);
@@ -30,15 +33,16 @@ __device__ void write_cosines(float* to, const Staged& staged, const Tiles& tile
             const float cosine = products[i][e] * inverses.rows[e / 2] * inverses.columns[e % 2];
             tile[e] = __saturatef(fmaf(0.5f, cosine, 0.5f));
         }
-        tiles.write(to, i, tile);
+        tiles.write<PITCH>(here, i, tile);
     }
-    tiles.write_diagonal(to, 1.0f);
+    tiles.write_diagonal<PITCH>(here, 1.0f);
+    plane.close(to);
 }
 
-// Write log distances and tell their scale; return whether too few digits were left of any.
+// Write log distances; return their scale.
 template <Kind KIND>
-__device__ bool write_logarithms(float* to, const Staged& staged, const Tiles& tiles,
-                                 const Numbers& products, Median& median, double& sigma) {
+__device__ double write_logarithms(float* to, Staged& staged, const Tiles& tiles,
+                                   const Numbers& products, Plane& plane, Median& median) {
     Numbers far;
 #pragma unroll
     for (int i = 0; i < TILES; ++i) {
@@ -50,9 +54,10 @@ __device__ bool write_logarithms(float* to, const Staged& staged, const Tiles& t
             if (!tiles.is_pair(i, e)) far[i][e] = __int_as_float(NO_PAIR);
         }
     }
-    sigma = median.of<false>(far, 0);
+    const double sigma = median.of<false>(far, 0);
     const float scale = 2.0f * float(sigma * sigma);
     const float factor = __fdividef(1.0f, scale);
+    float* here = plane.open(to);
     bool is_lost = !(scale > LEAST_SCALE && scale < LARGEST_SCALE);
 #pragma unroll
     for (int i = 0; i < TILES; ++i) {
@@ -66,49 +71,47 @@ __device__ bool write_logarithms(float* to, const Staged& staged, const Tiles& t
             asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(tile[e]) : "f"(fmaf(far[i][e], factor, 1.0f)));
             tile[e] *= LOG_2;
         }
-        tiles.write(to, i, tile);
+        tiles.write<PITCH>(here, i, tile);
     }
-    tiles.write_diagonal(to, 0.0f);
-    return is_lost;
+    tiles.write_diagonal<PITCH>(here, 0.0f);
+    plane.close(to);
+    if (is_lost) staged.is_lost = true;
+    return sigma;
 }
 
-// Write the channels of a kind that have a place; return whether they need to be made otherwise.
+// Write the channels of a kind that have a place, and their scale if it is asked for.
 template <Kind KIND, int COS, int LOG>
-__device__ bool write_channels(float* out, Staged& staged, const Tiles& tiles,
-                               const Columns& columns, Median& median, double& sigma) {
-    if (COS < 0 && LOG < 0) return false;
+__device__ void write_channels(float* out, Staged& staged, const Tiles& tiles,
+                               const Columns& columns, Plane& plane, Median& median,
+                               double* scale = nullptr) {
+    if (COS < 0 && LOG < 0) return;
     Numbers products;
-    bool is_lost = fill_products<KIND>(staged, tiles, columns, products);
-    if (COS >= 0) write_cosines<KIND>(out + COS * LENGTH * LENGTH, staged, tiles, products);
-    if (LOG >= 0)
-        is_lost |= write_logarithms<KIND>(out + LOG * LENGTH * LENGTH, staged, tiles, products,
-                                          median, sigma);
-    return is_lost;
+    fill_products<KIND>(staged, tiles, columns, products);
+    if (COS >= 0) write_cosines<KIND>(out + COS * LENGTH * LENGTH, staged, tiles, products, plane);
+    if (LOG < 0) return;
+    float* to = out + LOG * LENGTH * LENGTH;
+    const double sigma = write_logarithms<KIND>(to, staged, tiles, products, plane, median);
+    if (scale && threadIdx.x == 0) *scale = sigma;
 }
 
-extern "C" __global__ void __launch_bounds__(32 * BLOCKS, RESIDENT)
+extern "C" __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     image(const float* values, const int* counts, int* is_left, float* out, double* sigmas,
           int width) {
     __shared__ Staged staged;
+    __shared__ Plane plane;
     __shared__ Parts parts;
     const long long window = blockIdx.x;
     const Columns columns{values + window * width * LENGTH, counts[window]};
     out += window * N_CHANNELS * LENGTH * LENGTH;
     const Tiles tiles;
     Median median{parts, tiles.warp, 0};
-    if (columns.count <= DEPTH) {
-        staged.stage(tiles, columns);
-        __syncthreads();
-    }
-    double sigma, unused;
-    bool is_lost = write_channels<STATES, COS_G, -1>(out, staged, tiles, columns, median, unused);
-    is_lost |= write_channels<CENTRED, -1, LOG_G>(out, staged, tiles, columns, median, sigma);
-    is_lost |= write_channels<DIFFERENCES, COS_DELTA, LOG_DELTA>(out, staged, tiles, columns,
-                                                                 median, unused);
-    is_lost |= write_channels<SIZES, COS_ABS, LOG_ABS>(out, staged, tiles, columns, median, unused);
-    is_lost = __syncthreads_or(is_lost);
-    if (threadIdx.x == 0) {
-        if (LOG_G >= 0) sigmas[window] = sigma;
-        is_left[window] = is_lost;
-    }
+    if (threadIdx.x == 0) staged.is_lost = false;
+    if (columns.count <= DEPTH) staged.stage(tiles, columns);
+    __syncthreads();
+    write_channels<STATES, COS_G, -1>(out, staged, tiles, columns, plane, median);
+    write_channels<CENTRED, -1, LOG_G>(out, staged, tiles, columns, plane, median, sigmas + window);
+    write_channels<DIFFERENCES, COS_DELTA, LOG_DELTA>(out, staged, tiles, columns, plane, median);
+    write_channels<SIZES, COS_ABS, LOG_ABS>(out, staged, tiles, columns, plane, median);
+    __syncthreads();
+    if (threadIdx.x == 0) is_left[window] = staged.is_lost;
 }

@@ -1,7 +1,7 @@
 // The median of numbers in threads' registers, by selection: nothing is sorted.
 //
-// A bracket around the wanted one is narrowed by counting how many lie up to a probe, until it is the
-// first or the last in the bracket. Floats that are not negative are ordered as their bits are.
+// A bracket around the wanted one is narrowed by counting how many lie up to a probe, until it is
+// the first or the last in the bracket. Floats that are not negative are ordered as their bits are.
 
 #pragma once
 #include "tiles.cuh"
@@ -10,7 +10,7 @@ constexpr int NO_PAIR = 0x7f800000;  // bits of the infinity that stands where t
 constexpr int TINY = 27 << 23;       // bits of 2^-100: below, counting by products is inexact
 constexpr int HALVE_EVERY = 4;       // probes; in between it is where numbers would lie evenly
 
-using Parts = int[2][3][BLOCKS];  // what warps tell each other, in two places in turns
+using Parts = int[2][3][WARPS];  // what warps tell each other, in two places in turns
 
 struct Median {
     Parts& parts;
@@ -59,12 +59,12 @@ struct Median {
                 else counts[e % 2] += __saturatef(fmaf(-much, squares[i][e], much * after));
             }
         const int count = __reduce_add_sync(~0u, int(counts[0] + counts[1]));
-        if (BLOCKS == 1) return count;
+        if (WARPS == 1) return count;
         const int lane = threadIdx.x % 32;
         auto& told = parts[turn ^= 1][0];
         if (lane == 0) told[warp] = count;
         __syncthreads();
-        return __reduce_add_sync(~0u, lane < BLOCKS ? told[lane] : 0);
+        return __reduce_add_sync(~0u, lane < WARPS ? told[lane] : 0);
     }
 
   private:
@@ -102,8 +102,8 @@ struct Median {
     __device__ Ends told(int largest, int least) {
         largest = __reduce_max_sync(~0u, largest);
         least = __reduce_min_sync(~0u, least);
-        if (BLOCKS == 1) return {largest, least};
-        const int lane = threadIdx.x % 32, from = lane < BLOCKS ? lane : 0;
+        if (WARPS == 1) return {largest, least};
+        const int lane = threadIdx.x % 32, from = lane < WARPS ? lane : 0;
         auto& told = parts[turn ^= 1];
         if (lane == 0) told[1][warp] = largest, told[2][warp] = least;
         __syncthreads();

@@ -19,10 +19,6 @@ struct Columns {  // of one window, in memory
     const float* values;
     int count;
 
-    __device__ float at(int k, int step) const {
-        return k < count && (SIDE == LENGTH || step < LENGTH) ? values[k * LENGTH + step] : 0.0f;
-    }
-
     __device__ Columns from(int first) const { return {values + first * LENGTH, count - first}; }
 };
 
@@ -32,23 +28,42 @@ struct Staged {  // some of them, in shared memory
     float middle[DEPTH];
     float squares[4][SIDE];   // of norms, for each kind
     float inverses[4][SIDE];  // one over a norm; 0 of 0
+    bool is_lost;             // whether some number has too few digits left
 
     __device__ void stage(const Tiles& tiles, const Columns& columns) {
-        for (int unit = tiles.warp; unit < DEPTH / 8 * (SIDE / 8); unit += BLOCKS) {
-            const int k = unit % (DEPTH / 8) * 8 + 2 * tiles.turn;
-            const int step = unit / (DEPTH / 8) * 8 + tiles.group;
-            const int last = step > 0 && step < LENGTH ? step - 1 : step;
-            const float x = columns.at(k, step), y = columns.at(k + 1, step);
-            const float more_x = x - columns.at(k, last), more_y = y - columns.at(k + 1, last);
-            *(float2*)&states[step * STRIDE + k] = {x, y};
-            *(float2*)&differences[step * STRIDE + k] = {more_x, more_y};
-        }
-        for (int k = threadIdx.x; k < DEPTH; k += 32 * BLOCKS) {
+        const int first = 8 * tiles.warp + tiles.group;  // of a thread's time steps
+#pragma unroll
+        for (int k = 2 * tiles.turn; k < DEPTH; k += 8)
+            for (int step = first; step < SIDE; step += 8 * WARPS) {
+                bring(columns, k, step);
+                bring(columns, k + 1, step);
+            }
+        asm volatile("cp.async.wait_all;" ::: "memory");
+        __syncthreads();
+#pragma unroll
+        for (int k = 2 * tiles.turn; k < DEPTH; k += 8)
+            for (int step = first; step < SIDE; step += 8 * WARPS) {
+                const int last = step > 0 && step < LENGTH ? step - 1 : step;
+                const float2 own = *(const float2*)&states[step * STRIDE + k];
+                const float2 other = *(const float2*)&states[last * STRIDE + k];
+                *(float2*)&differences[step * STRIDE + k] = {own.x - other.x, own.y - other.y};
+            }
+        for (int k = threadIdx.x; k < DEPTH; k += 32 * WARPS) {
             // Of three time steps, so that a strange one does not matter.
-            const float a = columns.at(k, LENGTH / 4), b = columns.at(k, LENGTH / 2);
-            const float c = columns.at(k, LENGTH * 3 / 4);
+            const float a = states[LENGTH / 4 * STRIDE + k], b = states[LENGTH / 2 * STRIDE + k];
+            const float c = states[LENGTH * 3 / 4 * STRIDE + k];
             middle[k] = fmaxf(fminf(a, b), fminf(fmaxf(a, b), c));
         }
+    }
+
+    // Start to copy a number, without waiting for it; 0 where there is none.
+    __device__ void bring(const Columns& columns, int k, int step) {
+        const bool is_there = k < columns.count && (SIDE == LENGTH || step < LENGTH);
+        const float* from = columns.values + k * LENGTH + step;  // not read if it is not there
+        const unsigned to = __cvta_generic_to_shared(&states[step * STRIDE + k]);
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from),
+                     "r"(is_there ? 4 : 0)
+                     : "memory");
     }
 
     // Stage in turns, where not all fit at once; then ``use(how many)``.
@@ -98,7 +113,7 @@ __device__ void add_products(const Staged& staged, const Tiles& tiles, Numbers& 
         Split upper, lower;
 #pragma unroll
         for (int i = 0; i < TILES; ++i) {
-            if (i == 0 || Tiles::is_shared(i)) {
+            if (i % OF_BLOCK == 0 || Tiles::is_shared(i)) {
                 upper = fragment<KIND>(staged, tiles.row(i, 0), k, middle);
                 lower = fragment<KIND>(staged, tiles.row(i, 2), k, middle);
             }
@@ -111,27 +126,24 @@ __device__ void add_products(const Staged& staged, const Tiles& tiles, Numbers& 
     }
 }
 
-// Fill in products, and keep the squares that lie on the diagonal; return whether one is so small
-// that its digits may be gone.
+// Fill in products, and keep the squares that lie on the diagonal.
 template <Kind KIND>
-__device__ bool fill_products(Staged& staged, const Tiles& tiles, const Columns& columns,
+__device__ void fill_products(Staged& staged, const Tiles& tiles, const Columns& columns,
                               Numbers& sums) {
 #pragma unroll
     for (int i = 0; i < TILES; ++i)
         for (int e = 0; e < 4; ++e) sums[i][e] = 0.0f;
     staged.each(tiles, columns,
                 [&](int depth) { add_products<KIND>(staged, tiles, sums, depth); });
-    bool is_small = false;
     if (tiles.group / 2 == tiles.turn)
 #pragma unroll
-        for (int half = 0; half < 2; ++half) {
-            const float(&here)[4] = sums[half];  // which of them is told apart without an index
-            const float square = tiles.group % 2 ? here[2 * half + 1] : here[2 * half];
-            const int step = tiles.row(0, 2 * half);
+        for (int i = 0; i < 2 * EACH; ++i) {
+            const int tile = i / 2 * OF_BLOCK + i % 2, e = i % 2 * 2;
+            const float square = tiles.group % 2 ? sums[tile][e + 1] : sums[tile][e];
+            const int step = tiles.row(tile, e);
             staged.squares[KIND][step] = square;
             staged.inverses[KIND][step] = square > 0.0f ? rsqrtf(square) : 0.0f;
-            is_small |= square > 0.0f && square < LEAST_SQUARE;
+            if (square > 0.0f && square < LEAST_SQUARE) staged.is_lost = true;
         }
     __syncthreads();
-    return is_small;
 }

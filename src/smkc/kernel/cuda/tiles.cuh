@@ -1,44 +1,54 @@
-// How the pairs of a window's time steps are shared out: a warp for each block of sixteen steps, and
-// tiles of 16 x 8 pairs in which each pair is once. LENGTH is defined by whoever compiles it.
+// How the pairs of a window's time steps are shared out: blocks of sixteen steps over warps, and
+// tiles of 16 x 8 pairs in which each pair is once. LENGTH and WARPS are defined by whoever
+// compiles it.
 
 #pragma once
 
 constexpr int BLOCKS = (LENGTH + 15) / 16;
 constexpr int SIDE = 16 * BLOCKS;
-constexpr int TILES = BLOCKS + 1;  // a warp's
+constexpr int EACH = BLOCKS / WARPS;  // blocks of a warp
+constexpr int OF_BLOCK = BLOCKS + 1;  // tiles
+constexpr int TILES = EACH * OF_BLOCK;
 constexpr int PAIRS = LENGTH * (LENGTH - 1) / 2;
 
 using Numbers = float[TILES][4];  // a thread's of each tile: two rows eight apart, two columns
 
-// A warp's tiles: two on the diagonal, of its own time steps; then those of its own with the blocks
-// that follow, around the end. If BLOCKS is even, a block and its opposite have one tile each of the
-// two that they share.
+// A block's tiles: two on the diagonal, of its own time steps; then those of its own with the
+// blocks that follow, around the end. If BLOCKS is even, a block and its opposite have one tile
+// each of the two that they share.
 struct Tiles {
     int warp, group, turn;  // a thread's first row within a tile, and its pair of columns
 
     __device__ Tiles()
         : warp(threadIdx.x / 32), group(threadIdx.x % 32 / 4), turn(threadIdx.x % 4) {}
 
-    __device__ static constexpr bool is_shared(int i) { return BLOCKS % 2 == 0 && i == BLOCKS; }
+    __device__ static constexpr bool is_shared(int i) {
+        return BLOCKS % 2 == 0 && i % OF_BLOCK == BLOCKS;
+    }
+
+    __device__ int block(int i) const { return warp + i / OF_BLOCK * WARPS; }
 
     __device__ int first_row(int i) const {
-        return 16 * (is_shared(i) && warp >= BLOCKS / 2 ? warp - BLOCKS / 2 : warp);
+        const bool is_second = is_shared(i) && block(i) >= BLOCKS / 2;
+        return 16 * (is_second ? block(i) - BLOCKS / 2 : block(i));
     }
 
     __device__ int first_column(int i) const {
-        if (is_shared(i)) return first_row(i) + 8 * BLOCKS + (warp >= BLOCKS / 2 ? 8 : 0);
-        const int block = warp + i / 2;
-        return 16 * (block < BLOCKS ? block : block - BLOCKS) + i % 2 * 8;
+        if (is_shared(i)) return first_row(i) + 8 * BLOCKS + (block(i) >= BLOCKS / 2 ? 8 : 0);
+        const int other = block(i) + i % OF_BLOCK / 2;
+        return 16 * (other < BLOCKS ? other : other - BLOCKS) + i % OF_BLOCK % 2 * 8;
     }
 
     __device__ int row(int i, int e) const { return first_row(i) + group + 8 * (e / 2); }
     __device__ int column(int i, int e) const { return first_column(i) + 2 * turn + e % 2; }
 
     // Whether no thread has a pair there: below the diagonal.
-    __device__ static constexpr bool is_none(int i, int e) { return i == 0 && e >= 2; }
+    __device__ static constexpr bool is_none(int i, int e) {
+        return i % OF_BLOCK == 0 && e >= 2;
+    }
 
     __device__ static constexpr bool is_crossed(int i, int e) {  // by the diagonal
-        return (i == 0 && e < 2) || (i == 1 && e >= 2);
+        return (i % OF_BLOCK == 0 && e < 2) || (i % OF_BLOCK == 1 && e >= 2);
     }
 
     __device__ static constexpr bool may_be_none(int i, int e) {
@@ -52,21 +62,23 @@ struct Tiles {
     }
 
     // Write a tile where its rows are and, mirrored, where its columns are.
+    template <int PITCH>
     __device__ void write(float* to, int i, const float (&tile)[4]) const {
-        float* here = to + row(i, 0) * LENGTH + column(i, 0);
-        float* mirrored = to + column(i, 0) * LENGTH + row(i, 0);
+        float* here = to + row(i, 0) * PITCH + column(i, 0);
+        float* mirrored = to + column(i, 0) * PITCH + row(i, 0);
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
             if (!is_pair(i, e)) continue;
-            const bool has_twin = LENGTH % 2 == 0 && i >= 2;  // the next is a pair just as well
-            if (!has_twin) here[8 * (e / 2) * LENGTH + e % 2] = tile[e];
-            else if (e % 2 == 0) *(float2*)(here + 8 * (e / 2) * LENGTH) = {tile[e], tile[e + 1]};
-            mirrored[8 * (e / 2) + e % 2 * LENGTH] = tile[e];
+            const bool has_twin = LENGTH % 2 == 0 && i % OF_BLOCK >= 2;  // the next is a pair
+            if (!has_twin) here[8 * (e / 2) * PITCH + e % 2] = tile[e];
+            else if (e % 2 == 0) *(float2*)(here + 8 * (e / 2) * PITCH) = {tile[e], tile[e + 1]};
+            mirrored[8 * (e / 2) + e % 2 * PITCH] = tile[e];
         }
     }
 
+    template <int PITCH>
     __device__ void write_diagonal(float* to, float own) const {
-        if (threadIdx.x < LENGTH) to[threadIdx.x * (LENGTH + 1)] = own;
+        for (int i = threadIdx.x; i < LENGTH; i += 32 * WARPS) to[i * (PITCH + 1)] = own;
     }
 };
 
