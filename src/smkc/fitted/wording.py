@@ -77,10 +77,12 @@ def _movers(rows: Recording, scaling: Scaling) -> dict[str, float]:
     A step counts in the variable's usual spread; by its own other steps where it has none.
     """
     known = {name: at for at, name in enumerate(scaling.names)}
+    plain = rows.canonical()
+    table = np.full((len(plain), len(plain.names)), np.nan)
+    table[plain.row_numbers, plain.codes] = plain.values
     steps: dict[str, float] = {}
-    for name in rows.canonical().names:
-        sizes = np.abs(np.diff(rows.trace(name).astype(np.float64)))
-        sizes = sizes[np.isfinite(sizes)]
+    for name, column in zip(plain.names, np.abs(np.diff(table, axis=0)).T, strict=True):
+        sizes = column[np.isfinite(column)]
         if not len(sizes):
             continue
         at = known.get(name)
