@@ -10,7 +10,6 @@ from smkc.density._tiles import TILE_QUERIES, multiply_many, multiply_one
 from smkc.kernel._select import COUNTED, NO_GUESS, kth_bits, sum_of_smallest
 
 __all__ = [
-    "FIRST_GUESS",
     "NONE_LEFT",
     "largest",
     "mean_of_candidates",
@@ -24,8 +23,7 @@ __all__ = [
 
 ZERO, ONE, TWO = np.float32(0.0), np.float32(1.0), np.float32(2.0)
 
-# Whole numbers that vary later; a literal would be compiled for once more.
-FIRST_GUESS: Any = np.int64(NO_GUESS)
+# A whole number that varies later; a literal would be compiled for once more.
 NONE_LEFT: Any = np.int64(0)
 
 
@@ -34,7 +32,7 @@ def mean_of_nearest(similarities: NDArray[np.float32], k: int, out: NDArray[np.f
     """out[b] = mean of the k smallest cosine distances, 1 - ``similarities`` (B, n)."""
     n_windows, n = similarities.shape
     distances = np.empty(n + COUNTED, np.float32)
-    guess = FIRST_GUESS
+    guess = NO_GUESS
     for b in range(n_windows):
         for i in range(n):
             distances[i] = max(ONE - similarities[b, i], ZERO)
@@ -57,7 +55,7 @@ def mean_of_nearest_elsewhere(
     """
     n_windows, n = similarities.shape
     distances = np.empty(n + COUNTED, np.float32)
-    guess = FIRST_GUESS
+    guess = NO_GUESS
     for b in range(n_windows):
         n_left = NONE_LEFT
         for i in range(n):
@@ -88,7 +86,7 @@ def mean_of_candidates(
     """
     n_windows, n_candidates = candidates.shape
     distances = np.empty(n_candidates + COUNTED, np.float32)
-    guess = FIRST_GUESS
+    guess = NO_GUESS
     for b in range(n_windows):
         n_left = NONE_LEFT
         for i in range(n_candidates):
@@ -118,7 +116,7 @@ def largest(
     n_rows, n = similarities.shape
     distances = np.empty(n + COUNTED, np.float32)
     bits = distances.view(np.int32)
-    guess = FIRST_GUESS
+    guess = NO_GUESS
     for b in range(n_rows):
         n_below = 0
         for i in range(n):

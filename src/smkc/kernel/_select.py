@@ -5,6 +5,8 @@ loop that compilers turn into vector instructions. A few such passes, around a g
 sort, and the result is exact.
 """
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -22,7 +24,8 @@ NEAR = 3
 SPREAD = 1 << 24
 
 LARGEST_BITS = 0x7FFFFFFF
-NO_GUESS = -1
+NO_GUESS: Any = np.int64(-1)  # of 64 bits: a literal would be a type, and a compilation, of its own
+NONE_SKIPPED: Any = np.int64(0)
 
 # Counting goes by so many numbers at a time; behind the last one lie some that are never counted.
 COUNTED = 64
@@ -141,13 +144,13 @@ def median_root(squares: NDArray[np.float32], n: int, guess: int) -> tuple[float
     if n == 0:
         return 0.0, NO_GUESS
     bits = squares.view(np.int32)
-    middle, lower = _middle(bits, n, 0, guess)
+    middle, lower = _middle(bits, n, NONE_SKIPPED, guess)
     if middle > 0.0:
         return middle, lower
     n_zero = _count_up_to(bits, n, 0)
     if n_zero == n:
         return 0.0, NO_GUESS
-    return _middle(bits, n, n_zero, NO_GUESS)
+    return _middle(bits, n, NONE_SKIPPED + n_zero, NO_GUESS)
 
 
 @njit(cache=True, nogil=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from smkc.density._loops import FIRST_GUESS, NONE_LEFT
+from smkc.density._loops import NONE_LEFT
 from smkc.density._tiles import (
     GROUPS,
     LANES,
@@ -20,7 +20,7 @@ from smkc.density._tiles import (
     fetch_row,
 )
 from smkc.density.coarse._near import MEASURED, alike_four, within
-from smkc.kernel._select import COUNTED, kth_bits, sum_of_smallest
+from smkc.kernel._select import COUNTED, NO_GUESS, kth_bits, sum_of_smallest
 
 __all__ = ["BLOCK_QUERIES", "LARGEST_BYTE", "SHIFT", "mean_of_nearest_coarse"]
 
@@ -62,7 +62,7 @@ def mean_of_nearest_coarse(
     on entry, ``fours``, the same memory by fours, and ``bounds`` (BLOCK_QUERIES, N + ...) are
     scratch.
     """
-    limit_guess, guess = FIRST_GUESS, FIRST_GUESS
+    limit_guess, guess = NO_GUESS, NO_GUESS
     facts = np.empty((BLOCK_QUERIES, 4), np.float32)
     farthest = np.empty((BLOCK_QUERIES, GROUPS), np.float32)
     n_groups = farthest.shape[1]
