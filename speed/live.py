@@ -1,18 +1,18 @@
 """Lines for the stream: the slowest pushes with 1,000 variables, beside the anchor's one window.
 
 In: nothing. Out: two lines of the table. Pushes and the anchor's windows take turns in stretches,
-so that either finds its own numbers in the caches. The second line tells what a push takes that
-finds others' there, after a pause, as it mostly is when rows come once in a while.
+each warmed up, so that either finds its own numbers in the caches. The second line tells what a
+push takes that finds others' there, after a pause, as it mostly is when rows come once in a while.
 """
 
 from collections.abc import Iterator
-from functools import partial
+from itertools import count
 
 import numpy as np
 
 from speed import anchor
 from speed.data import telemetry
-from speed.timing import Line, rest, seconds
+from speed.timing import Line, rest, seconds, warm_up
 from speed.windows import WINDOW, anchor_score, fitted
 
 VARIABLES = 1_000
@@ -25,31 +25,31 @@ SHARE = 0.1
 def lines() -> Iterator[Line]:
     """Push one time step after another; between stretches, let the anchor score windows."""
     detector = fitted(VARIABLES)
-    data = telemetry(WINDOW + PUSHES + COLD, VARIABLES, seed=7)
+    data = telemetry(WINDOW + PUSHES, VARIABLES, seed=7)
     rows = [data.recording.row(t) for t in range(len(data.recording))]
-    stream = detector.stream()
+    stream, clock = detector.stream(), count()
     plain, score = anchor.Anchor(data.names), anchor_score()
 
-    def push(t: int) -> float:
-        return seconds(partial(stream.push, t, rows[t]))
+    def push() -> None:
+        t = next(clock)
+        stream.push(t, rows[t % len(rows)])
 
-    def anchor_window(t: int) -> float:
-        return seconds(partial(score, plain, data.window(t - WINDOW, WINDOW)))
+    def anchor_window() -> None:
+        score(plain, data.window(next(clock) % PUSHES, WINDOW))
 
-    for t in range(WINDOW):
-        push(t)
-    anchor_window(WINDOW)
+    for _ in range(WINDOW):
+        push()
+    anchor_window()
     ours, theirs, cold = [], [], []
-    for first in range(WINDOW, WINDOW + PUSHES, STRETCH):
-        stretch = range(first, first + STRETCH)
+    for _ in range(PUSHES // STRETCH):
+        warm_up(push)
+        ours += [seconds(push) for _ in range(STRETCH)]
+        warm_up(anchor_window)
+        theirs += [seconds(anchor_window) for _ in range(STRETCH // EVERY)]
+    for _ in range(COLD):
+        anchor_window()
         rest()
-        ours += [push(t) for t in stretch]
-        rest()
-        theirs += [anchor_window(t) for t in stretch[::EVERY]]
-    for t in range(WINDOW + PUSHES, WINDOW + PUSHES + COLD):
-        anchor_window(t)
-        rest()
-        cold.append(push(t))
+        cold.append(seconds(push))
     slow, one_window = float(np.quantile(ours, 0.99)), float(np.median(theirs))
     yield Line(
         work=f"stream, 1,000 variables, p99 of a push (median {np.median(ours) * 1e6:.0f} us)",

@@ -73,24 +73,22 @@ def rest() -> None:
     sleep(REST)
 
 
-def rested(work: Work) -> float:
-    """Wall-clock seconds of one call after a rest and calls that are not timed.
-
-    For a while after a rest the processor is slower: as long as the rest, at least.
-    """
+def warm_up(work: Work) -> None:
+    """Rest, then call until as long again is over: for so long the processor is slower."""
     rest()
-    warm = perf_counter() + REST
+    end = perf_counter() + REST
     work()
-    while perf_counter() < warm:
+    while perf_counter() < end:
         work()
-    return seconds(work)
 
 
 def take_turns(ours: Work, anchor: Work, rounds: int) -> tuple[float, float]:
-    """Median seconds of a call of each, rested, after one of each to warm up."""
-    ours()
-    anchor()
-    times = np.array([(rested(ours), rested(anchor)) for _ in range(rounds)])
+    """Median seconds of a call of each, warmed up before every turn."""
+    times = np.empty((rounds, 2))
+    for turn in times:
+        for place, work in enumerate((ours, anchor)):
+            warm_up(work)
+            turn[place] = seconds(work)
     median = np.median(times, axis=0)
     return float(median[0]), float(median[1])
 
