@@ -23,6 +23,16 @@ TIMEOUT, SLOW_SECONDS = "300ms", 0.6
 START = 1_700_000_010_000  # milliseconds; a multiple of the step
 
 
+def row_of(t: int, names: list[str], values: worlds.Table) -> Row:
+    """Return row number t: its names in order, each with its value."""
+    order = np.argsort(names)
+    return Row(
+        time=START + t * STEP,
+        names=tuple(names[j] for j in order),
+        values=values[order].astype(np.float32),
+    )
+
+
 def made_rows(seed: int, n_rows: int, n_variables: int = 12, *, churn: bool = True) -> list[Row]:
     """Return rows of coupled variables at a step of 15 s; the last ones come and go."""
     rng = np.random.default_rng(seed)
@@ -33,14 +43,7 @@ def made_rows(seed: int, n_rows: int, n_variables: int = 12, *, churn: bool = Tr
         if churn:  # the last two live under a new name every 60 rows
             for j in (n_variables - 2, n_variables - 1):
                 names[j] = f'load{{host="h{j}",pod="p{t // 60}"}}'
-        order = np.argsort(names)
-        rows.append(
-            Row(
-                time=START + t * STEP,
-                names=tuple(names[j] for j in order),
-                values=values[order].astype(np.float32),
-            )
-        )
+        rows.append(row_of(t, names, values))
     return rows
 
 

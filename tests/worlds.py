@@ -68,6 +68,14 @@ def spike(rng: np.random.Generator, table: Table, row: int, guilty: int) -> None
     table[row, guilty] += rng.choice([-1, 1]) * 8 * np.nanstd(table[:, guilty])
 
 
+def spiked() -> Table:
+    """(700, 4) of which 400 are to learn from; the third variable spikes at row 600."""
+    rng = np.random.default_rng(1)
+    table = coupled(rng, 700, 4)
+    spike(rng, table, 600, 2)
+    return table
+
+
 def shift(rng: np.random.Generator, table: Table, row: int, guilty: int) -> None:
     """Let one variable's level change and stay."""
     table[row:, guilty] += rng.choice([-1, 1]) * 9 * np.nanstd(table[:, guilty])

@@ -33,10 +33,7 @@ PAPERS = [
 
 @pytest.fixture(scope="module")
 def table():
-    rng = np.random.default_rng(1)
-    values = worlds.coupled(rng, 700, 4)
-    worlds.spike(rng, values, 600, 2)
-    return values
+    return worlds.spiked()
 
 
 @pytest.fixture(scope="module")

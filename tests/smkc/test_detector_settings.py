@@ -1,6 +1,5 @@
 """A detector's settings: by name, changed after fitting, cloned, refused."""
 
-import numpy as np
 import pytest
 from sklearn.base import clone
 from tests import worlds
@@ -13,21 +12,13 @@ SMALL = {"window": 16, "neighbours": 5, "components": 32, "false_alarm_rate": 0.
 
 
 @pytest.fixture(scope="module")
-def table():
-    rng = np.random.default_rng(1)
-    values = worlds.coupled(rng, 700, 4)
-    worlds.spike(rng, values, 600, 2)
-    return values
+def reference():
+    return worlds.recording_of(worlds.spiked()[:400])
 
 
 @pytest.fixture(scope="module")
-def reference(table):
-    return worlds.recording_of(table[:400])
-
-
-@pytest.fixture(scope="module")
-def live(table):
-    return worlds.recording_of(table[400:], first_time=400)
+def live():
+    return worlds.recording_of(worlds.spiked()[400:], first_time=400)
 
 
 @pytest.fixture(scope="module")

@@ -22,18 +22,19 @@ def fill_images(columns: Columns, representation: Representation, out: Tensor) -
     n_windows, width, length = columns.values.shape
     sigma = torch.full((n_windows,), torch.nan, dtype=torch.float64, device=out.device)
     is_left = torch.empty(n_windows, dtype=torch.int32, device=out.device)
-    for kernel in image_kernels(out.device, length, representation.channels):
+    for kernel in image_kernels(out.device, length, representation):
         kernel(n_windows, 32 * _n_warps(length), *columns, is_left, out, sigma, width)
     return sigma
 
 
 def image_kernels(
-    device: torch.device, length: int, channels: tuple[str, ...]
+    device: torch.device, length: int, representation: Representation
 ) -> tuple[Kernel, Kernel]:
     """Return the kernel for windows of this length, and the one for those that it leaves."""
-    defined = {"LENGTH": length, "WARPS": _n_warps(length), "N_CHANNELS": len(channels)}
-    for name in CHANNELS:
-        defined[name.upper()] = channels.index(name) if name in channels else -1
+    n_channels = len(representation.channels)
+    defined = {"LENGTH": length, "WARPS": _n_warps(length), "N_CHANNELS": n_channels}
+    for name, place in zip(CHANNELS, representation.places, strict=True):
+        defined[name.upper()] = place
     return compiled("image", device, **defined), compiled("exact", device, **defined)
 
 

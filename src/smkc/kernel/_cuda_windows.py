@@ -11,7 +11,7 @@ from torch import Tensor
 from smkc.kernel._cuda_columns import MOST_BUCKETS, Columns, Observed, compact_columns, packed
 from smkc.kernel._cuda_images import LONGEST, SHORTEST, fill_images, image_kernels
 from smkc.kernel._triton_band import MOST_PAIRS, fill_bands
-from smkc.kernel.representation import CHANNELS, Representation
+from smkc.kernel.representation import Representation
 
 __all__ = [
     "MOST_BUCKETS",
@@ -34,7 +34,7 @@ def check(device: torch.device) -> None:
     if capability < LEAST_CAPABILITY:
         found, least = (".".join(map(str, one)) for one in (capability, LEAST_CAPABILITY))
         raise RuntimeError(f"it is of compute capability {found}, and kernels need {least}")
-    image_kernels(device, SHORTEST, CHANNELS)
+    image_kernels(device, SHORTEST, Representation.parse("full image"))
 
 
 def can_fill(representation: Representation, length: int) -> bool:

@@ -9,7 +9,7 @@ import triton.language as tl
 from torch import Tensor
 
 from smkc.kernel._cuda_columns import Columns
-from smkc.kernel._triton_channels import cosine, logarithm, places
+from smkc.kernel._triton_channels import cosine, logarithm
 from smkc.kernel._triton_median import median
 from smkc.kernel.representation import Representation
 
@@ -34,7 +34,7 @@ def fill_bands(columns: Columns, representation: Representation, out: Tensor) ->
         length,
         representation.size,
         len(representation.channels),
-        *places(representation),
+        *representation.places,
         lags,
         side,
         num_warps=max(1, min(8, lags * side // 512)),

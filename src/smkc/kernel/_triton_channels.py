@@ -1,25 +1,17 @@
 """Channels inside GPU kernels: products and squared distances -> cosines and log distances.
 
-Triton functions for other kernels, and where each channel goes.
+Triton functions for other kernels.
 """
 
 import triton
 import triton.language as tl
 
-from smkc.kernel.representation import CHANNELS, Representation
-
-__all__ = ["cosine", "logarithm", "places"]
+__all__ = ["cosine", "logarithm"]
 
 # Float32's range ends a little above it; see ``smkc.kernel._channels``.
 LARGEST = tl.constexpr(3.0e38)
 
 LOG_2 = tl.constexpr(0.6931471805599453)
-
-
-def places(representation: Representation) -> list[int]:
-    """Where each of the six channels goes; -1 for those that are not wanted."""
-    channels = representation.channels
-    return [channels.index(name) if name in channels else -1 for name in CHANNELS]
 
 
 @triton.jit

@@ -118,6 +118,12 @@ class Representation:
                 "fewer anchors or a longer window"
             )
 
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Where each of the six channels goes; -1 for those that are not wanted."""
+        here = self.channels
+        return tuple(here.index(name) if name in here else -1 for name in CHANNELS)
+
     def shape(self, window: int, width: int = 256) -> tuple[int, ...]:
         """Shape of one window's features before they are flattened; ``width`` is a state's."""
         length = self.down or window

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from tests import worlds
-from tests.following import START, STEP, push_config
+from tests.following import push_config, row_of
 from tests.smkc.serve.lane.parts import LEAST, feed, lane_in
 
 from smkc.recording.times import show_time
@@ -24,14 +24,7 @@ def made(seed, *, size, last=END):
         names = [f'load{{part="p{j}"}}' for j in range(N_PARTS)]
         age = max(t - CHURN, 0)
         names += [f'load{{pod="pod-{j}-{(age + 4 * j) // 8}"}}' for j in range(N_PODS)]
-        order = np.argsort(names)
-        rows.append(
-            Row(
-                time=START + t * STEP,
-                names=tuple(names[j] for j in order),
-                values=values[order].astype(np.float32),
-            )
-        )
+        rows.append(row_of(t, names, values))
     return rows
 
 
