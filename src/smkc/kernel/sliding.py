@@ -25,6 +25,7 @@ class SlidingWindow:
         self.representation = representation
         self._steps = np.zeros((window, width), np.float32)  # a ring, the newest at _newest
         self._newest = window - 1
+        self._shape = representation.shape(window)
         plain = not (representation.proj or representation.down)
         self._keeps_pairs = plain and representation.layout in ("band", "image")
         if self._keeps_pairs:
@@ -45,8 +46,7 @@ class SlidingWindow:
         """(F,) features of the latest ``window`` steps."""
         if not self._keeps_pairs:
             return features_of_states(self.states, self.representation)
-        shape = self.representation.shape(len(self._steps))
-        out = np.empty(shape, np.float32)
+        out = np.empty(self._shape, np.float32)
         compare_pushed(self._pairs, self._squares, self._channel_at, self._is_image, out)
         return out.reshape(-1)
 

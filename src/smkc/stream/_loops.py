@@ -9,20 +9,7 @@ from numpy.typing import NDArray
 from smkc.sketch import Hashed
 from smkc.sketch._loops import fill_states
 
-__all__ = ["narrow", "observed_state"]
-
-
-@njit(cache=True, nogil=True)
-def narrow(values: NDArray[np.float64], limit: float, out: NDArray[np.float32]) -> int:
-    """Set ``out`` (n,) to the values (n,); return how many are not at or beyond the limit.
-
-    What is too large for a float32 becomes infinite.
-    """
-    n = 0
-    for i in range(values.size):
-        out[i] = np.float32(values[i])
-        n += int(not abs(values[i]) >= limit)
-    return n
+__all__ = ["observed_state"]
 
 
 @njit(cache=True, nogil=True)

@@ -4,8 +4,8 @@ In: one row after another, each naming the variables it observed. Out: the row's
 hashes and scaling slots of their variables.
 """
 
-import struct
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from smkc.errors import InputError
 from smkc.recording import ScalingState, canonical
 from smkc.sketch import Hashes, hash_names
-from smkc.stream._loops import narrow
+from smkc.stream._dictionary import can_read, read_row
 from smkc.stream.row import LARGEST_WHOLE, row_values
 
 __all__ = ["MOST_KNOWN_NAMES", "RowNames"]
@@ -24,9 +24,6 @@ MOST_KNOWN_NAMES = 65_536
 # Rows are asked for names that rows before them had. Asking for so many times as many as a row
 # has, and a few more, costs less than arranging the row anew.
 MOST_ASKED, FEW = 2, 64
-
-# What stands for a name that a row lacks.
-ABSENT = -float("inf")
 
 # Values from here on need a closer look: a whole number would be refused.
 HUGE = float(LARGEST_WHOLE)
@@ -78,19 +75,16 @@ class RowNames:
     def _asked(self, observations: Mapping[str, float | None]) -> NDArray[np.float32] | None:
         """Return the row's values of the names asked for; None if it has other names.
 
-        None, too, if it has values that need a closer look: none, infinite or huge ones.
+        None, too, if it has values that need a closer look: huge ones, or no numbers.
         """
         if not isinstance(observations, Mapping) or _too_many(len(self._asks), len(observations)):
             return None
-        found = {**self._asks, **observations}
-        if len(found) > len(self._asks):
-            return None
-        try:
-            given = np.frombuffer(struct.pack(self._layout, *found.values()))
-        except struct.error:
-            return None
-        values = np.empty(len(given), np.float32)
-        return values if narrow(given, HUGE, values) == len(observations) else None
+        row = observations if type(observations) is dict else dict(observations)
+        values = np.empty(len(self._asks), np.float32)
+        is_read = can_read() and read_row(
+            id(row), id(self._asks), self._identities, id(None), HUGE, values
+        )
+        return values if is_read else None
 
     def _arranged(self, observations: Mapping[str, float | None]) -> NDArray[np.float32]:
         """Return the row's values among those of the names asked for from now on."""
@@ -107,19 +101,26 @@ class RowNames:
             both = before | here
             self._ask_for(here if _too_many(len(both), len(keys)) else both)
         values = np.full(len(self._asks), np.nan, np.float32)
-        narrowed = np.empty(len(given), np.float32)
-        narrow(given, HUGE, narrowed)
-        values[np.searchsorted(self._asked_numbers, numbers)] = narrowed
+        with np.errstate(over="ignore"):
+            values[np.searchsorted(self._asked_numbers, numbers)] = given
         return values
 
     def _ask_for(self, key_of: dict[int, str]) -> None:
         """Ask rows for these names from now on, by their numbers."""
-        self._asked_numbers = np.array(sorted(key_of), np.int64)
-        keys = (key_of[number] for number in self._asked_numbers.tolist())
-        self._asks = dict.fromkeys(keys, ABSENT)
-        self._layout = f"{len(self._asks)}d"
+        numbers = sorted(key_of)
+        self._asked_numbers = np.array(numbers, np.int64)
+        self._asks = {key_of[number]: place for place, number in enumerate(numbers)}
+        self._identify()
         self._hashes = self._known.take(self._asked_numbers)
         self.slots = self._slots.take(self._asked_numbers)
+
+    def _identify(self) -> None:
+        self._identities = np.array([id(key) for key in self._asks], np.int64)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over a copy's or a pickle's state, in which names may be other objects."""
+        self.__dict__.update(state)
+        self._identify()
 
     def _numbers(self, keys: tuple[str, ...]) -> NDArray[np.int64]:
         try:

@@ -6,6 +6,7 @@ The cost of a row depends on the window, not on how many rows came before.
 
 from collections.abc import Mapping
 from hashlib import sha256
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,8 @@ class Stream:
         self._latest = SlidingWindow(window, sketch.width, fitted.density.representation)
         self._state = np.empty((sketch.width, 1), np.float32)
         self._switches = sketch.presence, sketch.saturate, sketch.normalise
-        self._is_filled = np.zeros(window, bool)
+        self._is_filled = [False] * window  # a ring, row n at n % window
+        self._n_filled = 0
         self._n_rows = 0
         self._last_time: Any = None
         self._score: float | None = None
@@ -71,22 +73,24 @@ class Stream:
             values = self._scaling.scale_row(stamp, self._names.slots, values)
         n_observed = observed_state(values, hashes.arrays, self._switches, self._state)
         self._latest.push(self._state[:, 0])
-        self._is_filled[:-1] = self._is_filled[1:]
-        self._is_filled[-1] = n_observed > 0
+        self._fill(n_observed > 0)
         self._last_time = stamp
         self._n_rows += 1
         self._score = self._score_here()
         return self._score
 
+    def _fill(self, is_filled: bool) -> None:
+        """Count the row that comes into the window instead of the one that leaves it."""
+        at = self._n_rows % self._fitted.window
+        self._n_filled += is_filled - self._is_filled[at]
+        self._is_filled[at] = is_filled
+
     def _score_here(self) -> float | None:
         n_since_first = self._n_rows - self._fitted.window
         if n_since_first < 0 or n_since_first % self._fitted.stride:
             return None
-        if (
-            np.count_nonzero(self._is_filled) / self._fitted.window
-            < self._fitted.density.least_filled
-        ):
-            return float("nan")
+        if self._n_filled / self._fitted.window < self._fitted.density.least_filled:
+            return nan
         return self._fitted.density.score_latest(self._latest)
 
     @property
@@ -107,7 +111,7 @@ class Stream:
         """Write the stream's state; ``detector.stream(resume=path)`` goes on exactly there."""
         arrays: dict[str, NDArray[Any]] = {
             "states": self._latest.states,
-            "is_filled": self._is_filled,
+            "is_filled": np.roll(self._is_filled, -self._n_rows % self._fitted.window),
         }
         header: dict[str, Any] = {
             "kind": "stream",
@@ -136,7 +140,7 @@ class Stream:
                 states.shape != self._latest.states.shape
                 or states.dtype != np.float32
                 or not (np.abs(states) <= STATE_LIMIT).all()
-                or is_filled.shape != self._is_filled.shape
+                or is_filled.shape != (self._fitted.window,)
                 or is_filled.dtype != np.bool_
                 or type(n_rows) is not int
                 or n_rows < 0
@@ -157,7 +161,8 @@ class Stream:
                 f"{path} cannot be resumed: {error}; start the stream afresh"
             ) from None
         self._latest.restore(states)
-        self._is_filled = is_filled.copy()
+        self._is_filled = np.roll(is_filled, n_rows % self._fitted.window).tolist()
+        self._n_filled = sum(self._is_filled)
         self._n_rows = n_rows
         return self
 

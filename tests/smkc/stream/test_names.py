@@ -1,3 +1,4 @@
+import pickle
 from copy import deepcopy
 from decimal import Decimal
 from fractions import Fraction
@@ -103,10 +104,12 @@ def test_the_order_of_sums_is_that_of_first_sight():
     np.testing.assert_array_equal(hashes.value_bucket, expected.value_bucket)
 
 
-def test_a_copy_goes_on_by_itself():
+@pytest.mark.parametrize("again", [deepcopy, lambda names: pickle.loads(pickle.dumps(names))])
+def test_a_copy_goes_on_by_itself(again):
     names = RowNames(BUCKETS, None)
     names.arrange({"b": 1.0})
-    copy = deepcopy(names)
+    copy = again(names)
+    assert copy._identities.tolist() == [id(name) for name in copy._asks]
     assert arranged(copy, {"a": 2.0}) == told_apart({"a": 2.0})
     assert len(names.arrange({"b": 3.0})[1]) == 1
 

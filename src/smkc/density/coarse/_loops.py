@@ -49,8 +49,6 @@ def mean_of_nearest_coarse(
     rounding: np.float32,
     k: int,
     most: int,
-    signed: NDArray[np.int8],
-    fours: NDArray[np.int32],
     bounds: NDArray[np.float32],
     out: NDArray[np.float64],
 ) -> None:
@@ -58,10 +56,11 @@ def mean_of_nearest_coarse(
 
     NaN where more than ``most`` references would have to be measured. ``packed``, ``about``,
     ``centre``, ``doubt`` and ``rounding`` as in
-    :class:`smkc.density.coarse.references.CoarseReferences`. ``signed`` (BLOCK_QUERIES, 4 f), zero
-    on entry, ``fours``, the same memory by fours, and ``bounds`` (BLOCK_QUERIES, N + ...) are
-    scratch.
+    :class:`smkc.density.coarse.references.CoarseReferences`. ``bounds`` (up to BLOCK_QUERIES,
+    N + ...) is scratch.
     """
+    fours = np.zeros((bounds.shape[0], packed.shape[1]), np.int32)
+    signed = fours.view(np.int8)
     limit_guess, guess = NO_GUESS, NO_GUESS
     facts = np.empty((BLOCK_QUERIES, 4), np.float32)
     farthest = np.empty((BLOCK_QUERIES, GROUPS), np.float32)

@@ -108,7 +108,7 @@ class CoarseReferences:
         NaN for vectors to which too many references are about equally near.
         """
         n, d = self.vectors.shape
-        signed = np.zeros((min(BLOCK_QUERIES, len(vectors)), 4 * self.packed.shape[1]), np.int8)
+        n_together = min(BLOCK_QUERIES, len(vectors))
         distances = np.empty(len(vectors), np.float64)
         mean_of_nearest_coarse(
             np.ascontiguousarray(vectors),
@@ -121,9 +121,7 @@ class CoarseReferences:
             np.float32(EPSILON * (d / 8 + 64)),
             neighbours,
             int(n * MOST_MEASURED),
-            signed,
-            signed.view(np.int32),
-            scratch("bounds", (len(signed), self.about.shape[1] + APART)),
+            scratch("bounds", (n_together, self.about.shape[1] + APART)),
             distances,
         )
         return distances
