@@ -86,6 +86,11 @@ class Windows:
         is_anomalous: NDArray[np.bool_] = self.kinds != NORMAL
         return is_anomalous
 
+    @property
+    def with_gaps(self) -> NDArray[np.float64]:
+        """(B, L, C) values, NaN where nothing was observed."""
+        return np.where(self.observed, self.values.astype(np.float64), np.nan)
+
     def take(self, which: NDArray[np.integer] | NDArray[np.bool_] | slice) -> "Windows":
         """Return some of the windows, by number or by mask."""
         return Windows(

@@ -32,16 +32,11 @@ class EvidenceWindows:
 
     def fit(self, windows: Windows, validation: Windows | None = None) -> Self:
         """Learn what evidences say of normal windows; ``validation`` is not used."""
-        self.evidence_ = WindowEvidence(doubt=self.doubt).fit(_values(windows))
+        self.evidence_ = WindowEvidence(doubt=self.doubt).fit(windows.with_gaps)
         return self
 
     def score(self, windows: Windows) -> NDArray[np.float64]:
         """(B,) joined scores; 0 for windows of which no evidence has anything to say."""
         if not hasattr(self, "evidence_"):
             raise NotFittedError("EvidenceWindows has seen no windows; call fit first")
-        return np.nan_to_num(self.evidence_.score(_values(windows)), nan=0.0)
-
-
-def _values(windows: Windows) -> NDArray[np.float64]:
-    """(B, L, C) values, NaN where nothing was observed."""
-    return np.where(windows.observed, windows.values.astype(np.float64), np.nan)
+        return np.nan_to_num(self.evidence_.score(windows.with_gaps), nan=0.0)
