@@ -4,7 +4,7 @@ In: a fitted state and one row after another. Out: the score of the row, and its
 was normal when it came. Memory is bounded, and a row's cost does not grow.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from smkc.errors import InputError, ModelFileError
 from smkc.evidence.reference import EvidenceScores, EvidenceState
 from smkc.fitted import EvidenceFitted, causes_of
 from smkc.recording import Recording, canonical
+from smkc.stream.names import MOST_KNOWN_NAMES
 from smkc.stream.row import next_time, row_values
 
 __all__ = ["EvidenceStream"]
@@ -41,6 +42,7 @@ class EvidenceStream:
         self._state: EvidenceState = fitted.known.start()
         self._last_time: Any = None
         self._p_value: float | None = None
+        self._name_of: dict[str, str] = {}
 
     def push(self, time: Any, observations: Mapping[str, float | None]) -> float:
         """Take the next row; return its score.
@@ -49,7 +51,7 @@ class EvidenceStream:
         """
         stamp = next_time(time, self._last_time)
         values = row_values(observations)
-        names = [_name(name) for name in observations]
+        names = self._canonical(observations)
         if len(set(names)) < len(names):
             raise InputError(
                 "a row names one variable twice, with its labels in different order; name each "
@@ -63,6 +65,16 @@ class EvidenceStream:
         )
         scored = self.push_rows(row)
         return float(scored.scores[0])
+
+    def _canonical(self, spelled: Iterable[str]) -> list[str]:
+        """Return names in canonical spelling; those of earlier rows are at hand."""
+        try:
+            return list(map(self._name_of.__getitem__, spelled))
+        except (KeyError, TypeError):
+            if len(self._name_of) > MOST_KNOWN_NAMES:
+                self._name_of.clear()
+            self._name_of |= {name: _name(name) for name in spelled if name not in self._name_of}
+            return list(map(self._name_of.__getitem__, spelled))
 
     def push_rows(self, rows: Recording) -> EvidenceScores:
         """Take the next rows of a recording; return what the evidences say of each.
