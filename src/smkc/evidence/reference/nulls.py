@@ -6,6 +6,7 @@ all evidences, joined, and the p-value of what was joined.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,16 +147,21 @@ class JoinedNull:
         n = len(self.sample)
         share = (n - np.searchsorted(self.sample, scores, side="left")) / n
         by_rank = (1.0 + n * share) / (1.0 + n)
-        start = _at(self.sample, TAIL)
-        above = self.sample[self.sample > start]
-        if not len(above):
+        start, n_above, mean = self._tail
+        if not n_above:
             return by_rank
-        k = max(self.n_independent * len(above) / n, 1.0)
-        at_start = (1.0 + len(above)) / (1.0 + n)
-        mean = float((above - start).mean())
+        k = max(self.n_independent * n_above / n, 1.0)
+        at_start = (1.0 + n_above) / (1.0 + n)
         excess = np.maximum(scores - start, 0.0)
         by_tail = np.maximum(at_start * (1.0 + excess / (k * mean)) ** -k, SMALLEST)
         return np.where(scores > start, by_tail, by_rank)
+
+    @cached_property
+    def _tail(self) -> tuple[float, int, float]:
+        """Where the tail begins, how many of the sample are in it, and their mean excess."""
+        start = _at(self.sample, TAIL)
+        above = self.sample[self.sample > start]
+        return start, len(above), float((above - start).mean()) if len(above) else 0.0
 
     def score_at(self, p_value: float) -> float:
         """Return the score that has this p-value.
