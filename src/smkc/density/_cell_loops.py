@@ -13,16 +13,8 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from smkc.density._tiles import (
-    BLOCK,
-    FLOATS,
-    INTS,
-    LANES,
-    SIZE,
-    TILE_QUERIES,
-    _Array,
-    _sums,
-)
+from smkc.density._tiles import BLOCK, TILE_QUERIES, product_sums
+from smkc.density._vectors import FLOATS, INTS, LANES, SIZE, Items
 
 __all__ = ["LOWEST", "best_entries", "look_in_tiles", "look_plainly", "raise_limits"]
 
@@ -49,8 +41,8 @@ def _multiply(n_queries: int) -> Callable[..., Any]:
         def write(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             rows = [builder.add(args[1], SIZE(at)) for at in range(n_queries)]
             zeros = [ir.Constant(INTS, [0] * LANES)] * n_queries
-            target = _Array(context, builder, signature, args, 4)
-            sums = _sums(context, builder, signature, args, rows, INTS, zeros)
+            target = Items(context, builder, signature, args, 4)
+            sums = product_sums(context, builder, signature, args, rows, INTS, zeros)
             for row, totals in enumerate(sums):
                 for at, total in enumerate(totals):
                     target.store(builder.bitcast(total, FLOATS), SIZE(row), SIZE(LANES * at))

@@ -12,10 +12,24 @@ from typing import Any
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import config, types
-from numba.core import cgutils
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from smkc.density._vectors import (
+    BYTE_PRODUCTS,
+    FETCH,
+    FLOATS,
+    FUSED,
+    INT,
+    INTS,
+    LANES,
+    LOWERING,
+    SIZE,
+    Items,
+    declared,
+    spread_over,
+)
 
 __all__ = [
     "BLOCK",
@@ -29,25 +43,19 @@ __all__ = [
     "multiply_many",
     "multiply_one",
     "packed_blocks",
+    "product_sums",
 ]
 
 # Queries and references of a tile: 16 sums of 16 lanes stay in registers. One query alone takes
 # the same blocks of references.
-TILE_QUERIES, BLOCK, LANES = 4, 64, 16
+TILE_QUERIES, BLOCK = 4, 64
 
 # References so many places apart form a group; see bound_many.
 GROUPS = 256
 
 LARGE_PAGE = 2**21
 
-# Numba's insides carry no types.
-SETTINGS: Any = config
-LOWERING: Any = cgutils
-
-INT, FLOAT, SIZE = ir.IntType(32), ir.FloatType(), ir.IntType(64)
-INTS, FLOATS = ir.VectorType(INT, LANES), ir.VectorType(FLOAT, LANES)
-BYTE_PRODUCTS, FUSED = "llvm.x86.avx512.vpdpbusd.512", "llvm.fma.v16f32"
-FETCH = "llvm.prefetch"
+SETTINGS: Any = config  # Numba's insides carry no types
 
 
 @cache
@@ -112,17 +120,17 @@ def _bound(n_queries: int) -> Callable[..., Any]:
         def write(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             rows = [builder.add(args[1], SIZE(at)) for at in range(n_queries)]
             column = builder.mul(args[3], SIZE(BLOCK))
-            known = _Array(context, builder, signature, args, 4)
+            known = Items(context, builder, signature, args, 4)
             units, widths, starts = (
-                [_spread(builder, builder.load(known.at(row, SIZE(which)))) for row in rows]
+                [spread_over(builder, builder.load(known.at(row, SIZE(which)))) for row in rows]
                 for which in range(3)
             )
             starts = [builder.fptosi(start, INTS) for start in starts]
-            sums = _sums(context, builder, signature, args, rows, INTS, starts)
-            of = _Array(context, builder, signature, args, 5)
-            out = _Array(context, builder, signature, args, 6)
-            least = _Array(context, builder, signature, args, 7)
-            fused = _declared(builder, FUSED, FLOATS)
+            sums = product_sums(context, builder, signature, args, rows, INTS, starts)
+            of = Items(context, builder, signature, args, 5)
+            out = Items(context, builder, signature, args, 6)
+            least = Items(context, builder, signature, args, 7)
+            fused = declared(builder, FUSED, FLOATS)
             group = builder.urem(column, SIZE(GROUPS))
             for lane in range(0, BLOCK, LANES):
                 here = builder.add(column, SIZE(lane))
@@ -162,9 +170,9 @@ def _multiply(n_queries: int) -> Callable[..., Any]:
         def write(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             rows = [builder.add(args[1], SIZE(at)) for at in range(n_queries)]
             zeros = [ir.Constant(FLOATS, [0.0] * LANES)] * n_queries
-            items = _Array(context, builder, signature, args, 5)
-            sums = _sums(context, builder, signature, args, rows, FLOATS, zeros, items)
-            target = _Array(context, builder, signature, args, 4)
+            items = Items(context, builder, signature, args, 5)
+            sums = product_sums(context, builder, signature, args, rows, FLOATS, zeros, items)
+            target = Items(context, builder, signature, args, 4)
             for row, totals in zip(rows, sums, strict=True):
                 for at, total in enumerate(totals):
                     here = builder.add(builder.mul(args[3], SIZE(BLOCK)), SIZE(LANES * at))
@@ -182,7 +190,7 @@ def _fetch(typing: Any, rows: Any, row: Any) -> tuple[Any, Callable[..., Any]]:
     signature = types.void(rows, types.intp)
 
     def write(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        array = _Array(context, builder, signature, args, 0)
+        array = Items(context, builder, signature, args, 0)
         byte = ir.IntType(8).as_pointer()
         parameters = ir.FunctionType(ir.VoidType(), [byte, INT, INT, INT])
         fetch = LOWERING.get_or_insert_function(builder.module, parameters, FETCH)
@@ -194,7 +202,7 @@ def _fetch(typing: Any, rows: Any, row: Any) -> tuple[Any, Callable[..., Any]]:
     return signature, write
 
 
-def _sums(
+def product_sums(
     context: Any,
     builder: Any,
     signature: Any,
@@ -202,15 +210,15 @@ def _sums(
     rows: list[Any],
     kind: Any,
     starts: list[Any],
-    items: "_Array | None" = None,
+    items: "Items | None" = None,
 ) -> list[list[Any]]:
     """Write the loop over the items; return the sums, by row and by LANES references.
 
     The items are all those of the queries, or those of given numbers.
     """
-    queries = _Array(context, builder, signature, args, 0)
-    references = _Array(context, builder, signature, args, 2)
-    instruction = _declared(builder, BYTE_PRODUCTS if kind is INTS else FUSED, kind)
+    queries = Items(context, builder, signature, args, 0)
+    references = Items(context, builder, signature, args, 2)
+    instruction = declared(builder, BYTE_PRODUCTS if kind is INTS else FUSED, kind)
     before = builder.block
     loop, done = builder.append_basic_block("items"), builder.append_basic_block("done")
     builder.branch(loop)
@@ -227,7 +235,7 @@ def _sums(
     ]
     sums: list[list[Any]] = []
     for row, start, row_totals in zip(rows, starts, totals, strict=True):
-        spread = _spread(builder, builder.load(queries.at(row, column)))
+        spread = spread_over(builder, builder.load(queries.at(row, column)))
         sums.append([])
         for vector, total in zip(loaded, row_totals, strict=True):
             terms = [total, vector, spread] if kind is INTS else [spread, vector, total]
@@ -240,54 +248,6 @@ def _sums(
     builder.cbranch(builder.icmp_signed("<", after, n_items), loop, done)
     builder.position_at_end(done)
     return sums
-
-
-class _Array:
-    """The items of an array that a tile was handed, by row and column; nothing is checked."""
-
-    def __init__(self, context: Any, builder: Any, signature: Any, args: Any, at: int) -> None:
-        array_type = signature.args[at]
-        array = context.make_array(array_type)(context, builder, args[at])
-        self._builder = builder
-        self._data = array.data
-        self.width = LOWERING.unpack_tuple(builder, array.shape, array_type.ndim)[-1]
-
-    def at(self, row: Any, column: Any) -> Any:
-        place = self._builder.add(self._builder.mul(row, self.width), column)
-        return self._builder.gep(self._data, [place])
-
-    def vector(self, row: Any, column: Any) -> Any:
-        return self._load(self.at(row, column), FLOATS)
-
-    def flat(self, place: Any) -> Any:
-        return self._builder.gep(self._data, [place])
-
-    def flat_vector(self, place: Any, kind: Any) -> Any:
-        return self._load(self.flat(place), kind)
-
-    def store(self, vector: Any, row: Any, column: Any) -> None:
-        self._store(vector, self.at(row, column))
-
-    def store_at(self, vector: Any, place: Any) -> None:
-        self._store(vector, self.flat(place))
-
-    def _store(self, vector: Any, pointer: Any) -> None:
-        place = self._builder.bitcast(pointer, vector.type.as_pointer())
-        self._builder.store(vector, place, align=4)
-
-    def _load(self, pointer: Any, kind: Any) -> Any:
-        return self._builder.load(self._builder.bitcast(pointer, kind.as_pointer()), align=4)
-
-
-def _spread(builder: Any, value: Any) -> Any:
-    """Return a vector with the value in every lane."""
-    nothing = ir.Constant(ir.VectorType(value.type, LANES), ir.Undefined)
-    first = builder.insert_element(nothing, value, INT(0))
-    return builder.shuffle_vector(first, nothing, ir.Constant(INTS, [0] * LANES))
-
-
-def _declared(builder: Any, name: str, kind: Any) -> Any:
-    return LOWERING.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind] * 3), name)
 
 
 bound_many, bound_one = _bound(TILE_QUERIES), _bound(1)

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from smkc.density._loops import NONE_LEFT
 from smkc.density._tiles import (
     GROUPS,
-    LANES,
     TILE_QUERIES,
     bound_many,
     bound_one,
     fetch_row,
 )
+from smkc.density._vectors import LANES
 from smkc.density.coarse._near import MEASURED, alike_four, within
 from smkc.kernel._select import COUNTED, NO_GUESS, kth_bits, sum_of_smallest
 

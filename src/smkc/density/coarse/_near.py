@@ -12,7 +12,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
-from smkc.density._tiles import (
+from smkc.density._vectors import (
     FLOATS,
     FUSED,
     INT,
@@ -20,9 +20,9 @@ from smkc.density._tiles import (
     LANES,
     LOWERING,
     SIZE,
-    _Array,
-    _declared,
-    _spread,
+    Items,
+    declared,
+    spread_over,
 )
 
 __all__ = ["MEASURED", "alike_four", "within"]
@@ -46,24 +46,24 @@ def _within(
     signature = types.intp(bounds, types.intp, about, types.float32, types.float32, which)
 
     def write(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        above = _Array(context, builder, signature, args, 0)
-        of = _Array(context, builder, signature, args, 2)
-        out = _Array(context, builder, signature, args, 5)
+        above = Items(context, builder, signature, args, 0)
+        of = Items(context, builder, signature, args, 2)
+        out = Items(context, builder, signature, args, 5)
         compress = LOWERING.get_or_insert_function(
             builder.module, ir.FunctionType(INTS, [INTS, INTS, MASK]), COMPRESS
         )
-        fused = _declared(builder, FUSED, FLOATS)
+        fused = declared(builder, FUSED, FLOATS)
         count_bits = LOWERING.get_or_insert_function(
             builder.module, ir.FunctionType(ir.IntType(16), [ir.IntType(16)]), "llvm.ctpop.i16"
         )
-        less, most = _spread(builder, builder.fneg(args[3])), _spread(builder, args[4])
+        less, most = spread_over(builder, builder.fneg(args[3])), spread_over(builder, args[4])
         lanes, none = ir.Constant(INTS, list(range(LANES))), ir.Constant(INTS, [0] * LANES)
         n_found = LOWERING.alloca_once_value(builder, SIZE(0))
         with LOWERING.for_range_slice(builder, SIZE(0), of.width, SIZE(LANES), SIZE) as (at, _):
             length, bound = of.vector(SIZE(1), at), above.vector(args[1], at)
             least = builder.call(fused, [less, length, bound])
             is_near = builder.fcmp_ordered("<=", least, most)
-            here = builder.add(_spread(builder, builder.trunc(at, INT)), lanes)
+            here = builder.add(spread_over(builder, builder.trunc(at, INT)), lanes)
             found = builder.load(n_found)
             out.store_at(builder.call(compress, [here, none, is_near]), found)
             n_here = builder.call(count_bits, [builder.bitcast(is_near, ir.IntType(16))])
@@ -84,11 +84,11 @@ def _alike_four(
     signature = types.void(vectors, types.intp, references, which, types.intp, out)
 
     def write(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        mine = _Array(context, builder, signature, args, 0)
-        others = _Array(context, builder, signature, args, 2)
-        places = _Array(context, builder, signature, args, 3)
-        target = _Array(context, builder, signature, args, 5)
-        fused = _declared(builder, FUSED, FLOATS)
+        mine = Items(context, builder, signature, args, 0)
+        others = Items(context, builder, signature, args, 2)
+        places = Items(context, builder, signature, args, 3)
+        target = Items(context, builder, signature, args, 5)
+        fused = declared(builder, FUSED, FLOATS)
         rows = [
             builder.sext(builder.load(places.flat(builder.add(args[4], SIZE(lane)))), SIZE)
             for lane in range(MEASURED)
