@@ -85,9 +85,19 @@ def _described(app: FastAPI) -> dict[str, Any]:
             for method in route.methods or ():
                 operation = found["paths"][route.path_format][method.lower()]
                 operation["x-role"] = route.needs
+                for parameter in operation.get("parameters", ()):
+                    parameter["schema"] = _without_null(parameter["schema"])
                 if app.state.keys and route.needs != OPEN:
                     operation["security"] = [{"token": []}]
         if app.state.keys:
             found["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         app.openapi_schema = found
     return app.openapi_schema
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Describe an optional parameter by what it may be: an address has no way to say null."""
+    match [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]:
+        case [dict(kind)]:
+            return {name: about for name, about in schema.items() if name != "anyOf"} | kind
+    return schema

@@ -113,6 +113,22 @@ def test_every_operation_is_explained(open_app, locked_app):
             assert ("security" in operation) == is_closed
 
 
+def test_no_parameter_is_said_to_be_null(open_app):
+    described = [
+        parameter["schema"]
+        for ways in open_app.openapi()["paths"].values()
+        for operation in ways.values()
+        for parameter in operation.get("parameters", ())
+    ]
+    assert {
+        "type": "integer",
+        "minimum": 0,
+        "maximum": 253402300799999,
+        "title": "Until",
+    } in described
+    assert "null" not in str(described)
+
+
 def test_every_shape_that_is_taken_is_described(client, open_app):
     way = open_app.openapi()["paths"]["/api/v1/observations"]["post"]
     shapes = way["requestBody"]["content"]["application/json"]["schema"]["anyOf"]
