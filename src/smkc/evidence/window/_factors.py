@@ -16,7 +16,9 @@ from smkc.evidence.window._smoother import gather, smooth
 __all__ = [
     "RIDGE",
     "FactorModel",
+    "expected_squares",
     "fit_factors",
+    "moments",
     "noise_ratios",
     "refine_factors",
     "start_loadings",
@@ -197,13 +199,10 @@ def _maximise(
     n_variables, length = values.shape
     m0, m1 = smoothed[0], smoothed[1]
     e00, e01, e11 = np.empty(length), np.empty(length), np.empty(length)
-    for t in range(length):
-        e00[t] = m0[t] * m0[t] + smoothed[2, t]
-        e01[t] = m0[t] * m1[t] + smoothed[3, t]
-        e11[t] = m1[t] * m1[t] + smoothed[4, t]
+    expected_squares(smoothed, e00, e01, e11)
     for c in range(n_variables):
         x, w, s = values[c], weights[c], seen[c]
-        a, b, d, x0, x1, xx, n = _moments(x, w, s, m0, m1, e00, e01, e11)
+        a, b, d, x0, x1, xx, n = moments(x, w, s, m0, m1, e00, e01, e11)
         if n_factors == N_FACTORS:
             over = 1.0 / ((a + RIDGE) * (d + RIDGE) - b * b)
             u = ((d + RIDGE) * x0 - b * x1) * over
@@ -225,8 +224,18 @@ def _maximise(
         loadings[0, c], loadings[1, c], noise[c] = u, v, psi
 
 
+@compiled
+def expected_squares(factors: Floats, e00: Floats, e01: Floats, e11: Floats) -> None:
+    """Fill (L,) expected squares and products of factors (5, L)."""
+    for t in range(e00.size):
+        m0, m1 = factors[0, t], factors[1, t]
+        e00[t] = m0 * m0 + factors[2, t]
+        e01[t] = m0 * m1 + factors[3, t]
+        e11[t] = m1 * m1 + factors[4, t]
+
+
 @summing
-def _moments(
+def moments(
     x: Floats,
     w: Floats,
     s: Floats,

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.evidence.window._compiled import Floats, compiled
+from smkc.evidence.window._couplings import coupling_moments, recognise_couplings
 from smkc.evidence.window._deviations import largest_deviation, largest_step, scaled_steps
-from smkc.evidence.window._factors import FactorModel, fit_factors, noise_ratios, start_loadings
+from smkc.evidence.window._factors import fit_factors, noise_ratios, start_loadings
 from smkc.evidence.window._gaps import largest_gap
 from smkc.evidence.window._relation import largest_change, largest_surprise
 from smkc.evidence.window._repetition import closest_repetition
@@ -21,7 +22,7 @@ from smkc.evidence.window._segments import broken_and_copied
 from smkc.evidence.window._smoother import gather
 from smkc.evidence.window._speeds import changed_speed, own_speeds, rotated
 from smkc.evidence.window._standard import Standard, standardised
-from smkc.evidence.window._walks import Passes, passes
+from smkc.evidence.window._walks import Passes, passes, smoothed_walk
 
 __all__ = ["LEAST_LENGTH", "Prior", "Task", "scan"]
 
@@ -43,6 +44,7 @@ class Task(IntEnum):
 
     CHEAP, DEAR and ALL: (E,) statistics of these evidences, NaN elsewhere. MEASURE: cardinality and
     unit. SPEEDS: (A,) log likelihoods of the prior's speeds. BLAME: (E * P,) the variables' parts.
+    COUPLINGS: (P * 7,) what each variable says of its coupling, NaN for places that take no part.
     """
 
     CHEAP = 0
@@ -51,15 +53,20 @@ class Task(IntEnum):
     MEASURE = 3
     SPEEDS = 4
     BLAME = 5
+    COUPLINGS = 6
 
 
 class Prior(NamedTuple):
-    """What reference windows say of speeds, in units of ``unit``: see ``speeds.Speeds``."""
+    """What reference windows say, in units of ``unit``: see ``Speeds`` and ``Couplings``.
+
+    ``couplings`` has no rows while they are not known.
+    """
 
     unit: float
     speeds: Floats
     log_weights: Floats
     log_pairs: Floats
+    couplings: Floats
 
 
 class Window(NamedTuple):
@@ -138,10 +145,25 @@ def _scaled(window: Window) -> Floats:
 
 
 @compiled
-def _common_loadings(window: Window, model: FactorModel, unit: float) -> Floats:
-    """(2, C) loadings by which factors in common units move the scaled variables."""
-    scale = window.standard.scale * (window.standard.unit / unit)
-    return rotated(model.loadings, scale) / scale
+def _likely_speed(found: Passes, prior: Prior) -> Floats:
+    """(2, 1) the speed that the window most likely has, a weighted mean of octaves.
+
+    ``found`` are the passes of the prior's speeds.
+    """
+    length = found.past.shape[1] - 1
+    n = prior.log_weights.size
+    highest, total = -np.inf, 0.0
+    octaves = np.zeros((2, 1))
+    for i in range(n):
+        highest = max(highest, found.past[0, length, i] + prior.log_weights[i])
+    for i in range(n):
+        likely = np.exp(found.past[0, length, i] + prior.log_weights[i] - highest)
+        total += likely
+        for k in range(2):
+            octaves[k, 0] += likely * np.log2(prior.speeds[k, i])
+    for k in range(2):
+        octaves[k, 0] = 2.0 ** (octaves[k, 0] / total)
+    return octaves
 
 
 @compiled
@@ -160,20 +182,7 @@ def _walk_statistics(
     row[REGQ] = changed_speed(passes(own, speeds), np.zeros(n), log_pairs)
     row[REGR] = changed_speed(found, prior.log_weights, prior.log_pairs)
 
-    # The speed that the window most likely has, a weighted mean of octaves.
-    n = prior.log_weights.size
-    highest, total = -np.inf, 0.0
-    octaves = np.zeros((2, 1))
-    for i in range(n):
-        highest = max(highest, found.past[0, common.shape[1], i] + prior.log_weights[i])
-    for i in range(n):
-        likely = np.exp(found.past[0, common.shape[1], i] + prior.log_weights[i] - highest)
-        total += likely
-        for k in range(2):
-            octaves[k, 0] += likely * np.log2(prior.speeds[k, i])
-    for k in range(2):
-        octaves[k, 0] = 2.0 ** (octaves[k, 0] / total)
-    row[BRKR], row[CPYR] = broken_and_copied(common, octaves)
+    row[BRKR], row[CPYR] = broken_and_copied(common, _likely_speed(found, prior))
 
 
 @compiled
@@ -186,7 +195,7 @@ def _ask(window: Window, prior: Prior, task: int, row: Floats, parts: Floats) ->
     """
     length = window.values.shape[1]
     values, seen, standard = window.values, window.seen, window.standard
-    if task != Task.DEAR and task != Task.SPEEDS:
+    if task == Task.CHEAP or task == Task.ALL or task == Task.BLAME:
         row[ZMAX] = largest_deviation(values, seen, standard, parts[ZMAX])
         steps = scaled_steps(values, seen, standard)
         row[DZMAX] = largest_step(steps, parts[DZMAX])
@@ -198,8 +207,18 @@ def _ask(window: Window, prior: Prior, task: int, row: Floats, parts: Floats) ->
     scaled = _scaled(window)
     loadings = start_loadings(scaled, seen, standard.noise)
     model = fit_factors(scaled, seen, standard.noise, loadings, ROUNDS)
-    in_common = _common_loadings(window, model, prior.unit)
     own, common = np.empty((5, length)), np.empty((5, length))
+    # Factors in common units, by which they move the scaled variables.
+    scale = standard.scale * (standard.unit / prior.unit)
+    in_common = rotated(model.loadings, scale) / scale
+    noise = model.noise.copy()
+    gather(scaled, seen, in_common, noise, common)
+    speed = _likely_speed(passes(common, prior.speeds), prior)
+    if task == Task.COUPLINGS:
+        coupling_moments(scaled, seen, scale, smoothed_walk(passes(common, speed)), row)
+        return
+    if prior.couplings.shape[0] > 0:
+        recognise_couplings(scaled, seen, scale, speed, prior.couplings, in_common, noise)
     without = np.empty(N_EVIDENCES)
     kept = seen.copy()
     n_left_out = seen.shape[0] if task == Task.BLAME else 0
@@ -207,7 +226,7 @@ def _ask(window: Window, prior: Prior, task: int, row: Floats, parts: Floats) ->
         if c >= 0:
             kept[c] = 0.0
         gather(scaled, kept, model.loadings, model.noise, own)
-        gather(scaled, kept, in_common, model.noise, common)
+        gather(scaled, kept, in_common, noise, common)
         if c >= 0:
             kept[c] = seen[c]
         found = passes(common, prior.speeds)

@@ -9,7 +9,7 @@ from math import log, sqrt
 import numpy as np
 
 from smkc.evidence.window._compiled import Floats, compiled, dot, log_all
-from smkc.evidence.window._factors import RIDGE, FactorModel, refine_factors
+from smkc.evidence.window._factors import RIDGE, FactorModel, expected_squares, refine_factors
 from smkc.evidence.window._segments import segment_lengths
 from smkc.evidence.window._smoother import gather, smooth
 from smkc.evidence.window._standard import standardised
@@ -131,8 +131,8 @@ def _foreseen_ratios(values: Floats, seen: Floats, model: FactorModel, filled: F
     n_variables, length = values.shape
     s00, s01, s11 = np.empty(length), np.empty(length), np.empty(length)
     e00, e01, e11 = np.empty(length), np.empty(length), np.empty(length)
-    _squares(model.smoothed, s00, s01, s11)
-    _squares(filled, e00, e01, e11)
+    expected_squares(model.smoothed, s00, s01, s11)
+    expected_squares(filled, e00, e01, e11)
     m0, m1, p00, p01, p11 = filled[0], filled[1], filled[2], filled[3], filled[4]
     ratios = np.empty((n_variables, length))
     for c in range(n_variables):
@@ -153,16 +153,6 @@ def _foreseen_ratios(values: Floats, seen: Floats, model: FactorModel, filled: F
             by_loadings = v00 * e00[t] + 2.0 * v01 * e01[t] + v11 * e11[t]
             ratios[c, t] = seen[c, t] * residual * residual / (known + by_factors + by_loadings)
     return ratios
-
-
-@compiled
-def _squares(factors: Floats, e00: Floats, e01: Floats, e11: Floats) -> None:
-    """Fill (L,) expected squares and products of factors (5, L)."""
-    for t in range(e00.size):
-        m0, m1 = factors[0, t], factors[1, t]
-        e00[t] = m0 * m0 + factors[2, t]
-        e01[t] = m0 * m1 + factors[3, t]
-        e11[t] = m1 * m1 + factors[4, t]
 
 
 @compiled

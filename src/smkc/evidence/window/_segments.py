@@ -10,7 +10,13 @@ from math import log
 import numpy as np
 
 from smkc.evidence.window._compiled import Floats, compiled, exp_all, log_all
-from smkc.evidence.window._walks import FIRST_VARIANCE, Passes, joined_likelihoods, passes
+from smkc.evidence.window._walks import (
+    FIRST_VARIANCE,
+    Passes,
+    joined_likelihoods,
+    passes,
+    smoothed_walk,
+)
 
 __all__ = ["broken_and_copied", "segment_lengths"]
 
@@ -106,21 +112,7 @@ def _fresh_starts(info: Floats, speed: Floats, lengths: tuple[int, int, int, int
 def _alike(info: Floats, found: Passes) -> Floats:
     """(L, L + 1) by lag: running sums of log p(step t given the smoothed factors at t - lag)."""
     length = info.shape[1]
-    past, future = found
-    smoothed = np.empty((5, length))
-    for t in range(length):
-        m0, m1 = past[1, t, 0], past[2, t, 0]
-        a, b, c = past[3, t, 0], past[4, t, 0], past[5, t, 0]
-        j00, j01, j11 = future[3, t, 0], future[4, t, 0], future[5, t, 0]
-        u00, u01 = 1.0 + a * j00 + b * j01, a * j01 + b * j11
-        u10, u11 = b * j00 + c * j01, 1.0 + b * j01 + c * j11
-        over = 1.0 / (u00 * u11 - u01 * u10)
-        p00, p01 = (u11 * a - u01 * b) * over, (u11 * b - u01 * c) * over
-        p11 = (u00 * c - u10 * b) * over
-        g0 = future[1, t, 0] - j00 * m0 - j01 * m1
-        g1 = future[2, t, 0] - j01 * m0 - j11 * m1
-        smoothed[0, t], smoothed[1, t] = m0 + p00 * g0 + p01 * g1, m1 + p01 * g0 + p11 * g1
-        smoothed[2, t], smoothed[3, t], smoothed[4, t] = p00, p01, p11
+    smoothed = smoothed_walk(found)
     sums = np.zeros((length, length + 1))
     determinants = np.empty(length)
     for lag in range(segment_lengths(length)[1], length):

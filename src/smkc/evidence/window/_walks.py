@@ -11,7 +11,7 @@ import numpy as np
 
 from smkc.evidence.window._compiled import Floats, compiled, log_all
 
-__all__ = ["FIRST_VARIANCE", "Passes", "joined_likelihoods", "passes"]
+__all__ = ["FIRST_VARIANCE", "Passes", "joined_likelihoods", "passes", "smoothed_walk"]
 
 # Variance of the factors before anything is seen of them.
 FIRST_VARIANCE = 4.0
@@ -134,3 +134,25 @@ def joined_likelihoods(
     for s in range(n):
         for i in range(n_speeds):
             out[s, i] -= 0.5 * determinants[s, i]
+
+
+@compiled
+def smoothed_walk(found: Passes) -> Floats:
+    """(5, L) rows m0, m1, P00, P01, P11: the factors given everything, at the first speed."""
+    past, future = found
+    length = past.shape[1] - 1
+    smoothed = np.empty((5, length))
+    for t in range(length):
+        m0, m1 = past[1, t, 0], past[2, t, 0]
+        a, b, c = past[3, t, 0], past[4, t, 0], past[5, t, 0]
+        j00, j01, j11 = future[3, t, 0], future[4, t, 0], future[5, t, 0]
+        u00, u01 = 1.0 + a * j00 + b * j01, a * j01 + b * j11
+        u10, u11 = b * j00 + c * j01, 1.0 + b * j01 + c * j11
+        over = 1.0 / (u00 * u11 - u01 * u10)
+        p00, p01 = (u11 * a - u01 * b) * over, (u11 * b - u01 * c) * over
+        p11 = (u00 * c - u10 * b) * over
+        g0 = future[1, t, 0] - j00 * m0 - j01 * m1
+        g1 = future[2, t, 0] - j01 * m0 - j11 * m1
+        smoothed[0, t], smoothed[1, t] = m0 + p00 * g0 + p01 * g1, m1 + p01 * g0 + p11 * g1
+        smoothed[2, t], smoothed[3, t], smoothed[4, t] = p00, p01, p11
+    return smoothed

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.errors import InputError, ModelFileError, NotFittedError, SettingError, WindowError
+from smkc.evidence.window._couplings import N_MOMENTS
 from smkc.evidence.window._loops import LEAST_LENGTH, Prior, Task, scan
+from smkc.evidence.window.couplings import Couplings
 from smkc.evidence.window.null import N_CHEAP, Nulls, joined
 from smkc.evidence.window.questions import EVIDENCES
 from smkc.evidence.window.speeds import SPEED_GRID, Speeds
@@ -27,12 +29,12 @@ NAMES = tuple(evidence.name for evidence in EVIDENCES)
 
 BLOCK_WINDOWS = 64
 
-# What is known of speeds before any window was seen: all those that may be.
-UNKNOWN = Prior(1.0, SPEED_GRID, np.empty(0), np.empty((0, 0)))
+# What is known before any window was seen: all speeds that may be are alike, and no couplings.
+UNKNOWN = Prior(1.0, SPEED_GRID, np.zeros(SPEED_GRID.shape[1]), np.empty((0, 0)), np.empty((0, 4)))
 
-# Speeds are learned from so many reference windows at most; with fewer windows than these there
-# is no null to speak of.
-SPEED_WINDOWS = 800
+# Speeds and couplings are learned from so many reference windows at most; with fewer windows than
+# these there is no null to speak of.
+PRIOR_WINDOWS = 800
 FEWEST_WINDOWS = 20
 
 
@@ -91,6 +93,7 @@ class WindowEvidence:
     """
 
     length_: int
+    couplings_: Couplings
     speeds_: Speeds
     nulls_: Nulls
 
@@ -106,7 +109,7 @@ class WindowEvidence:
         self.most_windows = most_windows
 
     def fit(self, windows: Floats) -> Self:
-        """Learn speeds and nulls from normal windows (B, L, P)."""
+        """Learn couplings, speeds and nulls from normal windows (B, L, P)."""
         if self.doubt is not None and not 0 <= self.doubt[0] <= self.doubt[1] <= 1:
             raise SettingError(f"doubt={self.doubt}: give two p-values, ascending, or None")
         unknown = sorted(set(self.without) - set(NAMES))
@@ -130,8 +133,11 @@ class WindowEvidence:
                 f"moves; give {FEWEST_WINDOWS} such windows at least"
             )
         windows, unit = windows[is_usable], float(np.median(units[is_usable]))
-        some, grid = _spread(windows, SPEED_WINDOWS), UNKNOWN._replace(unit=unit)
-        likelihoods = _scanned(some, grid, Task.SPEEDS, SPEED_GRID.shape[1])
+        some, prior = _spread(windows, PRIOR_WINDOWS), UNKNOWN._replace(unit=unit)
+        moments = _scanned(some, prior, Task.COUPLINGS, N_MOMENTS * some.shape[2])
+        self.couplings_ = Couplings.of(moments)
+        prior = prior._replace(couplings=self.couplings_.table())
+        likelihoods = _scanned(some, prior, Task.SPEEDS, SPEED_GRID.shape[1])
         self.length_ = windows.shape[1]
         self.speeds_ = Speeds.of(unit, likelihoods)
         statistics = self._asked(windows, Task.ALL)
@@ -178,7 +184,9 @@ class WindowEvidence:
         """
         windows = self._fitting(np.asarray(window)[None])
         n_places = windows.shape[2]
-        flat = _scanned(windows, self.speeds_.prior(), Task.BLAME, len(NAMES) * n_places)
+        flat = _scanned(
+            windows, self.speeds_.prior(self.couplings_), Task.BLAME, len(NAMES) * n_places
+        )
         parts = flat.reshape(len(NAMES), n_places)
         parts[np.isin(NAMES, list(self.without))] = 0.0
         parts = np.nan_to_num(parts, nan=0.0, posinf=0.0)
@@ -194,6 +202,9 @@ class WindowEvidence:
             "cardinality": self.nulls_.cardinality,
             "speeds": self.speeds_.variances,
             "weights": self.speeds_.weights,
+            "loadings": self.couplings_.loadings,
+            "noise": self.couplings_.noise,
+            "coupling_weights": self.couplings_.weights,
         }
         header = {
             "evidences": list(NAMES),
@@ -210,8 +221,9 @@ class WindowEvidence:
         """Return evidence with these settings and with what :meth:`to_arrays` gave."""
         try:
             statistics, cardinality = arrays["statistics"], arrays["cardinality"]
-            variances, weights = arrays["speeds"], arrays["weights"]
-            length, unit, asked = header["length"], header["unit"], header["evidences"]
+            speeds = Speeds(header["unit"], arrays["speeds"], arrays["weights"])
+            couplings = Couplings(arrays["loadings"], arrays["noise"], arrays["coupling_weights"])
+            length, asked = header["length"], header["evidences"]
             doubt, without = header["doubt"], header["without"]
         except KeyError as error:
             raise ModelFileError(
@@ -225,15 +237,10 @@ class WindowEvidence:
             and cardinality.dtype == np.int64
             and cardinality.ndim == 1
             and len(cardinality) >= FEWEST_WINDOWS
-            and variances.dtype == weights.dtype == np.float64
-            and weights.ndim == 1
-            and variances.shape == (2, len(weights))
-            and bool((variances > 0).all() and (weights >= 0).all())
-            and bool(np.isfinite(variances).all() and np.isfinite(weights).all())
+            and speeds.is_sound()
+            and couplings.is_sound()
             and isinstance(length, int)
             and length >= LEAST_LENGTH
-            and isinstance(unit, float)
-            and 0 < unit < np.inf
             and doubt == (None if self.doubt is None else list(self.doubt))
         )
         if not fits:
@@ -245,7 +252,8 @@ class WindowEvidence:
             doubt=self.doubt, without=self.without, most_windows=self.most_windows
         )
         copy.length_ = length
-        copy.speeds_ = Speeds(unit, variances, weights)
+        copy.couplings_ = couplings
+        copy.speeds_ = speeds
         copy.nulls_ = Nulls(statistics, cardinality, self.doubt)
         return copy
 
@@ -253,7 +261,7 @@ class WindowEvidence:
         is_left_out = np.isin(NAMES, list(self.without))
         if task == Task.ALL and is_left_out[N_CHEAP:].all():
             task = Task.CHEAP
-        statistics = _scanned(windows, self.speeds_.prior(), task, len(NAMES))
+        statistics = _scanned(windows, self.speeds_.prior(self.couplings_), task, len(NAMES))
         statistics[:, is_left_out] = np.nan
         return statistics
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.evidence.window._loops import Prior
+from smkc.evidence.window.couplings import Couplings, is_mixture
 
 __all__ = ["SPEED_GRID", "Speeds"]
 
@@ -68,8 +69,18 @@ class Speeds:
         kept = weights[chosen] / weights[chosen].sum()
         return cls(unit, SPEED_GRID[:, chosen], kept)
 
-    def prior(self) -> Prior:
-        """Return the mixture as the loops read it.
+    def is_sound(self) -> bool:
+        """Whether this may be a mixture, as one read from a file need not be."""
+        return (
+            isinstance(self.unit, float)
+            and 0 < self.unit < np.inf
+            and is_mixture(self.variances, self.weights)
+            and len(self.variances) == 2
+            and bool((self.variances > 0).all())
+        )
+
+    def prior(self, couplings: Couplings) -> Prior:
+        """Return both mixtures as the loops read them.
 
         A change is from one speed to another by at least LEAST_CHANGE octaves in all, with both
         factors speeding up or both slowing down.
@@ -82,4 +93,10 @@ class Speeds:
         if is_change.any():
             highest = pairs.max()
             pairs -= highest + np.log(np.exp(pairs - highest).sum())
-        return Prior(self.unit, np.ascontiguousarray(self.variances), log_weights, pairs)
+        return Prior(
+            self.unit,
+            np.ascontiguousarray(self.variances),
+            log_weights,
+            pairs,
+            couplings.table(),
+        )

@@ -291,6 +291,52 @@ def rotated(loadings, scale):
     return found / np.maximum(size, 1e-6)[:, None]
 
 
+def likely_speed(h, j, speeds, log_weights):
+    """Mean speed, by octaves, of (A, 2) speeds as likely as they are in a window."""
+    steps = len(h) - 1
+    likely = np.array([path_likelihood(walk(np.tile(q, (steps, 1))), h, j) for q in speeds])
+    likely = np.exp(likely + log_weights - np.logaddexp.reduce(likely + log_weights))
+    return np.exp(likely @ np.log(speeds))
+
+
+def gaussian(y, mean, covariance):
+    _, logdet = np.linalg.slogdet(2 * np.pi * covariance)
+    return -0.5 * (logdet + (y - mean) @ np.linalg.solve(covariance, y - mean))
+
+
+def recognised(y, seen, loadings, noise, speed, couplings):
+    """Loadings (2, C) and noise (C,) by known couplings: rows u, v, noise, log weight; all in
+    common units. A variable's expected log likelihood, given the factors up to their smoothed
+    means and variances, is that of its values at the means and of pseudo-values 0 for the rest.
+    """
+    length, n_variables = y.shape
+    own_loadings, own_noise = loadings.copy(), noise.copy()
+    loadings, noise = loadings.copy(), noise.copy()
+    for _ in range(2):
+        h, j = information(y, seen, seen.astype(float), loadings, noise)
+        mean, joint = smoothed(walk(np.tile(speed, (length - 1, 1))), h, j)
+        for c in range(n_variables):
+            steps = np.flatnonzero(seen[:, c])
+            unsure = sum(joint[2 * t : 2 * t + 2, 2 * t : 2 * t + 2] for t in steps)
+            design = np.concatenate([mean[steps], np.linalg.cholesky(unsure).T])
+            read = np.concatenate([y[steps, c], [0.0, 0.0]])
+            logs, means, noises = [], [], []
+            for u, v, psi, log_weight in couplings:
+                at, spread = np.array([u, v]), 0.25 / 12 * np.eye(2)
+                total = design @ spread @ design.T + psi * np.eye(len(read))
+                gain = spread @ design.T @ np.linalg.inv(total)
+                logs.append(log_weight + gaussian(read, design @ at, total) + np.log(psi))
+                means.append(at + gain @ (read - design @ at))
+                noises.append(psi)
+            at, psi = own_loadings[:, c], own_noise[c]
+            alone = gaussian(read, design @ at, psi * np.eye(len(read))) + np.log(psi)
+            logs, means, noises = [*logs, alone - 20], [*means, at], [*noises, psi]
+            share = np.exp(logs - np.logaddexp.reduce(logs))
+            loadings[:, c] = share @ np.array(means)
+            noise[c] = 1 / (share @ (1 / np.array(noises)))
+    return loadings, noise
+
+
 def broken_and_copied(h, j, speed):
     length = len(h)
     path = walk(np.tile(speed, (length - 1, 1)))
@@ -365,7 +411,7 @@ def hole(values, old_scale, model):
     return np.log(best)
 
 
-def statistics(values, unit, speeds, log_weights, log_pairs):
+def statistics(values, unit, speeds, log_weights, log_pairs, couplings=()):
     """All statistics of one window (L, C); speeds (A, 2) are in squares of ``unit``."""
     seen = ~np.isnan(values)
     _, centre, _, _, scale, first_noise = spreads(values)
@@ -373,18 +419,25 @@ def statistics(values, unit, speeds, log_weights, log_pairs):
     loadings, noise, memory, weights, mean, joint = fit(x, seen, first_noise, ROUNDS)
     ones = seen.astype(float)
 
+    in_common = scale / unit
+    common = rotated(loadings, in_common) / in_common
+    better = noise
+    if len(couplings):
+        h, j = information(x, seen, ones, common, noise)
+        speed = likely_speed(h, j, speeds, log_weights)
+        found = recognised(
+            x * in_common, seen, common * in_common, noise * in_common**2, speed, couplings
+        )
+        common, better = found[0] / in_common, found[1] / in_common**2
+
     h, j = information(x, seen, ones, loadings, noise)
     own = np.array([(1 - memory**2) * 2.0 ** (i - 3) for i in range(7)])
     pairs = np.where(np.eye(7, dtype=bool), -np.inf, -np.log(42.0))
     regq = changed_speed(h, j, own, np.zeros(7), pairs)
 
-    common = rotated(loadings, scale / unit) / (scale / unit)
-    h, j = information(x, seen, ones, common, noise)
+    h, j = information(x, seen, ones, common, better)
     regr = changed_speed(h, j, speeds, log_weights, log_pairs)
-    length = len(values)
-    likely = np.array([path_likelihood(walk(np.tile(q, (length - 1, 1))), h, j) for q in speeds])
-    likely = np.exp(likely + log_weights - np.logaddexp.reduce(likely + log_weights))
-    brkr, cpyr = broken_and_copied(h, j, np.exp(likely @ np.log(speeds)))
+    brkr, cpyr = broken_and_copied(h, j, likely_speed(h, j, speeds, log_weights))
     found = ratios(x, seen, loadings, noise, mean, joint)
     return np.array(
         [

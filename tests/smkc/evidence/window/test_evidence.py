@@ -260,14 +260,19 @@ def test_damaged_models_are_refused(fitted):
         {"cardinality": arrays["cardinality"].astype(np.int32)},
         {"speeds": -arrays["speeds"]},
         {"weights": arrays["weights"][:3]},
+        {"loadings": arrays["loadings"][:, :3]},
+        {"noise": -arrays["noise"]},
+        {"noise": arrays["noise"][:3]},
+        {"coupling_weights": np.nan * arrays["coupling_weights"]},
     ):
         with pytest.raises(ModelFileError, match="fit again"):
             WindowEvidence().restored({**arrays, **damage}, header)
     for damage in ({"evidences": NAMES[:-1]}, {"length": 3}, {"unit": 0.0}, {"doubt": [0, 1]}):
         with pytest.raises(ModelFileError, match="fit again"):
             WindowEvidence().restored(arrays, {**header, **damage})
-    with pytest.raises(ModelFileError, match="weights"):
-        WindowEvidence().restored({k: v for k, v in arrays.items() if k != "weights"}, header)
+    for name in ("weights", "loadings"):
+        with pytest.raises(ModelFileError, match=name):
+            WindowEvidence().restored({k: v for k, v in arrays.items() if k != name}, header)
 
 
 def test_what_cannot_be_used_is_refused(fitted, test_set):

@@ -6,6 +6,7 @@ from tests.smkc.evidence.window import naive
 
 from smkc.evidence.window import EVIDENCES
 from smkc.evidence.window._compiled import exp_all, log_all
+from smkc.evidence.window._couplings import coupling_moments, recognise_couplings
 from smkc.evidence.window._factors import start_loadings
 from smkc.evidence.window._loops import Prior, Task, scan
 from smkc.evidence.window._smoother import gather, smooth
@@ -20,7 +21,17 @@ LOG_WEIGHTS = np.log([0.5, 0.3, 0.2])
 PAIRS = np.array([[0.0, 0.4, 0.1], [0.3, 0.0, 0.0], [0.2, 0.0, 0.0]])
 LOG_PAIRS = np.where(PAIRS > 0, np.log(np.maximum(PAIRS, 1e-9)), -np.inf)
 UNIT = 1.3
-PRIOR = Prior(UNIT, np.ascontiguousarray(SPEEDS.T), LOG_WEIGHTS, LOG_PAIRS)
+NO_COUPLINGS = np.empty((0, 4))
+# Signs and the order of factors are arbitrary, so that couplings come in all of them.
+COUPLINGS = np.array(
+    [
+        *([sign, 0.0, 0.01, -2.0] for sign in (-1.0, 1.0)),
+        *([0.0, sign, 0.01, -2.0] for sign in (-1.0, 1.0)),
+        *([sign, also, 0.2, -3.0] for sign in (-0.5, 0.5) for also in (-0.5, 0.5)),
+        [0.0, 0.0, 1.0, -1.6],
+    ]
+)
+PRIOR = Prior(UNIT, np.ascontiguousarray(SPEEDS.T), LOG_WEIGHTS, LOG_PAIRS, NO_COUPLINGS)
 
 
 def window(rng, n_variables, missing=0.1, length=LENGTH):
@@ -33,9 +44,9 @@ def window(rng, n_variables, missing=0.1, length=LENGTH):
     return values
 
 
-def scanned(values, task=Task.ALL):
+def scanned(values, task=Task.ALL, prior=PRIOR):
     out = np.empty((1, len(EVIDENCES)))
-    scan(np.ascontiguousarray(values[None]), PRIOR, int(task), out)
+    scan(np.ascontiguousarray(values[None]), prior, int(task), out)
     return out[0]
 
 
@@ -51,6 +62,54 @@ def test_every_statistic_is_that_of_dense_matrices(rng, n_variables, missing):
         # Varimax is searched there, and power iteration stops after some rounds here.
         loose = {1: TOLERANCE, 2: 1e-5, 3: 1e-3}[n_variables]
         np.testing.assert_allclose(actual, expected, rtol=loose, atol=loose)
+
+
+@pytest.mark.parametrize("n_variables", [1, 2, 3])
+def test_known_couplings_are_recognised_as_by_dense_matrices(rng, n_variables):
+    values = window(rng, n_variables)
+    values[:, 0] += 0.4 * rng.normal(size=LENGTH)
+    expected = naive.statistics(values, UNIT, SPEEDS, LOG_WEIGHTS, LOG_PAIRS, COUPLINGS)
+    actual = scanned(values, prior=PRIOR._replace(couplings=COUPLINGS))
+    loose = {1: TOLERANCE, 2: 1e-5, 3: 1e-3}[n_variables]
+    np.testing.assert_allclose(actual, expected, rtol=loose, atol=loose)
+    changed = np.abs(actual - scanned(values)) > 1e-3
+    in_common_units = [evidence.name in ("regr", "brkr", "cpyr") for evidence in EVIDENCES]
+    np.testing.assert_array_equal(changed, in_common_units)
+
+
+def test_a_variable_like_no_known_coupling_keeps_its_own(rng):
+    """One in units of its own, whose noise is far below all known ones."""
+    values = window(rng, 3)
+    values[:, 0] *= 1e-3
+    scaled, seen = np.nan_to_num(values.T).copy(), (~np.isnan(values.T)).astype(float)
+    speed = np.array([[1.0], [1.0]])
+    loadings, noise = rng.normal(size=(2, 3)) + 1.0, np.array([1e-8, 0.3, 0.3])
+    loadings[:, 0] *= 1e-3
+    for couplings, is_kept in ((COUPLINGS, True), (np.array([[0.0, 0.0, 2e-8, 0.0]]), False)):
+        found, found_noise = loadings.copy(), noise.copy()
+        recognise_couplings(scaled, seen, np.ones(3), speed, couplings, found, found_noise)
+        assert (found[0, 0] == pytest.approx(loadings[0, 0], rel=1e-9)) == is_kept
+        assert (found_noise[0] == pytest.approx(1e-8, rel=1e-6)) == is_kept
+
+
+def test_moments_are_sums_over_what_was_seen(rng):
+    values, seen = rng.normal(size=(2, 9)), (rng.random((2, 9)) > 0.3).astype(float)
+    factors = np.concatenate([rng.normal(size=(2, 9)), rng.random((3, 9))])
+    out = np.empty(14)
+    coupling_moments(seen * values, seen, np.array([2.0, 0.5]), factors, out)
+    squares = np.stack(
+        [factors[a] * factors[b] + factors[i] for i, a, b in ((2, 0, 0), (3, 0, 1), (4, 1, 1))]
+    )
+    for c, scale in enumerate((2.0, 0.5)):
+        is_seen = seen[c] > 0
+        x = scale * values[c, is_seen]
+        expected = [
+            *squares[:, is_seen].sum(axis=1),
+            *(factors[:2, is_seen] @ x),
+            x @ x,
+            is_seen.sum(),
+        ]
+        np.testing.assert_allclose(out[7 * c : 7 * c + 7], expected)
 
 
 def test_cheap_and_dear_ones_are_parts_of_all(rng):

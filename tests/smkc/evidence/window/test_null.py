@@ -1,8 +1,9 @@
-"""Tails, what is usual at a cardinality, and the mixture of speeds."""
+"""Tails, what is usual at a cardinality, and the mixtures of speeds and of couplings."""
 
 import numpy as np
 
 from smkc.evidence.window.by_cardinality import ByCardinality
+from smkc.evidence.window.couplings import Couplings
 from smkc.evidence.window.null import Null, Nulls, joined
 from smkc.evidence.window.questions import EVIDENCES
 from smkc.evidence.window.speeds import SPEED_GRID, Speeds
@@ -98,7 +99,7 @@ def test_the_mixture_finds_the_speeds_that_made_the_windows(rng):
     expected = np.concatenate([SPEED_GRID.T[truth], SPEED_GRID.T[truth][:, ::-1]])
     for pair in heavy:
         assert (np.abs(np.log2(pair / expected)).sum(axis=1) < 0.5).any()
-    prior = speeds.prior()
+    prior = speeds.prior(Couplings.of(np.full((3, 7), np.nan)))
     counted = np.exp(prior.log_pairs)
     assert np.isclose(counted.sum(), 1.0)
     assert (np.diag(counted) == 0).all()
@@ -107,3 +108,35 @@ def test_the_mixture_finds_the_speeds_that_made_the_windows(rng):
     assert (counted[opposed] == 0).all()
     nothing = Speeds.of(1.0, np.full((3, SPEED_GRID.shape[1]), np.nan))
     assert np.isfinite(nothing.weights).all()
+
+
+def coupled(rng, loadings, noise, n_steps=60):
+    """Moments of one variable that follows two factors, which are known exactly."""
+    factors = rng.normal(size=(n_steps, 2))
+    read = factors @ loadings + np.sqrt(noise) * rng.normal(size=n_steps)
+    squares = factors.T @ factors
+    products = factors.T @ read
+    return [squares[0, 0], squares[0, 1], squares[1, 1], *products, read @ read, n_steps]
+
+
+def test_the_mixture_finds_the_couplings_that_made_the_variables(rng):
+    kinds = (((1.0, 0.0), 0.25), ((0.0, 1.0), 0.25), ((0.0, 0.0), 1.0))
+    moments = [[*coupled(rng, *kinds[i]), *(7 * [np.nan])] for i in rng.integers(3, size=300)]
+    found = Couplings.of(np.array(moments))
+    assert np.isclose(found.weights.sum(), 1.0)
+    assert found.is_sound()
+    idle = (found.loadings == 0).all(axis=0) & (found.noise == 1.0)
+    assert 0.25 < found.weights[idle].sum() < 0.4
+    sizes = np.sort(np.abs(found.loadings), axis=0)
+    follows = (sizes == [[0.0], [1.0]]).all(axis=0) & (found.noise == 0.25)
+    assert 0.5 < found.weights[follows].sum() < 0.75
+    # All signs, and both orders of the factors, are as frequent.
+    np.testing.assert_allclose(found.weights[follows], found.weights[follows].mean())
+    assert follows.sum() == 4
+    assert found.table().shape == (16, 4)
+
+
+def test_without_variables_all_couplings_are_alike():
+    nothing = Couplings.of(np.full((3, 14), np.nan))
+    np.testing.assert_allclose(nothing.weights, 1 / 16)
+    assert nothing.is_sound()
