@@ -22,7 +22,7 @@ from smkc.evidence.window._segments import broken_and_copied
 from smkc.evidence.window._smoother import gather
 from smkc.evidence.window._speeds import changed_speed, own_speeds, rotated
 from smkc.evidence.window._standard import Standard, standardised
-from smkc.evidence.window._walks import Passes, passes, smoothed_walk
+from smkc.evidence.window._walks import Passes, pass_forward, passes, smoothed_walk
 
 __all__ = ["LEAST_LENGTH", "Prior", "Task", "scan"]
 
@@ -145,19 +145,19 @@ def _scaled(window: Window) -> Floats:
 
 
 @compiled
-def _likely_speed(found: Passes, prior: Prior) -> Floats:
+def _likely_speed(past: Floats, prior: Prior) -> Floats:
     """(2, 1) the speed that the window most likely has, a weighted mean of octaves.
 
-    ``found`` are the passes of the prior's speeds.
+    ``past`` is the forward pass of the prior's speeds.
     """
-    length = found.past.shape[1] - 1
+    length = past.shape[1] - 1
     n = prior.log_weights.size
     highest, total = -np.inf, 0.0
     octaves = np.zeros((2, 1))
     for i in range(n):
-        highest = max(highest, found.past[0, length, i] + prior.log_weights[i])
+        highest = max(highest, past[0, length, i] + prior.log_weights[i])
     for i in range(n):
-        likely = np.exp(found.past[0, length, i] + prior.log_weights[i] - highest)
+        likely = np.exp(past[0, length, i] + prior.log_weights[i] - highest)
         total += likely
         for k in range(2):
             octaves[k, 0] += likely * np.log2(prior.speeds[k, i])
@@ -182,7 +182,7 @@ def _walk_statistics(
     row[REGQ] = changed_speed(passes(own, speeds), np.zeros(n), log_pairs)
     row[REGR] = changed_speed(found, prior.log_weights, prior.log_pairs)
 
-    row[BRKR], row[CPYR] = broken_and_copied(common, _likely_speed(found, prior))
+    row[BRKR], row[CPYR] = broken_and_copied(common, _likely_speed(found.past, prior))
 
 
 @compiled
@@ -213,7 +213,7 @@ def _ask(window: Window, prior: Prior, task: int, row: Floats, parts: Floats) ->
     in_common = rotated(model.loadings, scale) / scale
     noise = model.noise.copy()
     gather(scaled, seen, in_common, noise, common)
-    speed = _likely_speed(passes(common, prior.speeds), prior)
+    speed = _likely_speed(pass_forward(common, prior.speeds), prior)
     if task == Task.COUPLINGS:
         coupling_moments(scaled, seen, scale, smoothed_walk(passes(common, speed)), row)
         return

@@ -19,11 +19,11 @@ __all__ = ["largest_change", "largest_surprise"]
 # Added to mean residuals before their logarithm is taken.
 LEAST_RESIDUAL = 1e-2
 
-# Holes are a quarter of the window and start at every eighth; residuals outside count up to the
+# Holes are a quarter of the window and start at every tenth; residuals outside count up to the
 # cap and as if so many usual ones had been seen besides.
-HOLE_PARTS, HOP_PARTS = 4, 8
+HOLE_PARTS, HOP_PARTS = 4, 10
 RESIDUAL_CAP, USUAL = 16.0, 4.0
-HOLE_ROUNDS = 3
+HOLE_ROUNDS = 2
 LEAST_SURPRISE = 1e-3
 
 

@@ -11,7 +11,14 @@ import numpy as np
 
 from smkc.evidence.window._compiled import Floats, compiled, log_all
 
-__all__ = ["FIRST_VARIANCE", "Passes", "joined_likelihoods", "passes", "smoothed_walk"]
+__all__ = [
+    "FIRST_VARIANCE",
+    "Passes",
+    "joined_likelihoods",
+    "pass_forward",
+    "passes",
+    "smoothed_walk",
+]
 
 # Variance of the factors before anything is seen of them.
 FIRST_VARIANCE = 4.0
@@ -32,9 +39,14 @@ class Passes(NamedTuple):
 @compiled
 def passes(info: Floats, speeds: Floats) -> Passes:
     """Run through the window from both ends, for (2, A) speeds."""
+    return Passes(pass_forward(info, speeds), _pass_backward(info, speeds))
+
+
+@compiled
+def pass_forward(info: Floats, speeds: Floats) -> Floats:
+    """(6, L + 1, A) what the past says: see Passes."""
     length, n_speeds = info.shape[1], speeds.shape[1]
     past = np.empty((6, length + 1, n_speeds))
-    future = np.empty((6, length + 1, n_speeds))
     determinants = np.empty((length, n_speeds))
     q0, q1 = speeds[0], speeds[1]
     past[:, 0] = 0.0
@@ -61,7 +73,16 @@ def passes(info: Floats, speeds: Floats) -> Passes:
             past[3, t + 1, i], past[4, t + 1, i] = p00 + q0[i], p01
             past[5, t + 1, i] = p11 + q1[i]
     _subtract_half_logs(past[0], determinants, False)
+    return past
 
+
+@compiled
+def _pass_backward(info: Floats, speeds: Floats) -> Floats:
+    """(6, L + 1, A) what the future says: see Passes."""
+    length, n_speeds = info.shape[1], speeds.shape[1]
+    future = np.empty((6, length + 1, n_speeds))
+    determinants = np.empty((length, n_speeds))
+    q0, q1 = speeds[0], speeds[1]
     future[:, length] = 0.0
     for t in range(length - 1, -1, -1):
         for i in range(n_speeds):
@@ -81,7 +102,7 @@ def passes(info: Floats, speeds: Floats) -> Passes:
             future[4, t, i] = j01 * over + info[3, t]
             future[5, t, i] = (j11 + q0[i] * both) * over + info[4, t]
     _subtract_half_logs(future[0], determinants, True)
-    return Passes(past, future)
+    return future
 
 
 @compiled

@@ -6,7 +6,7 @@ them is (h, J), and every likelihood is an integral over that vector.
 
 import numpy as np
 
-NU, PRIOR, RIDGE, ROUNDS, HOLE_ROUNDS = 5.0, 1.0, 2.0, 10, 3
+NU, PRIOR, RIDGE, ROUNDS, HOLE_ROUNDS = 5.0, 1.0, 2.0, 10, 2
 
 
 def spreads(values):
@@ -381,7 +381,7 @@ def hole(values, old_scale, model):
     length, n_variables = values.shape
     seen = ~np.isnan(values)
     shortest, best = max(2, length // 8), 1e-3
-    for first in range(0, length - length // 4 + 1, length // 8):
+    for first in range(0, length - length // 4 + 1, max(1, length // 10)):
         outside = np.ones(length, bool)
         outside[first : first + length // 4] = False
         known = seen & outside[:, None]
