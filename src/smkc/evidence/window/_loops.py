@@ -239,7 +239,7 @@ def _ask(window: Window, prior: Prior, task: int, row: Floats, parts: Floats) ->
                 row[i] = without[i]
             else:
                 parts[i, c] = max(row[i] - without[i], 0.0)
-    row[HOLE] = largest_surprise(values, seen, standard.scale, model, parts[HOLE])
+    row[HOLE] = largest_surprise(values, seen, standard.scale, standard.noise, model, parts[HOLE])
     ratios = noise_ratios(scaled, seen, model.loadings, model.noise, model.smoothed)
     row[RELZ] = largest_change(ratios, seen, parts[RELZ])
 

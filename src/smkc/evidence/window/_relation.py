@@ -12,7 +12,7 @@ from smkc.evidence.window._compiled import Floats, compiled, dot, log_all
 from smkc.evidence.window._factors import RIDGE, FactorModel, expected_squares, refine_factors
 from smkc.evidence.window._segments import segment_lengths
 from smkc.evidence.window._smoother import gather, smooth
-from smkc.evidence.window._standard import standardised
+from smkc.evidence.window._standard import spreads
 
 __all__ = ["largest_change", "largest_surprise"]
 
@@ -78,26 +78,32 @@ def largest_change(ratios: Floats, seen: Floats, blame: Floats) -> float:
 
 @compiled
 def largest_surprise(
-    values: Floats, seen: Floats, scale: Floats, model: FactorModel, blame: Floats
+    values: Floats,
+    seen: Floats,
+    scale: Floats,
+    first_noise: Floats,
+    model: FactorModel,
+    blame: Floats,
 ) -> float:
     """Return the statistic hole of a window; ``blame`` (C,) each variable's part of it.
 
     The model is fitted without a hole, and then asked how well it explains what is in there, as
     far as its loadings are known. The fit goes on from ``model``, that of the whole window, whose
-    values were over ``scale`` (C,).
+    values were over ``scale`` (C,), and from the noise ``first_noise`` (C,) that it began with.
     """
     n_variables, length = values.shape
     size, hop = length // HOLE_PARTS, max(1, length // HOP_PARTS)
     outside, scaled = np.empty((n_variables, length)), np.empty((n_variables, length))
     loadings, noise, memory = np.empty((2, n_variables)), np.empty(n_variables), np.empty(2)
     smoothed, weights = np.empty((5, length)), np.empty((n_variables, length))
+    begun = np.empty(n_variables)
     info, filled, scratch = np.empty((5, length)), np.empty((5, length)), np.empty((2, 5, length))
     best = -np.inf
     for first in range(0, length - size + 1, hop):
         for c in range(n_variables):
             for t in range(length):
                 outside[c, t] = 0.0 if first <= t < first + size else seen[c, t]
-        standard = standardised(values, outside)
+        standard = spreads(values, outside)
         if not standard.unit > 0:
             continue
         for c in range(n_variables):
@@ -106,12 +112,13 @@ def largest_surprise(
             loadings[0, c] = change * model.loadings[0, c]
             loadings[1, c] = change * model.loadings[1, c]
             noise[c] = change * change * model.noise[c]
+            begun[c] = change * change * first_noise[c]
             for t in range(length):
                 scaled[c, t] = seen[c, t] * (values[c, t] - standard.centre[c]) * over
                 weights[c, t] = outside[c, t] * model.weights[c, t]
         memory[:] = model.memory
         refined = FactorModel(loadings, noise, memory, smoothed, weights)
-        refine_factors(refined, scaled, outside, standard.noise, HOLE_ROUNDS)
+        refine_factors(refined, scaled, outside, begun, HOLE_ROUNDS)
         gather(scaled, seen, loadings, noise, info)
         smooth(info, memory, scratch[0], scratch[1], filled)
         ratios = _foreseen_ratios(scaled, seen, refined, filled)

@@ -11,7 +11,7 @@ import numpy as np
 
 from smkc.evidence.window._compiled import Floats, compiled
 
-__all__ = ["Standard", "order_columns", "standardised"]
+__all__ = ["Spreads", "Standard", "order_columns", "spreads", "standardised"]
 
 # A deviation's median, times this, is the standard deviation of a Gaussian.
 GAUSSIAN = 1.4826
@@ -30,6 +30,15 @@ FEWEST_STEPS = 4
 
 # Stands for what was not seen when columns are put in order: behind everything else.
 LAST = 1e300
+
+
+class Spreads(NamedTuple):
+    """``unit``, ``centre`` (C,) and ``scale`` (C,) as in Standard; (C,) medians of deviations."""
+
+    unit: float
+    centre: Floats
+    scale: Floats
+    medians: Floats
 
 
 class Standard(NamedTuple):
@@ -115,8 +124,8 @@ def _capped_steps(
 
 
 @compiled
-def standardised(values: Floats, seen: Floats) -> Standard:
-    """Measure a window: ``values`` (C, L), ``seen`` (C, L) 1 or 0. All 0 where nothing moves."""
+def spreads(values: Floats, seen: Floats) -> Spreads:
+    """Measure where variables lie and how far they spread; as ``standardised``, without steps."""
     n_variables, length = values.shape
     columns = np.empty((length, n_variables))
     counts = np.empty(n_variables)
@@ -146,18 +155,27 @@ def standardised(values: Floats, seen: Floats) -> Standard:
     _column_medians(columns, counts, spread)
 
     scale = np.empty(n_variables)
-    level = np.empty(n_variables)
-    step = np.empty(n_variables)
     for c in range(n_variables):
         cap = MODEL_CAP * GAUSSIAN * spread[c] + LEVEL_FLOOR * unit
         total = 0.0
         for t in range(length):
             share = seen[c, t] * min(abs(values[c, t] - centre[c]), cap) / unit
             total += share * share
-        scale[c] = unit * sqrt(total / max(counts[c], 1.0) + MODEL_FLOOR * MODEL_FLOOR)
-        level[c] = sqrt((GAUSSIAN * spread[c] / unit) ** 2 + LEVEL_FLOOR * LEVEL_FLOOR)
+        scale[c] = sqrt(total / max(counts[c], 1.0) + MODEL_FLOOR * MODEL_FLOOR)
+    return Spreads(unit, centre, scale, spread)
 
-    medians = spread  # of steps from here on
+
+@compiled
+def standardised(values: Floats, seen: Floats) -> Standard:
+    """Measure a window: ``values`` (C, L), ``seen`` (C, L) 1 or 0. All 0 where nothing moves."""
+    n_variables, length = values.shape
+    unit, centre, relative, medians = spreads(values, seen)
+    columns, counts = np.empty((length, n_variables)), np.empty(n_variables)
+    scale, level, step = np.empty(n_variables), np.empty(n_variables), np.empty(n_variables)
+    for c in range(n_variables):
+        scale[c] = unit * relative[c]
+        level[c] = sqrt((GAUSSIAN * medians[c] / unit) ** 2 + LEVEL_FLOOR * LEVEL_FLOOR)
+    # Medians are those of steps from here on.
     _step_medians(values, seen, 1, columns, counts, medians)
     short = _capped_steps(values, seen, 1, scale, counts, medians)
     noise = np.empty(n_variables)
@@ -173,5 +191,4 @@ def standardised(values: Floats, seen: Floats) -> Standard:
             # A walk's steps grow with the lag, noise's do not: what is left at lag 0 is noise.
             found = min(max(short[c] - 0.5 * long[c], 0.075 * short[c]), 0.5 * short[c])
             noise[c] = min(max(found, LEAST_NOISE), MOST_NOISE)
-        scale[c] /= unit
-    return Standard(unit, centre, level, step, scale, noise)
+    return Standard(unit, centre, level, step, relative, noise)

@@ -377,7 +377,7 @@ def relz(found, seen):
     return (best - n_variables / 2) / np.sqrt(n_variables)
 
 
-def hole(values, old_scale, model):
+def hole(values, old_scale, first_noise, model):
     length, n_variables = values.shape
     seen = ~np.isnan(values)
     shortest, best = max(2, length // 8), 1e-3
@@ -385,12 +385,14 @@ def hole(values, old_scale, model):
         outside = np.ones(length, bool)
         outside[first : first + length // 4] = False
         known = seen & outside[:, None]
-        _, centre, _, _, scale, noise = spreads(np.where(known, values, np.nan))
+        _, centre, _, _, scale, _ = spreads(np.where(known, values, np.nan))
         x = np.where(seen, (values - centre) / scale, 0.0)
         change = old_scale / scale
         loadings, old_noise, memory, weights = model
         begun = (change * loadings, change**2 * old_noise, memory, weights * known)
-        loadings, noise, memory, weights, *without = fit(x, known, noise, HOLE_ROUNDS, begun)
+        loadings, noise, memory, weights, *without = fit(
+            x, known, change**2 * first_noise, HOLE_ROUNDS, begun
+        )
         h, j = information(x, seen, seen.astype(float), loadings, noise)
         within = smoothed(stationary(length, memory), h, j)
         found = foreseen_ratios(x, seen, loadings, noise, weights, without, within)
@@ -443,7 +445,7 @@ def statistics(values, unit, speeds, log_weights, log_pairs, couplings=()):
         [
             *(zmax(values), dzmax(values), copy4(values), glr_d(values), gaps(values)),
             *(regq, regr, brkr, cpyr),
-            hole(values, scale, (loadings, noise, memory, weights)),
+            hole(values, scale, first_noise, (loadings, noise, memory, weights)),
             relz(found, seen),
         ]
     )
