@@ -52,11 +52,12 @@ ROWS = """\
 ## Rows of real recordings
 
 Percent of rows marked, of a dataset the mean of its recordings. What each dataset offers as
-reference is cut in two: the first {learned:.0%} of it is learned from, the rest is judged, as it is and
-with full churn (see `results/real`). Rows of such a reference may hold faults that nobody labelled,
-and the later part of a short one may differ from the earlier: skab's recordings learn from some
-240 rows, cloudmon's from 150 and 261. "all rows" counts each row once, "mean" each dataset; the last
-column says how many recordings lie between 0.5% and 2% at {asked:.0%}, and what the worst one has.
+reference is cut in two: the first {learned:.0%} of it is learned from, the rest is judged, as it is
+and with full churn (see `results/real`). Rows of such a reference may hold faults that nobody
+labelled, and the later part of a short one may differ from the earlier: skab's recordings learn
+from some 240 rows, cloudmon's from 150 and 261. "all rows" counts each row once, "mean" each
+dataset; the last column says how many recordings lie between 0.5% and 2% at {asked:.0%}, and what
+the worst one has.
 
 Over all rows the rate that was asked for is about the one delivered; for a single recording it need
 not be. Where normal changes right after the reference, most rows are marked until the new state has
