@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from smkc.density._tiles import BLOCK, TILE_QUERIES, product_sums
-from smkc.density._vectors import FLOATS, INTS, LANES, SIZE, Items
+from smkc.kernel._vectors import FLOATS, INTS, LANES, SIZE, Items
 
 __all__ = ["LOWEST", "best_entries", "look_in_tiles", "look_plainly", "raise_limits"]
 

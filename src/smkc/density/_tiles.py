@@ -16,7 +16,7 @@ from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from smkc.density._vectors import (
+from smkc.kernel._vectors import (
     BYTE_PRODUCTS,
     FETCH,
     FLOATS,

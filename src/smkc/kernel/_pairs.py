@@ -3,12 +3,21 @@
 States lie bucket by bucket, (n_columns, n_rows), so that every inner loop runs over time: each
 distance is summed over the buckets in ascending order and over nothing else, which makes it the
 same to the bit whichever windows, rows or empty buckets are computed beside it. Behind the last
-row lies PADDING: loops run on to a multiple of LANES, and what they compute there is not used.
+row lies PADDING: tiles reach into it, and what they compute there is not used.
 """
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+from smkc.kernel._lag_tiles import (
+    LAGS,
+    LAGS_TWICE,
+    tile_distances,
+    tile_distances_twice,
+    tile_products,
+)
+from smkc.kernel._vectors import LANES
 
 __all__ = [
     "FUSED",
@@ -28,9 +37,8 @@ ZERO = np.float32(0.0)
 # A multiplication and an addition may be one instruction: quicker, and rounded once, not twice.
 FUSED = {"contract"}
 
-# Vector loops take so many steps at once; a rest is done one by one, so there should be none.
-LANES = 16
-PADDING = LANES
+# The last tile begins before the last row, and reads so far at most.
+PADDING = LANES + LAGS
 
 
 @njit(cache=True, nogil=True)
@@ -54,36 +62,17 @@ def squared_norms(z: NDArray[np.float32], out: NDArray[np.float32]) -> None:
             out[t] += z[c, t] * z[c, t]
 
 
-@njit(cache=True, nogil=True, fastmath=FUSED)
+@njit(cache=True, nogil=True)
 def lag_distances(z: NDArray[np.float32], n_lags: int, out: NDArray[np.float32]) -> None:
-    """out[lag - 1, t] = |z_t - z_{t+lag}|^2.
-
-    Eight buckets a pass: the sums still run in order, but are loaded and stored less often.
-    """
-    n_columns, n_rows = z.shape[0], z.shape[1] - PADDING
-    in_eights = n_columns - n_columns % 8
-    for lag in range(1, min(n_lags, n_rows - 1) + 1):
-        row = out[lag - 1]
-        n = _in_lanes(n_rows - lag)
-        for t in range(n):
-            row[t] = ZERO
-        for c in range(0, in_eights, 8):
-            z0, z1, z2, z3 = z[c], z[c + 1], z[c + 2], z[c + 3]
-            z4, z5, z6, z7 = z[c + 4], z[c + 5], z[c + 6], z[c + 7]
-            for t in range(n):
-                u = t + lag
-                d0, d1, d2, d3 = z0[u] - z0[t], z1[u] - z1[t], z2[u] - z2[t], z3[u] - z3[t]
-                d4, d5, d6, d7 = z4[u] - z4[t], z5[u] - z5[t], z6[u] - z6[t], z7[u] - z7[t]
-                four = (((row[t] + d0 * d0) + d1 * d1) + d2 * d2) + d3 * d3
-                row[t] = (((four + d4 * d4) + d5 * d5) + d6 * d6) + d7 * d7
-        for c in range(in_eights, n_columns):
-            z0 = z[c]
-            for t in range(n):
-                d0 = z0[t + lag] - z0[t]
-                row[t] += d0 * d0
+    """out[lag - 1, t] = |z_t - z_{t+lag}|^2."""
+    n_rows = z.shape[1] - PADDING
+    last = min(n_lags, n_rows - 1)
+    for lag in range(1, last + 1, LAGS):
+        for t in range(0, n_rows - lag, LANES):
+            tile_distances(z, t, lag, last, out)
 
 
-@njit(cache=True, nogil=True, fastmath=FUSED)
+@njit(cache=True, nogil=True)
 def lag_distances_of_difference(
     z: NDArray[np.float32],
     n_lags: int,
@@ -91,58 +80,21 @@ def lag_distances_of_difference(
     out_absolute: NDArray[np.float32],
 ) -> None:
     """Do as :func:`lag_distances` for z and for its absolute values, reading z once for both."""
-    n_columns, n_rows = z.shape[0], z.shape[1] - PADDING
-    in_fours = n_columns - n_columns % 4
-    for lag in range(1, min(n_lags, n_rows - 1) + 1):
-        row, absolute = out[lag - 1], out_absolute[lag - 1]
-        n = _in_lanes(n_rows - lag)
-        for t in range(n):
-            row[t] = ZERO
-            absolute[t] = ZERO
-        for c in range(0, in_fours, 4):
-            z0, z1, z2, z3 = z[c], z[c + 1], z[c + 2], z[c + 3]
-            for t in range(n):
-                u = t + lag
-                d0, d1, d2, d3 = z0[u] - z0[t], z1[u] - z1[t], z2[u] - z2[t], z3[u] - z3[t]
-                a0, a1 = abs(z0[u]) - abs(z0[t]), abs(z1[u]) - abs(z1[t])
-                a2, a3 = abs(z2[u]) - abs(z2[t]), abs(z3[u]) - abs(z3[t])
-                row[t] = (((row[t] + d0 * d0) + d1 * d1) + d2 * d2) + d3 * d3
-                absolute[t] = (((absolute[t] + a0 * a0) + a1 * a1) + a2 * a2) + a3 * a3
-        for c in range(in_fours, n_columns):
-            z0 = z[c]
-            for t in range(n):
-                d0, a0 = z0[t + lag] - z0[t], abs(z0[t + lag]) - abs(z0[t])
-                row[t] += d0 * d0
-                absolute[t] += a0 * a0
+    n_rows = z.shape[1] - PADDING
+    last = min(n_lags, n_rows - 1)
+    for lag in range(1, last + 1, LAGS_TWICE):
+        for t in range(0, n_rows - lag, LANES):
+            tile_distances_twice(z, t, lag, last, out, out_absolute)
 
 
-@njit(cache=True, nogil=True, fastmath=FUSED)
+@njit(cache=True, nogil=True)
 def lag_products(z: NDArray[np.float32], n_lags: int, out: NDArray[np.float32]) -> None:
     """out[lag - 1, t] = z_t . z_{t+lag}."""
-    n_columns, n_rows = z.shape[0], z.shape[1] - PADDING
-    in_eights = n_columns - n_columns % 8
-    for lag in range(1, min(n_lags, n_rows - 1) + 1):
-        row = out[lag - 1]
-        n = _in_lanes(n_rows - lag)
-        for t in range(n):
-            row[t] = ZERO
-        for c in range(0, in_eights, 8):
-            z0, z1, z2, z3 = z[c], z[c + 1], z[c + 2], z[c + 3]
-            z4, z5, z6, z7 = z[c + 4], z[c + 5], z[c + 6], z[c + 7]
-            for t in range(n):
-                u = t + lag
-                part = ((row[t] + z0[t] * z0[u]) + z1[t] * z1[u]) + z2[t] * z2[u]
-                part = ((part + z3[t] * z3[u]) + z4[t] * z4[u]) + z5[t] * z5[u]
-                row[t] = (part + z6[t] * z6[u]) + z7[t] * z7[u]
-        for c in range(in_eights, n_columns):
-            z0 = z[c]
-            for t in range(n):
-                row[t] += z0[t] * z0[t + lag]
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _in_lanes(n: int) -> int:
-    return (n + LANES - 1) // LANES * LANES
+    n_rows = z.shape[1] - PADDING
+    last = min(n_lags, n_rows - 1)
+    for lag in range(1, last + 1, LAGS):
+        for t in range(0, n_rows - lag, LANES):
+            tile_products(z, t, lag, last, out)
 
 
 @njit(cache=True, nogil=True, fastmath=FUSED)

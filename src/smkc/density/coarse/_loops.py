@@ -18,9 +18,9 @@ from smkc.density._tiles import (
     bound_one,
     fetch_row,
 )
-from smkc.density._vectors import LANES
 from smkc.density.coarse._near import MEASURED, alike_four, within
 from smkc.kernel._select import COUNTED, NO_GUESS, kth_bits, sum_of_smallest
+from smkc.kernel._vectors import LANES
 
 __all__ = ["BLOCK_QUERIES", "LARGEST_BYTE", "SHIFT", "mean_of_nearest_coarse"]
 

@@ -12,7 +12,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
-from smkc.density._vectors import (
+from smkc.kernel._vectors import (
     FLOATS,
     FUSED,
     INT,

@@ -19,7 +19,9 @@ __all__ = [
     "LOWERING",
     "SIZE",
     "Items",
+    "absolute",
     "declared",
+    "multiply_add",
     "spread_over",
 ]
 
@@ -31,7 +33,10 @@ LOWERING: Any = cgutils
 INT, FLOAT, SIZE = ir.IntType(32), ir.FloatType(), ir.IntType(64)
 INTS, FLOATS = ir.VectorType(INT, LANES), ir.VectorType(FLOAT, LANES)
 BYTE_PRODUCTS, FUSED = "llvm.x86.avx512.vpdpbusd.512", "llvm.fma.v16f32"
-FETCH = "llvm.prefetch"
+FETCH, ABSOLUTE = "llvm.prefetch", "llvm.fabs.v16f32"
+
+# A multiplication and an addition may be one instruction, where there is one.
+FUSIBLE = ("contract",)
 
 
 class Items:
@@ -42,7 +47,8 @@ class Items:
         array = context.make_array(array_type)(context, builder, args[at])
         self._builder = builder
         self._data = array.data
-        self.width = LOWERING.unpack_tuple(builder, array.shape, array_type.ndim)[-1]
+        shape = LOWERING.unpack_tuple(builder, array.shape, array_type.ndim)
+        self.height, self.width = shape[0], shape[-1]
 
     def at(self, row: Any, column: Any) -> Any:
         place = self._builder.add(self._builder.mul(row, self.width), column)
@@ -80,3 +86,14 @@ def spread_over(builder: Any, value: Any) -> Any:
 
 def declared(builder: Any, name: str, kind: Any) -> Any:
     return LOWERING.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind] * 3), name)
+
+
+def multiply_add(builder: Any, a: Any, b: Any, more: Any) -> Any:
+    """Return a * b + more, rounded once or twice as the processor has it."""
+    return builder.fadd(more, builder.fmul(a, b, flags=FUSIBLE), flags=FUSIBLE)
+
+
+def absolute(builder: Any, vector: Any) -> Any:
+    """Return a vector of the numbers' sizes."""
+    kind = ir.FunctionType(FLOATS, [FLOATS])
+    return builder.call(LOWERING.get_or_insert_function(builder.module, kind, ABSOLUTE), [vector])
