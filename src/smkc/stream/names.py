@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from smkc.errors import InputError
 from smkc.recording import ScalingState, canonical
 from smkc.sketch import Hashes, hash_names
-from smkc.stream._dictionary import can_read, read_row
+from smkc.stream._dictionary import read_row
 from smkc.stream.row import LARGEST_WHOLE, row_values
 
 __all__ = ["MOST_KNOWN_NAMES", "RowNames"]
@@ -81,9 +81,7 @@ class RowNames:
             return None
         row = observations if type(observations) is dict else dict(observations)
         values = np.empty(len(self._asks), np.float32)
-        is_read = can_read() and read_row(
-            id(row), id(self._asks), self._identities, id(None), HUGE, values
-        )
+        is_read = read_row(id(row), id(self._asks), self._identities, id(None), HUGE, values)
         return values if is_read else None
 
     def _arranged(self, observations: Mapping[str, float | None]) -> NDArray[np.float32]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.smkc.evidence.window import naive
+from tests.smkc.evidence.window import naive, naive_factors
 
 from smkc.evidence.window import EVIDENCES
 from smkc.evidence.window._compiled import exp_all, log_all
@@ -163,13 +163,13 @@ def test_the_smoother_is_conditioning_of_gaussians(rng):
     weights = rng.uniform(0, 2, size=(3, 8)) * (rng.random((3, 8)) > 0.3)
     noise = np.array([0.3, 0.5, 1.0])
     gather(values, weights, loadings, noise, info)
-    h, j = naive.information(values.T, weights.T > 0, weights.T, loadings, noise)
+    h, j = naive_factors.information(values.T, weights.T > 0, weights.T, loadings, noise)
     np.testing.assert_allclose(info[:2].T, h, atol=1e-12)
     np.testing.assert_allclose(info[2:].T, j[:, [0, 0, 1], [0, 1, 1]], atol=1e-12)
     memory = np.array([0.9, 0.5])
     smoothed = np.empty((5, 8))
     found = smooth(info, memory, np.empty((5, 8)), np.empty((5, 8)), smoothed)
-    mean, joint = naive.smoothed(naive.stationary(8, memory), h, j)
+    mean, joint = naive_factors.smoothed(naive_factors.stationary(8, memory), h, j)
     np.testing.assert_allclose(smoothed[:2].T, mean, atol=1e-10)
     for row, (a, b) in enumerate(((0, 0), (0, 1), (1, 1)), start=2):
         expected = [joint[2 * t + a, 2 * t + b] for t in range(8)]
@@ -189,10 +189,10 @@ def test_both_passes_give_the_likelihood_of_the_whole(rng):
     h = info[:2].T
     j = np.stack([np.array([[a, b], [b, c]]) for a, b, c in info[2:].T])
     for i, speed in enumerate(SPEEDS):
-        path = naive.walk(np.tile(speed, (8, 1)))
-        np.testing.assert_allclose(found.past[0, 9, i], naive.path_likelihood(path, h, j))
+        path = naive_factors.walk(np.tile(speed, (8, 1)))
+        np.testing.assert_allclose(found.past[0, 9, i], naive_factors.path_likelihood(path, h, j))
         at_first = found.future[1:, 0, i]
-        last = naive.integral(
+        last = naive_factors.integral(
             4.0 * np.eye(2),
             np.zeros(2),
             at_first[:2],
@@ -209,7 +209,7 @@ def test_likelihood_of_a_tiny_window_is_a_density_of_gaussians(rng):
     gather(values, np.ones((2, 4)), loadings, noise, info)
     found = passes(info, np.ascontiguousarray(SPEEDS[:1].T)).past[0, 4, 0]
     spread = np.kron(np.eye(4), loadings.T)  # factors of all steps -> variables of all steps
-    path = naive.walk(np.tile(SPEEDS[0], (3, 1)))
+    path = naive_factors.walk(np.tile(SPEEDS[0], (3, 1)))
     alone = np.diag(np.tile(noise, 4))
 
     def log_density(covariance):
@@ -226,7 +226,7 @@ def test_first_loadings_are_leading_components(rng):
     seen = ~np.isnan(values)
     x = np.where(seen, values - np.nanmedian(values, axis=0), 0.0)
     noise = np.full(4, 0.5)
-    expected = naive.start(x, seen, noise)
+    expected = naive_factors.start(x, seen, noise)
     actual = start_loadings(x.T.copy(), seen.T.astype(float).copy(), noise)
     for k in range(2):
         sign = np.sign(expected[k] @ actual[k])
