@@ -158,13 +158,13 @@ class Detector:
     def decision_function(self, recording: Any, align: str | None = None) -> NDArray[np.float64]:
         """(T,) a score a time step, higher = more anomalous; NaN where there is none."""
         judged = self._judged(_as_recording(recording))
-        return self.fitted_.by_step(judged, judged.scores, align or self.align)
+        return self.fitted_.step_scores(judged, align or self.align)
 
     def p_values(self, recording: Any) -> NDArray[np.float64]:
         """(T,) a p-value a time step, under what was normal when it came; NaN where it has none."""
         judged = self._judged(_as_recording(recording))
         learned = self.fitted_
-        return learned.of_steps.p_values(learned.by_step(judged, judged.alarms, self.align))
+        return learned.of_steps.p_values(learned.step_alarms(judged))
 
     def predict(self, recording: Any) -> NDArray[np.int64]:
         """(T,) 1 where a time step is past the threshold of the false-alarm rate, else 0.
@@ -174,7 +174,7 @@ class Detector:
         """
         judged = self._judged(_as_recording(recording))
         learned = self.fitted_
-        alarms = learned.by_step(judged, judged.alarms, self.align)
+        alarms = learned.step_alarms(judged)
         with np.errstate(invalid="ignore"):
             marked = alarms > learned.of_steps.threshold(self.false_alarm_rate)
         return marked.astype(np.int64)
@@ -214,7 +214,7 @@ class Detector:
             warnings.simplefilter("ignore")
             release = learned.of_steps.threshold(min(RELEASE_RATE * self.false_alarm_rate, 0.5))
         alerts = find_alerts(
-            learned.by_step(judged, judged.alarms, self.align),
+            learned.step_alarms(judged),
             recording.times,
             learned.of_steps,
             learned.of_steps.threshold(self.false_alarm_rate),

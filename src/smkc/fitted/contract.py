@@ -21,7 +21,8 @@ class Judged:
     """Scores of B windows of a recording, each array (B,); windows are in order of time.
 
     ``prepared`` is the recording as it was scored. ``alarms`` are what alerts are raised by: the
-    scores, or surprises under what was normal when a row came. ``by_evidence`` says how surprised
+    scores, or surprises of each row. Where scores have two parts, ``held`` belongs to the rows of a
+    window and ``prompt`` to its last row alone. ``by_evidence`` says how surprised
     each evidence was, in nats, for detectors that have evidences.
     """
 
@@ -31,6 +32,8 @@ class Judged:
     scores: NDArray[np.float64]
     p_values: NDArray[np.float64]
     alarms: NDArray[np.float64]
+    held: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    prompt: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     by_evidence: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def worst(self, first: int, last: int) -> int | None:
@@ -66,10 +69,11 @@ class Learned(Protocol):
     def judged(self, recording: Recording) -> Judged:
         """Score a recording's windows."""
 
-    def by_step(
-        self, judged: Judged, of_windows: NDArray[np.float64], align: str
-    ) -> NDArray[np.float64]:
-        """(T,) one number a time step, from the (B,) scores or alarms of windows."""
+    def step_scores(self, judged: Judged, align: str) -> NDArray[np.float64]:
+        """(T,) one score for each time step, from the (B,) scores of windows."""
+
+    def step_alarms(self, judged: Judged) -> NDArray[np.float64]:
+        """(T,) what alerts are raised by, one number for each time step."""
 
     def threshold(self, rate: float) -> float:
         """Return the score of a time step that reference data exceed at most so often."""

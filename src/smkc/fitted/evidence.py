@@ -16,6 +16,7 @@ from smkc.decide import ALIGNMENTS, Cause
 from smkc.errors import SettingError
 from smkc.evidence.reference import EvidenceScores, ReferenceEvidence
 from smkc.evidence.reference.nulls import JoinedNull
+from smkc.evidence.variables.loudest import CALM_ROWS
 from smkc.fitted.contract import Judged
 from smkc.fitted.in_nats import InNats
 from smkc.fitted.wording import causes_of
@@ -66,7 +67,7 @@ class EvidenceFitted:
     @property
     def join(self) -> int:
         """Alerts at most so many quiet rows apart are one."""
-        return self.window
+        return CALM_ROWS
 
     @property
     def of_steps(self) -> InNats:
@@ -91,6 +92,7 @@ class EvidenceFitted:
         """Score a recording's rows, each with the window that ends there."""
         parts = self._scored(recording)
         scores = np.concatenate([np.empty(0), *(part.scores for part in parts)])
+        loudest = np.concatenate([np.empty(0), *(part.loudest for part in parts)])
         p_values = np.concatenate([np.empty(0), *(part.p_values for part in parts)])
         names = self.known.evidence_names
         nats = np.concatenate([np.empty((0, len(names))), *(part.nats for part in parts)])
@@ -99,22 +101,30 @@ class EvidenceFitted:
             prepared=recording,
             first_rows=np.maximum(rows - self.window + 1, 0),
             last_rows=rows,
-            scores=scores,
+            scores=scores + loudest,
             p_values=p_values,
             alarms=-np.log(p_values),
+            held=scores,
+            prompt=loudest,
             by_evidence=dict(zip(names, nats.T, strict=True)),
         )
 
-    def by_step(
-        self, judged: Judged, of_windows: NDArray[np.float64], align: str
-    ) -> NDArray[np.float64]:
-        """(T,) one number a time step: a window's, at its last row or at its first."""
+    def step_scores(self, judged: Judged, align: str) -> NDArray[np.float64]:
+        """(T,) a score for each time step: a window's, at its last row or at its first.
+
+        What single variables add belongs to the row itself, however windows are aligned.
+        """
         if align not in ALIGNMENTS:
             raise SettingError(f"align={align!r} is not known; use one of {', '.join(ALIGNMENTS)}")
-        if align == "prompt" or not len(of_windows):
-            return of_windows.copy()
-        ahead = min(self.window - 1, len(of_windows))
-        return np.concatenate([of_windows[ahead:], np.full(ahead, of_windows[-1])])
+        if align == "prompt" or not len(judged.scores):
+            return judged.scores.copy()
+        ahead = min(self.window - 1, len(judged.held))
+        begun = np.concatenate([judged.held[ahead:], np.full(ahead, judged.held[-1])])
+        return begun + judged.prompt
+
+    def step_alarms(self, judged: Judged) -> NDArray[np.float64]:
+        """(T,) how surprising each time step is, in nats; known as soon as the row is."""
+        return judged.alarms.copy()
 
     def threshold(self, rate: float) -> float:
         """Return the score of a time step that reference data exceed at most so often."""
@@ -145,9 +155,7 @@ class EvidenceFitted:
         cut = int(FITTED_SHARE * len(reference))
         ours = replace(self, model=None).learned(reference.rows(0, cut), 0)
         judged = ours.judged(reference.rows(cut, len(reference)))
-        return np.concatenate(
-            [np.full(cut, np.nan), ours.by_step(judged, judged.scores, self.align)]
-        )
+        return np.concatenate([np.full(cut, np.nan), ours.step_scores(judged, self.align)])
 
     def _scored(self, recording: Recording) -> list[EvidenceScores]:
         """Push all rows through one state, some at a time."""

@@ -95,12 +95,14 @@ class Fitted:
             alarms=scores,
         )
 
-    def by_step(
-        self, judged: Judged, of_windows: NDArray[np.float64], align: str
-    ) -> NDArray[np.float64]:
-        """(T,) one number a time step, from the (B,) scores of windows."""
+    def step_scores(self, judged: Judged, align: str) -> NDArray[np.float64]:
+        """(T,) one score for each time step, from the (B,) scores of windows."""
         n_rows = len(judged.prepared)
-        return step_scores(of_windows, judged.first_rows, self.window, n_rows, align)
+        return step_scores(judged.scores, judged.first_rows, self.window, n_rows, align)
+
+    def step_alarms(self, judged: Judged) -> NDArray[np.float64]:
+        """(T,) what alerts are raised by: the scores."""
+        return self.step_scores(judged, self.align)
 
     def threshold(self, rate: float) -> float:
         """Return the score of a time step that reference data exceed at most so often."""

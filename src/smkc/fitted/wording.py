@@ -10,6 +10,7 @@ import numpy as np
 
 from smkc.decide import Cause
 from smkc.evidence.reference import Blame
+from smkc.evidence.variables import QUESTIONS
 from smkc.recording import Recording, Scaling
 from smkc.recording.times import show_time
 
@@ -26,6 +27,8 @@ KINDS = {
     "presence": "presence",
     "newcomers": "newcomer",
     "newcomer jump": "newcomer",
+    "apart from peers": "peers",
+    **{question.name: question.kind for question in QUESTIONS},
 }
 
 # The evidence that speaks of the system as a whole and of no variable.

@@ -58,8 +58,11 @@ def scale_rows(
     clip: float,
     room: int,
     out: NDArray[np.float32],
+    plain: NDArray[np.float32],
 ) -> tuple[int, int]:
     """Scale rows from ``first`` on; stop after a row that brought more than ``room`` newcomers.
+
+    ``plain`` gets the values before scaling, counters as rates.
 
     Returns
     -------
@@ -73,7 +76,9 @@ def scale_rows(
         for i in range(indptr[row], indptr[row + 1]):
             known = table[slot_of[codes[i]]]
             newcomers += known.seen < 0 and not known.settled
-            out[i] = _scale(known, clocks[row], values[i], tick + row - first, clip)
+            x = _plain(known, clocks[row], values[i], tick + row - first)
+            plain[i] = x
+            out[i] = _scale(known, x, clip)
         if newcomers > room:
             return row + 1, newcomers
     return len(clocks), newcomers
@@ -98,19 +103,23 @@ def scale_row(
             continue
         known = table[slots[i]]
         newcomers += known.seen < 0 and not known.settled
-        out[i] = _scale(known, clock, value, tick, clip)
+        out[i] = _scale(known, _plain(known, clock, value, tick), clip)
     return newcomers
 
 
 @njit(cache=True)
-def _scale(known: Any, clock: float, value: np.float32, tick: int, clip: float) -> float:
-    """Scale one observation with what is known, then add it to what is known."""
+def _plain(known: Any, clock: float, value: np.float32, tick: int) -> float:
+    """Return one observation as it is, or a counter's rate; NaN at its first reading."""
     x = float(np.float64(value))
     known.seen = tick
-    if known.counter:
-        x = _rate(known, clock, x)
-        if math.isnan(x):
-            return x
+    return _rate(known, clock, x) if known.counter else x
+
+
+@njit(cache=True)
+def _scale(known: Any, x: float, clip: float) -> float:
+    """Scale one plain value with what is known, then add it to what is known."""
+    if math.isnan(x):
+        return x
     if known.settled:
         deviation: float = (x - known.centre) / known.spread
         return min(max(deviation, -clip), clip)

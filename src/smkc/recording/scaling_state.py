@@ -92,11 +92,16 @@ class ScalingState:
 
         A counter's first reading has no rate: that observation is left out.
         """
+        return self.scale_both(recording)[0]
+
+    def scale_both(self, recording: Recording) -> tuple[Recording, NDArray[np.float32]]:
+        """Scale a recording's rows; also return (N,) the values before, counters as rates."""
         if len(recording) == 0:
-            return recording
+            return recording, recording.values
         clocks = self._clocks(recording.times)
         slot_of = self.slots(recording.names)
         scaled = np.empty(recording.n_observations, np.float32)
+        plain = np.empty(recording.n_observations, np.float32)
         row = 0
         while row < len(recording):
             next_row, newcomers = scale_rows(
@@ -111,11 +116,12 @@ class ScalingState:
                 self._clip,
                 self._max_variables - self._n_followed,
                 scaled,
+                plain,
             )
             self._advance(next_row - row, newcomers)
             row = next_row
         self._release()
-        return _with_values(recording, scaled)
+        return _with_values(recording, scaled), plain[~np.isnan(scaled)]
 
     # ------------------------------------------------------------------ one row at a time
 

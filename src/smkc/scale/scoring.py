@@ -77,7 +77,8 @@ class Scorer:
         by_row = isinstance(fitted, EvidenceFitted)
         stride = 1 if by_row else fitted.stride  # type: ignore[union-attr]
         self._scores = Placing(fitted.window, stride, detector.align, by_row)
-        self._alarms = Placing(fitted.window, stride, detector.align, by_row)
+        # Of evidences, in rows that are not final yet: what single variables add, and the alarms.
+        self._prompt, self._alarms = np.empty(0), np.empty(0)
         if isinstance(fitted, EvidenceFitted):
             self._evidences = fitted.known.start()
         else:
@@ -109,9 +110,11 @@ class Scorer:
         for first in range(0, len(rows), ROWS_AT_A_TIME):
             parts.append(self._evidences.push_rows(rows.rows(first, first + ROWS_AT_A_TIME)))
         self._n_rows += len(rows)
-        scores = np.concatenate([np.empty(0), *(part.scores for part in parts)])
-        p_values = np.concatenate([np.empty(0), *(part.p_values for part in parts)])
-        return self._placed(rows.times, scores, -np.log(p_values))
+        held = np.concatenate([np.empty(0), *(part.scores for part in parts)])
+        p_values = [part.p_values for part in parts]
+        self._prompt = np.concatenate([self._prompt, *(part.loudest for part in parts)])
+        self._alarms = np.concatenate([self._alarms, *(-np.log(some) for some in p_values)])
+        return self._placed(rows.times, held)
 
     def begin(self, rows: Recording) -> Windows:
         """Take the next rows; return the windows that end in them."""
@@ -134,32 +137,34 @@ class Scorer:
         first = len(windows.prepared) - len(times)
         by_row[windows.starts + self._fitted.window - 1 - first] = scores
         self.n_unscored += int(np.isnan(scores).sum())
-        return self._placed(times, by_row, by_row)
+        return self._placed(times, by_row)
 
     def finish(self) -> Scored:
         """Return what remains; no row comes after it."""
         times = np.empty(0, np.int64) if self._times is None else self._times
         self._times = None
-        scores = self._scores.finish()
-        alarms = self._alarms.finish()
-        return Scored(times=times, scores=scores, alarms=alarms)
+        return self._final(times, self._scores.finish())
 
-    def _placed(
-        self, times: NDArray[Any], scores: NDArray[np.float64], alarms: NDArray[np.float64]
-    ) -> Scored:
+    def _placed(self, times: NDArray[Any], scores: NDArray[np.float64]) -> Scored:
         final = self._scores.add(scores)
         waiting = times if self._times is None else np.concatenate([self._times, times])
         self._times = waiting[len(final) :].copy()
-        return Scored(times=waiting[: len(final)], scores=final, alarms=self._alarms.add(alarms))
+        return self._final(waiting[: len(final)], final)
+
+    def _final(self, times: NDArray[Any], scores: NDArray[np.float64]) -> Scored:
+        """Return time steps that are final, and forget what waited for them."""
+        if isinstance(self._fitted, Fitted):
+            return Scored(times=times, scores=scores, alarms=scores)
+        n = len(times)
+        prompt, alarms = self._prompt[:n], self._alarms[:n]
+        self._prompt, self._alarms = self._prompt[n:].copy(), self._alarms[n:].copy()
+        return Scored(times=times, scores=scores + prompt, alarms=alarms)
 
     # ------------------------------------------------------------------ saving
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return arrays and a JSON-able header from which :meth:`restore` goes on exactly."""
-        parts: dict[str, Any] = {
-            "scores": self._scores.to_arrays(),
-            "alarms": self._alarms.to_arrays(),
-        }
+        parts: dict[str, Any] = {"scores": self._scores.to_arrays()}
         header: dict[str, Any] = {"n_rows": self._n_rows, "unscored": self.n_unscored}
         if isinstance(self._fitted, EvidenceFitted):
             parts["evidences"] = self._evidences.to_arrays()
@@ -169,7 +174,7 @@ class Scorer:
                 parts["scaling"] = self._scaling.to_arrays()
             if self._halo is not None:
                 parts["halo"] = _recording_arrays(self._halo)
-        arrays: dict[str, NDArray[Any]] = {}
+        arrays: dict[str, NDArray[Any]] = {"prompt": self._prompt, "alarms": self._alarms}
         if self._times is not None:
             arrays["times"] = self._times.view(np.int64)
             header["time_type"] = self._times.dtype.str
@@ -181,7 +186,7 @@ class Scorer:
         """Take over what :meth:`to_arrays` gave; only before any row was pushed."""
         self._n_rows, self.n_unscored = header["n_rows"], header["unscored"]
         self._scores.restore(_under("scores.", arrays), header["scores"])
-        self._alarms.restore(_under("alarms.", arrays), header["alarms"])
+        self._prompt, self._alarms = arrays["prompt"], arrays["alarms"]
         if "time_type" in header:
             self._times = arrays["times"].view(header["time_type"])
         if isinstance(self._fitted, EvidenceFitted):

@@ -88,11 +88,14 @@ class ComponentsPart:
     def __init__(self, fitted: Components, memory: Memory) -> None:
         self.fitted = fitted
         self.ledger = Ledger(memory, fitted.usual)
+        # (n, C) of the latest block.
+        self.residuals = np.empty((0, len(fitted.usual)), np.float32)
 
     def push(self, block: Block) -> NDArray[np.float64]:
         """Take rows in; return (n, 2) residuals, in the reference's units and in grown ones."""
         fitted = self.fitted
         residuals = _residuals(block.rows, fitted.centre, fitted.loadings, fitted.prior)
+        self.residuals = residuals.astype(np.float32)
         squared = np.minimum(residuals**2, MOST)
         n_seen = np.maximum((~np.isnan(squared)).sum(axis=1), 1)
         units = np.where(np.isnan(squared), 0.0, squared) / fitted.expected

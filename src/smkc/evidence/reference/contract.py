@@ -28,13 +28,17 @@ class Block(NamedTuple):
     ``rows`` (n, C) float32, scaled values of the variables that the reference knows, NaN where not
     observed; ``states`` (n, M) float32, sketches of those and of members of known roles;
     ``fresh`` (n, F) float32, scaled values of variables that the reference does not know;
-    ``counts`` (n,) how many variables were sketched.
+    ``counts`` (n,) how many variables were sketched; ``values`` (n, C + S) and ``fresh_values``
+    (n, F) float32, the same scaled values before they were clipped, and how far a member stands
+    apart from its peers in each of S roles.
     """
 
     rows: NDArray[np.float32]
     states: NDArray[np.float32]
     fresh: NDArray[np.float32]
     counts: NDArray[np.float32]
+    values: NDArray[np.float32]
+    fresh_values: NDArray[np.float32]
 
 
 class Part(Protocol):

@@ -18,7 +18,7 @@ MOST_NAMES = 65_536
 
 
 class Farthest:
-    """A ring of the latest rows: for each role, who was farthest.
+    """A ring of the latest rows: for each role, who was farthest, and who apart from its peers.
 
     Parameters
     ----------
@@ -30,12 +30,14 @@ class Farthest:
 
     def __init__(self, roles: Roles, memory: int) -> None:
         self._role_of = dict(zip(roles.columns, roles.of_columns.tolist(), strict=True))
-        self.who = np.full((memory, len(roles.names)), -1, np.int64)
+        n_roles = len(roles.names)
+        self._role_of |= {name: n_roles + at for at, name in enumerate(roles.peer_columns)}
+        self.who = np.full((memory, n_roles + len(roles.peer_columns)), -1, np.int64)
         self.names: list[str] = []
         self._number: dict[str, int] = {}
 
     def take(self, n_rows: int, who: NDArray[np.int64], names: Sequence[str]) -> None:
-        """Write down (n, R) codes of names, for the rows after the first ``n_rows``."""
+        """Write down (n, R + S) codes of names, for the rows after the first ``n_rows``."""
         latest = who[-len(self.who) :]
         first = n_rows + len(who) - len(latest)
         if len(self.names) > MOST_NAMES:

@@ -21,10 +21,19 @@ from smkc.evidence.reference.newcomers import Newcomers
 from smkc.evidence.reference.nulls import Nulls, joined, quantile_sample
 from smkc.evidence.reference.presence import Presence
 from smkc.evidence.reference.roles import Roles
-from smkc.evidence.reference.rows import Rows, bridged, joined_rows, longest_gap, sketched
+from smkc.evidence.reference.rows import (
+    SCALING_CLIP,
+    Rows,
+    bridged,
+    clipped,
+    joined_rows,
+    longest_gap,
+    sketched,
+)
 from smkc.evidence.reference.saving import flat, prefixed, rebuilt, under
-from smkc.evidence.reference.scorer import Normal, Scorer, held
+from smkc.evidence.reference.scorer import Normal, Scorer, held, of_system
 from smkc.evidence.reference.state import EvidenceState
+from smkc.evidence.variables import Tails, VariableQuestions
 from smkc.recording import Identity, Recording, Scaling
 
 __all__ = ["ReferenceEvidence"]
@@ -40,6 +49,10 @@ SETTLED_ROWS = 32
 
 # One variable in so many plays the newcomer in what follows.
 ONE_IN = 3
+
+# Smallest spreads of what the whole system is asked: the joined surprise against the reference and
+# against what is normal by now, and the surprise of variables that fall silent, all in nats.
+SYSTEM_MIN_SPREADS = (0.1, 0.1, 1.0)
 
 # Rows of the reference that are kept for learning more, and, in windows, those that states start
 # from: enough for the longest past that an evidence looks at.
@@ -64,8 +77,11 @@ class ReferenceEvidence:
         (E,) fitted on the whole reference.
     normal
         statistics of reference rows under evidences fitted on earlier ones.
+    variables
+        what is asked of each column by itself.
     rows
-        (n, C) the reference's latest rows, scaled.
+        (n, C + S) the reference's latest rows, scaled and not clipped; the last columns say how far
+        one member of a role stands apart from its peers.
     last_time
         of the reference.
 
@@ -87,6 +103,7 @@ class ReferenceEvidence:
     choices: Choices
     evidences: tuple[Evidence, ...]
     normal: Normal
+    variables: VariableQuestions
     rows: NDArray[np.float32]
     last_time: Any
 
@@ -117,7 +134,7 @@ class ReferenceEvidence:
                 f"a reference of {len(reference)} rows says too little of what is normal; give at "
                 f"least {LEAST_ROWS}, better thousands"
             )
-        scaling = Scaling.fit(reference, identity, counters)  # type: ignore[arg-type]
+        scaling = Scaling.fit(reference, identity, counters, clip=SCALING_CLIP)  # type: ignore[arg-type]
         if not scaling.names:
             raise InputError(
                 f"none of the reference's {len(reference.names)} variables was observed often "
@@ -125,8 +142,9 @@ class ReferenceEvidence:
             )
         names = tuple(sorted(scaling.names))
         roles = Roles.fit(reference, names, identity)
-        rows = Rows(scaling, names, roles).block(reference).rows
-        choices = choose(reference, rows, window)
+        block = Rows(scaling, names, roles).block(reference)
+        choices = choose(reference, block.rows, window)
+        rows = block.values
         return cls._fitted(scaling, names, roles, choices, rows, reference.times[-1])
 
     @classmethod
@@ -139,15 +157,23 @@ class ReferenceEvidence:
         rows: NDArray[np.float32],
         last_time: Any,
     ) -> "ReferenceEvidence":
-        block = _as_block(rows, names, longest_gap(roles, choices))
+        block = _as_block(rows, names, roles, choices)
         columns = names + roles.columns
+        normal, later, residuals = _forward(block, columns, choices, bool(roles.names))
         return cls(
             scaling=scaling,
             names=names,
             roles=roles,
             choices=choices,
             evidences=_evidences(block, columns, choices, bool(roles.names)),
-            normal=_forward(block, columns, choices, bool(roles.names)),
+            normal=normal,
+            variables=VariableQuestions.fit(
+                rows,
+                later,
+                residuals,
+                columns + roles.peer_columns,
+                roles.are_members(columns + roles.peer_columns),
+            ),
             rows=rows[-MOST_KEPT:],
             last_time=last_time,
         )
@@ -160,8 +186,9 @@ class ReferenceEvidence:
         scaling = self.scaling.update(more)
         names = tuple(sorted(scaling.names))
         roles = Roles.of(names, self.roles.dropped)
-        later = Rows(scaling, names, roles).block(more).rows
-        rows = joined_rows(self.rows, self.columns, later, names + roles.columns)[-MOST_KEPT:]
+        later = Rows(scaling, names, roles).block(more).values
+        columns = names + roles.columns + roles.peer_columns
+        rows = joined_rows(self.rows, self.asked_columns, later, columns)[-MOST_KEPT:]
         return self._fitted(scaling, names, roles, self.choices, rows, more.times[-1])
 
     def start(self, *, follows: bool | None = None) -> EvidenceState:
@@ -178,6 +205,11 @@ class ReferenceEvidence:
         return self.names + self.roles.columns
 
     @property
+    def asked_columns(self) -> tuple[str, ...]:
+        """(C + S,) what is asked by itself: those, and how far members stand apart from peers."""
+        return self.columns + self.roles.peer_columns
+
+    @property
     def evidence_names(self) -> tuple[str, ...]:
         """(E,) what the evidences are called."""
         return tuple(evidence.name for evidence in self.evidences)
@@ -186,7 +218,7 @@ class ReferenceEvidence:
     def before(self) -> Block:
         """Rows that a state starts from which follows on the reference."""
         latest = self.rows[-BEFORE * self.choices.window :]
-        return _as_block(latest, self.names, longest_gap(self.roles, self.choices))
+        return _as_block(latest, self.names, self.roles, self.choices)
 
     def times_after(self, time: Any, n: int) -> NDArray[Any]:
         """(n,) times that go on after ``time`` by the reference's step."""
@@ -208,6 +240,8 @@ class ReferenceEvidence:
             evidences.append({"kind": type(evidence).__name__, "values": header})
         some, normal = flat(self.normal)
         arrays |= prefixed("normal", some)
+        some, variables = flat(self.variables)
+        arrays |= prefixed("variables", some)
         time = np.array([self.last_time])
         arrays |= {"rows": self.rows, "last_time": time.view(np.int64)}
         choices = asdict(self.choices) | {"reasons": list(self.choices.reasons)}
@@ -218,6 +252,7 @@ class ReferenceEvidence:
             "choices": choices,
             "evidences": evidences,
             "normal": normal,
+            "variables": variables,
             "time_type": time.dtype.str,
         }
 
@@ -239,6 +274,9 @@ class ReferenceEvidence:
                     for at, about in enumerate(header["evidences"])
                 ),
                 normal=rebuilt(Normal, under("normal", arrays), header["normal"]),
+                variables=rebuilt(
+                    VariableQuestions, under("variables", arrays), header["variables"]
+                ),
                 rows=np.asarray(arrays["rows"]),
                 last_time=np.asarray(arrays["last_time"]).view(header["time_type"])[0],
             )
@@ -278,8 +316,13 @@ def _evidences(
     )
 
 
-def _forward(block: Block, names: Sequence[str], choices: Choices, has_roles: bool) -> Normal:
-    """Score what follows the first part of the reference, by the mechanism that scores later."""
+def _forward(
+    block: Block, names: Sequence[str], choices: Choices, has_roles: bool
+) -> tuple[Normal, NDArray[np.float32], NDArray[np.float32]]:
+    """Score what follows the first part of the reference, by the mechanism that scores later.
+
+    Also returns (n, C) values there, and what other variables leave unexplained of each.
+    """
     n = len(block.rows)
     cut = int(FITTED_SHARE * n)
     known = _part(block, slice(max(0, cut - MOST_FITTED), cut))
@@ -287,14 +330,15 @@ def _forward(block: Block, names: Sequence[str], choices: Choices, has_roles: bo
     # What came later is no column to those who know the first part alone.
     is_late = (~np.isnan(known.rows)).sum(axis=0) < min(SETTLED_ROWS, len(known.rows) // 2)
     after = after._replace(rows=np.where(is_late, np.float32(np.nan), after.rows))
-    after = after._replace(fresh=after.rows[:, ONE_IN // 2 :: ONE_IN])
+    fresh = after.rows[:, ONE_IN // 2 :: ONE_IN]
+    after = after._replace(fresh=fresh, fresh_values=fresh)
     evidences = _evidences(known, names, choices, has_roles)
     before = _part(known, slice(max(0, len(known.rows) - BEFORE * choices.window), None))
     # Without suspects first, to learn what a suspect is.
     statistics = Scorer(evidences, choices, before, None).push(after).statistics
     normal = _normal(statistics, evidences, choices)
-    statistics = Scorer(evidences, choices, before, normal).push(after).statistics
-    return _normal(statistics, evidences, choices)
+    scored = Scorer(evidences, choices, before, normal).push(after)
+    return _normal(scored.statistics, evidences, choices), after.rows, scored.residuals
 
 
 def _normal(
@@ -314,20 +358,26 @@ def _normal(
     together = 0.5 * (joined(nats[0]) + joined(nats[1]))
     w = choices.window
     scores, _ = held(together, np.full(2 * w - 2, together[0]), w)
+    system = of_system(np.stack(nats, axis=2), statistics, in_nats)
     return Normal(
         frozen=samples[0],
         adaptive=samples[1],
         scores=quantile_sample(scores),
         n_independent=len(scores) / w,
+        system=Tails.fit(system, gap=w, min_spread=np.array(SYSTEM_MIN_SPREADS), is_one_sided=True),
     )
 
 
-def _as_block(rows: NDArray[np.float32], names: Sequence[str], gap: int) -> Block:
-    """Return rows as a block; the sketch is that of the named variables, which come first."""
+def _as_block(
+    values: NDArray[np.float32], names: Sequence[str], roles: Roles, choices: Choices
+) -> Block:
+    """Return scaled rows as a block; the sketch is that of the named variables, which come first."""
+    rows = clipped(values[:, : len(names) + len(roles.columns)])
     named = rows[:, : len(names)]
     counts = (~np.isnan(named)).sum(axis=1).astype(np.float32)
-    states = sketched(bridged(named, gap), names)
-    return Block(rows, states, np.empty((len(rows), 0), np.float32), counts)
+    states = sketched(bridged(named, longest_gap(roles, choices)), names)
+    nobody = np.empty((len(rows), 0), np.float32)
+    return Block(rows, states, nobody, counts, values, nobody)
 
 
 def _part(block: Block, rows: slice) -> Block:

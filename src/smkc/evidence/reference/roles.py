@@ -1,8 +1,9 @@
 """Roles: what stays when the members of a system are replaced.
 
-In: names of variables with labels, and scaled observations. Out: for each role, such as one
-service's latency whichever pods it has, the middle and the farthest of its members' values. They
-are variables like others, and they outlive every rollout.
+In: names of variables with labels, and observations. Out: for each role, such as one service's
+latency whichever pods it has, the middle and the farthest of its members' scaled values, and how
+far one member stands apart from its peers. They are variables like others, and they outlive every
+rollout.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,6 +28,9 @@ CAME_OR_WENT, MARGIN = 0.2, 0.05
 
 # A variable that the reference did not settle speaks for its role after so many observations.
 YOUNG = 32
+
+# A member is compared with its peers from its first observation, where the role has so many.
+MIN_PEERS = 2
 
 # Members of which something is remembered, about: a week of a cluster has a million names.
 MOST_REMEMBERED = 32_768
@@ -83,6 +87,16 @@ class Roles:
         return *middle, *(f"{self.names[at]} (farthest)" for at in shared)
 
     @property
+    def peer_columns(self) -> tuple[str, ...]:
+        """What one member's distance from its peers is called, for each shared role."""
+        shared = np.flatnonzero(self.is_shared).tolist()
+        return tuple(f"{self.names[at]} (one member apart)" for at in shared)
+
+    def are_members(self, columns: Iterable[str]) -> list[bool]:
+        """(C,) whether each column is a variable that is replaced routinely."""
+        return [_role(name, self.dropped) is not None for name in columns]
+
+    @property
     def of_columns(self) -> NDArray[np.int64]:
         """The role of each of its variables."""
         return np.concatenate([np.arange(len(self.names)), np.flatnonzero(self.is_shared)])
@@ -137,6 +151,43 @@ class Members:
             [middle.reshape(n, n_roles), farthest.reshape(n, n_roles)[:, roles.is_shared]]
         )
         return columns, who.reshape(n, n_roles)
+
+    def apart(
+        self, scaled: Recording, plain: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """(T, S) how far the most different member is from the middle of its peers, and who it is.
+
+        In the variable's own unit, a column for each shared role; NaN and -1 where there are fewer
+        than two members. Newcomers count from their first observation.
+
+        Parameters
+        ----------
+        scaled, plain
+            the observations, and (N,) their values before scaling.
+        """
+        roles = self.roles
+        n, n_roles = len(scaled), len(roles.names)
+        apart = np.full(n * n_roles, np.nan, np.float32)
+        who = np.full(n * n_roles, -1, np.int64)
+        role_of = np.array([self._role(name) for name in scaled.names], np.int64)
+        role = role_of[scaled.codes] if len(scaled.codes) else np.empty(0, np.int64)
+        kept = np.flatnonzero(role >= 0)
+        if len(kept):
+            cell = scaled.row_numbers[kept] * n_roles + role[kept]
+            values, codes = plain[kept].astype(np.float64), scaled.codes[kept]
+            order = np.lexsort((values, cell))
+            cell, values, codes = cell[order], values[order], codes[order]
+            first = np.flatnonzero(np.diff(cell, prepend=-1))
+            last = np.append(first[1:], len(cell)) - 1
+            middle = 0.5 * (values[(first + last) // 2] + values[(first + last + 1) // 2])
+            is_low = middle - values[first] > values[last] - middle
+            end = np.where(is_low, first, last)
+            has_peers = last - first + 1 >= MIN_PEERS
+            at = cell[first][has_peers]
+            apart[at] = (values[end] - middle)[has_peers]
+            who[at] = codes[end][has_peers]
+        is_shared = roles.is_shared
+        return apart.reshape(n, n_roles)[:, is_shared], who.reshape(n, n_roles)[:, is_shared]
 
     def _aged(self, scaled: Recording) -> NDArray[np.int64]:
         """(N,) how often the variable of each observation was observed before; YOUNG if settled."""

@@ -18,9 +18,12 @@ from smkc.recording import Recording, Scaling
 from smkc.sketch import Sketch
 
 __all__ = [
+    "CLIP",
+    "SCALING_CLIP",
     "SKETCH",
     "Rows",
     "bridged",
+    "clipped",
     "follows_on",
     "joined_rows",
     "longest_gap",
@@ -29,6 +32,10 @@ __all__ = [
 ]
 
 SKETCH = Sketch(buckets=64)
+
+# Evidences that join variables clip scaled values, so that one wild value does not decide; what is
+# asked of single variables sees them up to the other bound.
+CLIP, SCALING_CLIP = 10.0, 1e6
 
 # Rows follow on the reference if they start within so many of its steps.
 MOST_STEPS = 5.0
@@ -96,20 +103,27 @@ class Rows:
         return _concatenated(blocks)
 
     def _block(self, recording: Recording) -> Block:
-        scaled = self.scaling.scale(recording)
+        scaled, plain = self.scaling.scale_both(recording)
         self._meet(scaled)
-        rows = table(scaled, self._known)
+        values = table(scaled, self._known)
+        apart = np.empty((len(scaled), 0), np.float32)
         if self.members.roles.names:
+            apart, who_apart = self.members.apart(scaled, plain)
             of_roles, who = self.members.values(scaled)
-            self.farthest.append((who, scaled.names))
-            rows = np.hstack([rows, of_roles])
+            self.farthest.append((np.hstack([who, who_apart]), scaled.names))
+            values = np.hstack([values, of_roles])
+        rows = clipped(values)
+        fresh = table(scaled, self.fresh)
         # A stranger would change how the whole system seems to move.
         familiar = scaled.select(lambda name: name in self._known or self.members.knows(name))
+        familiar = familiar.with_values(clipped(familiar.values))
         return Block(
             rows,
             self._states(familiar, rows),
-            table(scaled, self.fresh),
+            clipped(fresh),
             np.diff(familiar.indptr).astype(np.float32),
+            np.hstack([values, apart]),
+            fresh,
         )
 
     def _states(self, familiar: Recording, rows: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -161,11 +175,24 @@ def _concatenated(blocks: Sequence[Block]) -> Block:
     if len(blocks) == 1:
         return blocks[0]
     width = blocks[-1].fresh.shape[1]
-    wide = [np.full((len(block.rows), width), np.nan, np.float32) for block in blocks]
-    for fresh, block in zip(wide, blocks, strict=True):
-        fresh[:, : block.fresh.shape[1]] = block.fresh
-    parts = [block._replace(fresh=fresh) for fresh, block in zip(wide, blocks, strict=True)]
+    parts = [
+        block._replace(
+            fresh=_widened(block.fresh, width), fresh_values=_widened(block.fresh_values, width)
+        )
+        for block in blocks
+    ]
     return Block(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
+def _widened(fresh: NDArray[np.float32], width: int) -> NDArray[np.float32]:
+    wide = np.full((len(fresh), width), np.nan, np.float32)
+    wide[:, : fresh.shape[1]] = fresh
+    return wide
+
+
+def clipped(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Clip scaled values to what evidences that join variables see."""
+    return np.clip(values, np.float32(-CLIP), np.float32(CLIP))
 
 
 def table(recording: Recording, column_of: Mapping[str, int]) -> NDArray[np.float32]:

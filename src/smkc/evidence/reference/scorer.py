@@ -12,17 +12,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.evidence.reference.choices import Choices
+from smkc.evidence.reference.components import ComponentsPart
 from smkc.evidence.reference.contract import Block, Evidence
 from smkc.evidence.reference.levels import LevelPart
 from smkc.evidence.reference.memory import Memory
 from smkc.evidence.reference.nulls import JoinedNull, Nulls, joined, most_nats, upper_quantiles
 from smkc.evidence.reference.saving import prefixed, under
+from smkc.evidence.variables import Loudest, Tails, VariableQuestions
 
-__all__ = ["Normal", "Scored", "Scorer", "held"]
+__all__ = ["Normal", "Scored", "Scorer", "held", "of_system"]
 
 # A row whose p-value is below this is a suspect and is not learned from at once.
 SUSPECT = 0.01
 BULK = 0.95
+
+# What the whole system is asked: whether its joined surprise against the reference lasts, that
+# against what is normal by now, and whether variables fell silent. Only the first is lasting.
+SYSTEM_IS_LASTING = (True, False, False)
+SYSTEM_N_ASKED = 1  # the first two hardly differ, and the third has nothing to say as a rule
+
+# The system and the single variables share the budget of false alerts.
+N_WAYS = 2
+
+# How much the three loudest variables count in the score, beside the joined evidences.
+LOUDEST_WEIGHT, N_LOUDEST = 0.2, 3
 
 # The null of scores is renewed every so many windows, those of evidences less often, as they are
 # dearer, and once there are so many rows.
@@ -42,27 +55,33 @@ class Normal:
         (n,) scores of the same rows, some of them.
     n_independent
         how many rows these stand for, counting a window's as one.
+    system
+        tails of what the whole system is asked; see :func:`of_system`.
     """
 
     frozen: NDArray[np.float64]
     adaptive: NDArray[np.float64]
     scores: NDArray[np.float64]
     n_independent: float
+    system: Tails
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Scored:
     """What is said of (n,) rows.
 
-    ``statistics`` (n, E, 2) frozen and adaptive; ``nats`` (n, E, 2) their surprises; ``scores`` and
-    ``p_values`` (n,); ``suspects`` (n,) bool.
+    ``statistics`` (n, E, 2) frozen and adaptive; ``nats`` (n, E, 2) their surprises; ``scores`` (n,)
+    of the joined evidences and ``loudest`` (n,) of the loudest variables; ``p_values`` (n,);
+    ``suspects`` (n,) bool; ``residuals`` (n, C) what other variables leave unexplained.
     """
 
     statistics: NDArray[np.float64]
     nats: NDArray[np.float64]
     scores: NDArray[np.float64]
+    loudest: NDArray[np.float64]
     p_values: NDArray[np.float64]
     suspects: NDArray[np.bool_]
+    residuals: NDArray[np.float32]
 
 
 class Scorer:
@@ -76,6 +95,8 @@ class Scorer:
         rows before the first; there may be none.
     normal
         None while it is being found out: there are no suspects then.
+    variables
+        what is asked of single variables; None while that is being found out.
     """
 
     def __init__(
@@ -84,12 +105,18 @@ class Scorer:
         choices: Choices,
         before: Block,
         normal: Normal | None,
+        variables: VariableQuestions | None = None,
     ) -> None:
         self.choices = choices
         self.memory = Memory(choices, len(evidences))
         self.parts = [evidence.start(before, self.memory) for evidence in evidences]
         judge = next(part for part in self.parts if isinstance(part, LevelPart))
         self.memory.judge = judge.distances
+        self.relation = next(part for part in self.parts if isinstance(part, ComponentsPart))
+        self.system = Loudest(SYSTEM_IS_LASTING, 1, SYSTEM_N_ASKED)
+        self.variables = (
+            None if variables is None else variables.start(before.values, self.memory.size)
+        )
         self.normal = normal
         # The latest rows' joined surprises, as they alarm and as they rank.
         self.recent = np.zeros((2, 2 * choices.window - 2))
@@ -133,15 +160,23 @@ class Scorer:
         # what ranks is, or one evidence would decide alone.
         alarming = 0.5 * (joined(nats[:, :, 0]) + joined(nats[:, :, 1]))
         telling = alarming
+        system = of_system(nats, statistics, self.in_nats)
         if (nats > self.most_nats).any():
             nats = np.minimum(nats, self.most_nats)
             telling = 0.5 * (joined(nats[:, :, 0]) + joined(nats[:, :, 1]))
         window = self.choices.window
         alarms, self.recent[0] = held(alarming, self.recent[0], window)
         scores, self.recent[1] = held(telling, self.recent[1], window)
+        suspects = np.zeros(n, bool)
         if self.normal is not None:
-            p_values = self.joined_null.p_values(alarms)
-        suspects = p_values < SUSPECT
+            suspects = self.joined_null.p_values(alarms) < SUSPECT
+        loudest = np.zeros(n)
+        residuals = self.relation.residuals
+        if self.normal is not None and self.variables is not None:
+            heard = self.variables.push(block.values, block.fresh_values, residuals)
+            loudest = LOUDEST_WEIGHT * heard.nats[:, :N_LOUDEST].mean(axis=1, dtype=np.float64)
+            surprises = np.maximum(heard.surprises, self._of_system(system, self.normal.system))
+            p_values = np.minimum(N_WAYS * np.exp(-surprises), 1.0)
         self.said[memory.places(n)] = nats[:, :, 1]
         memory.take(statistics[:, :, 1], alarms, suspects, self.most, self.threshold)
         if n and memory.n_rows % self.choices.block == 0:
@@ -152,8 +187,20 @@ class Scorer:
             if self.normal is not None and n_windows % RENEW == 0:
                 self._renew(with_evidences=n_windows % RENEW_EVIDENCES == 0)
         return Scored(
-            statistics=statistics, nats=nats, scores=scores, p_values=p_values, suspects=suspects
+            statistics=statistics,
+            nats=nats,
+            scores=scores,
+            loudest=loudest,
+            p_values=p_values,
+            suspects=suspects,
+            residuals=residuals,
         )
+
+    def _of_system(self, system: NDArray[np.float32], tails: Tails) -> NDArray[np.float64]:
+        """(n,) surprise of what the whole system was asked."""
+        nats = tails.nats(system)
+        nats[:, 2] = np.minimum(nats[:, 2], system[:, 2])  # in nats already, by its own model
+        return self.system.push(np.ascontiguousarray(nats.T)[:, :, None]).surprises
 
     def accept(self, first: int, last: int) -> None:
         """Count rows first to last, by number, as normal from now on."""
@@ -208,6 +255,9 @@ class Scorer:
         """Return what :meth:`restore` needs to go on exactly."""
         arrays = prefixed("memory", self.memory.to_arrays())
         arrays |= {"recent": self.recent, "said": self.said}
+        arrays |= prefixed("system", self.system.to_arrays())
+        if self.variables is not None:
+            arrays |= prefixed("variables", self.variables.to_arrays())
         if self.normal is not None:
             arrays |= {f"running.{k}": getattr(self.running, k) for k in _OF_NULLS}
             arrays |= {"joined": self.joined_null.sample}
@@ -223,12 +273,28 @@ class Scorer:
         self.memory.restore(under("memory", arrays))
         self.recent = arrays["recent"].copy()
         self.said = arrays["said"].copy()
+        self.system.restore(under("system", arrays))
+        if self.variables is not None:
+            self.variables.restore(under("variables", arrays))
         if self.normal is not None:
             self.running = Nulls(**{k: arrays[f"running.{k}"] for k in _OF_NULLS})
             n_independent, self.most, self.threshold = arrays["scalars"].tolist()
             self.joined_null = JoinedNull(arrays["joined"], n_independent)
         for e, part in enumerate(self.parts):
             part.restore(under(f"part{e}", arrays))
+
+
+def of_system(
+    nats: NDArray[np.float64], statistics: NDArray[np.float64], in_nats: Sequence[bool]
+) -> NDArray[np.float32]:
+    """(n, 3) what the whole system is asked, from (n, E, 2) surprises and statistics.
+
+    The joined surprise against the reference, against what is normal by now, and the surprise of
+    variables that fell silent.
+    """
+    silent = statistics[:, list(in_nats), 0].max(axis=1, initial=0.0)
+    columns = joined(nats[:, :, 0]), joined(nats[:, :, 1]), np.nan_to_num(silent)
+    return np.stack(columns, axis=1).astype(np.float32)
 
 
 def held(

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from smkc.errors import InputError, ModelFileError
 from smkc.evidence.reference.contract import Block
 from smkc.evidence.reference.farthest import Farthest
-from smkc.evidence.reference.rows import Rows, follows_on
+from smkc.evidence.reference.rows import Rows, clipped, follows_on
 from smkc.evidence.reference.saving import prefixed, under
 from smkc.evidence.reference.scorer import Scorer
+from smkc.evidence.variables import QUESTIONS
 from smkc.recording import Recording
 from smkc.recording.times import show_time
 
@@ -33,9 +34,12 @@ class EvidenceScores:
     Parameters
     ----------
     scores
-        (T,) joined, higher = more anomalous.
+        (T,) of the joined evidences, higher = more anomalous.
+    loudest
+        (T,) of the loudest single variables, to be added to the scores.
     p_values
-        (T,) of the scores, under what was normal when the row came.
+        (T,) how likely a row as surprising as this one is while all is normal; by the loudest
+        single variable or by the whole system, whichever is more surprising.
     nats
         (T, E) each evidence's surprise, minus the logarithm of its p-value; NaN where it has
         nothing to say.
@@ -46,6 +50,7 @@ class EvidenceScores:
     """
 
     scores: NDArray[np.float64]
+    loudest: NDArray[np.float64]
     p_values: NDArray[np.float64]
     nats: NDArray[np.float64]
     evidences: tuple[str, ...]
@@ -71,6 +76,9 @@ class Blame:
     by_evidence: Mapping[str, Mapping[str, float]]
 
 
+# What an alert calls the question whether one member stands apart from its peers.
+APART = "apart from peers"
+
 # The evidences that speak of variables that the reference does not know.
 OF_NEWCOMERS = ("newcomers", "newcomer jump")
 
@@ -89,7 +97,7 @@ class EvidenceState:
     def __init__(self, model: "ReferenceEvidence", follows: bool | None = None) -> None:
         self._model = model
         self._follows = follows
-        followed = model.rows, model.choices
+        followed = clipped(model.rows[:, : len(model.columns)]), model.choices
         self._rows = Rows(model.scaling, model.names, model.roles, followed)
         self._farthest = Farthest(model.roles, model.choices.memory)
         self._scorer: Scorer | None = None
@@ -134,6 +142,7 @@ class EvidenceState:
         scored = self._scorer.push(block)
         return EvidenceScores(
             scores=scored.scores,
+            loudest=scored.loudest,
             p_values=scored.p_values,
             nats=scored.nats[:, :, 1],
             evidences=self._model.evidence_names,
@@ -170,8 +179,31 @@ class EvidenceState:
             by_evidence[evidence] = _shares(each)
             for name, x in each.items():
                 total[name] = total.get(name, 0.0) + x
+        asked = names + self._model.roles.peer_columns + fresh
+        for question, each in self._loudest(scorer, asked, first, last).items():
+            said[question] = sum(each.values())
+            by_evidence[question] = _shares(each)
+            for name, x in each.items():
+                total[name] = total.get(name, 0.0) + x
         spoke = {name: shares for name, shares in by_evidence.items() if shares}
         return Blame(evidences=said, variables=_shares(total), by_evidence=spoke)
+
+    def _loudest(
+        self, scorer: Scorer, names: Sequence[str], first: int, last: int
+    ) -> dict[str, dict[str, float]]:
+        """Return, by question, the surprise of each variable that was loud by itself."""
+        if scorer.variables is None:
+            return {}
+        of_peers = set(self._model.roles.peer_columns)
+        found: dict[str, dict[str, float]] = {}
+        for question, columns in scorer.variables.loudest_of(first, last).items():
+            for column, nats in columns.items():
+                name = names[column]
+                asked = APART if name in of_peers else QUESTIONS[question].name
+                found.setdefault(asked, {})[name] = nats
+        return {
+            asked: self._farthest.shared_out(each, first, last) for asked, each in found.items()
+        }
 
     # ------------------------------------------------------------------ saving
 
@@ -219,7 +251,7 @@ class EvidenceState:
             self._follows = follows_on(model.last_time, model.choices.step, first_rows.times)
         if not self._follows:
             before = Block(*(array[:0] for array in before))
-        return Scorer(model.evidences, model.choices, before, model.normal)
+        return Scorer(model.evidences, model.choices, before, model.normal, model.variables)
 
     def _recording(
         self, values: NDArray[np.floating[Any]], names: Sequence[str] | None

@@ -31,6 +31,9 @@ SHARE, LEAST_LIMIT = 0.95, 0.1
 # those that fell silent together, so many of the most alike are compared.
 LEAST_ALIKE, MOST_COMPARED = 0.5, 8
 
+# Scaled values are compared within these bounds.
+CLIP = 10.0
+
 # Newcomers that are watched at a time, and names that are remembered.
 MOST_WATCHED, MOST_REMEMBERED = 256, 32_768
 
@@ -226,7 +229,7 @@ class Successors:
             steps = np.diff(values)
             values = np.where(steps >= 0, steps, values[1:]) / np.diff(times)
         scaled: NDArray[np.float64] = (values - scaling.centre[at]) / scaling.spread[at]
-        return np.clip(scaled, -scaling.clip, scaling.clip)
+        return np.clip(scaled, -CLIP, CLIP)
 
     def _limit(self, j: int) -> float:
         """Return how far apart the values of variable j in two spans in a row may be."""

@@ -1,0 +1,257 @@
+"""Jitted loops over rows and columns for the questions asked of single variables.
+
+In: arrays of rows, NaN where not observed. Out: arrays filled in place. Sums run over the rows
+before a row in the same order whatever the block, so that batch and stream agree to the bit.
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["column_surprises", "fit_tails", "hear", "mean_squared_changes", "run_lengths",
+           "trailing_statistics"]  # fmt: skip
+
+# Largest decay of a tail, per unit of logarithmic distance: that of data with thin tails.
+MAX_INDEX = 12.0
+
+# Farther beyond the start of a tail than this, in logarithmic distance, nothing more is known.
+MAX_DISTANCE = 5.0
+
+
+@njit(cache=True)
+def trailing_statistics(
+    covered: NDArray[np.float32], short: int, long: int, before: int, out: NDArray[np.float32]
+) -> None:
+    """Fill (5, n, C): value, means over ``short`` and ``long`` rows, jump, step.
+
+    ``covered`` has ``short + before`` rows before the first of the n. A mean needs a quarter of
+    its rows. The step is the short mean less the mean of the ``before`` rows before that.
+    """
+    past = short + before
+    n, n_columns = len(covered) - past, covered.shape[1]
+    total = np.empty(n_columns)
+    count = np.empty(n_columns, np.int64)
+    for i in range(n):
+        row = i + past
+        total[:] = 0.0
+        count[:] = 0
+        for j in range(n_columns):
+            out[0, i, j] = covered[row, j]
+            out[3, i, j] = covered[row, j] - covered[row - 1, j]
+        for lag in range(long):
+            for j in range(n_columns):
+                value = covered[row - lag, j]
+                if not np.isnan(value):
+                    total[j] += value
+                    count[j] += 1
+            if lag + 1 == short:
+                for j in range(n_columns):
+                    if 4 * count[j] >= short:
+                        out[1, i, j] = total[j] / count[j]
+        for j in range(n_columns):
+            if 4 * count[j] >= long:
+                out[2, i, j] = total[j] / count[j]
+        total[:] = 0.0
+        count[:] = 0
+        for lag in range(short, past):
+            for j in range(n_columns):
+                value = covered[row - lag, j]
+                if not np.isnan(value):
+                    total[j] += value
+                    count[j] += 1
+        for j in range(n_columns):
+            if 4 * count[j] >= before:
+                out[4, i, j] = out[1, i, j] - total[j] / count[j]
+
+
+@njit(cache=True)
+def run_lengths(
+    values: NDArray[np.float32],
+    last_values: NDArray[np.float32],
+    lengths: NDArray[np.float32],
+    out: NDArray[np.float32],
+) -> None:
+    """Fill (n, C) how many observations in a row had the same value; NaN where not observed."""
+    n, n_columns = values.shape
+    for i in range(n):
+        for j in range(n_columns):
+            value = values[i, j]
+            if np.isnan(value):
+                continue
+            lengths[j] = lengths[j] + 1.0 if value == last_values[j] else 1.0
+            last_values[j] = value
+            out[i, j] = lengths[j]
+
+
+@njit(cache=True)
+def mean_squared_changes(
+    covered: NDArray[np.float32], length: int, out: NDArray[np.float32]
+) -> None:
+    """Fill (n, C) root mean squares of ``length`` changes, half of which must be observed.
+
+    ``covered`` has ``length`` rows before the first of the n.
+    """
+    n, n_columns = out.shape
+    for i in range(n):
+        for j in range(n_columns):
+            total = 0.0
+            count = 0
+            for row in range(i + 1, i + 1 + length):
+                change = np.float64(covered[row, j]) - np.float64(covered[row - 1, j])
+                if not np.isnan(change):
+                    total += change * change
+                    count += 1
+            if 2 * count >= length:
+                out[i, j] = np.sqrt(total / count)
+
+
+@njit(cache=True)
+def fit_tails(
+    statistics: NDArray[np.float32],
+    centre: NDArray[np.float64],
+    spread: NDArray[np.float64],
+    gap: int,
+    share: float,
+    start: NDArray[np.float64],
+    excess: NDArray[np.float64],
+    episodes: NDArray[np.float64],
+) -> None:
+    """Fill (2, C), above and below: where the tail begins, its mean excess, its episodes.
+
+    Distances are log(1 + distance from the centre in spreads). The tail holds ``share`` of the
+    rows. Exceedances at most ``gap`` rows apart are one episode.
+    """
+    for j in range(statistics.shape[1]):
+        column = statistics[:, j]
+        seen = column[~np.isnan(column)].astype(np.float64)
+        n = len(seen)
+        if n < 2:
+            continue
+        ordered = np.sort(seen)
+        at = int((1.0 - share) * (n - 1))
+        for side in range(2):
+            sign = 1.0 if side == 0 else -1.0
+            edge = ordered[at] if side == 0 else ordered[n - 1 - at]
+            begin = np.log1p(max(sign * (edge - centre[j]) / spread[j], 0.0))
+            total, count, last, found = 0.0, 0, -gap - 1, 0
+            for i in range(n):
+                beyond = np.log1p(max(sign * (seen[i] - centre[j]) / spread[j], 0.0)) - begin
+                if beyond > 0.0:
+                    total += beyond
+                    count += 1
+                    if i - last > gap:
+                        found += 1
+                    last = i
+            start[side, j] = begin
+            excess[side, j] = total / count if count else 0.0
+            episodes[side, j] = found
+
+
+@njit(cache=True)
+def column_surprises(
+    statistics: NDArray[np.float32],
+    centre: NDArray[np.float64],
+    spread: NDArray[np.float64],
+    start: NDArray[np.float64],
+    index: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    nats_at_start: NDArray[np.float64],
+    out: NDArray[np.float32],
+) -> None:
+    """Fill (n, C) surprises in nats; 0 within the bulk and where there is no statistic.
+
+    Beyond the start of the tail the surprise is that of Lomax's distribution, whose shape is the
+    number of episodes that the tail was learned from: the fewer, the slower it grows.
+    """
+    n, n_columns = statistics.shape
+    low, high = np.empty(n_columns), np.empty(n_columns)
+    for j in range(n_columns):
+        high[j] = centre[j] + spread[j] * np.expm1(start[0, j])
+        low[j] = centre[j] - spread[j] * np.expm1(start[1, j])
+    for i in range(n):
+        for j in range(n_columns):
+            value = np.float64(statistics[i, j])
+            out[i, j] = 0.0
+            if np.isnan(value) or low[j] <= value <= high[j]:
+                continue
+            side = 0 if value > high[j] else 1
+            distance = np.log1p(abs(value - centre[j]) / spread[j]) - start[side, j]
+            grown = index[side, j] * min(distance, MAX_DISTANCE) / weight[side, j]
+            out[i, j] = nats_at_start[j] + weight[side, j] * np.log1p(grown)
+
+
+@njit(cache=True)
+def hear(
+    nats: NDArray[np.float32],
+    is_lasting: NDArray[np.bool_],
+    loud_nats: NDArray[np.float64],
+    lasting_rows: int,
+    calm_rows: int,
+    half_life: float,
+    first_row: int,
+    n_loud_rows: NDArray[np.int64],
+    is_followed: NDArray[np.bool_],
+    n_episodes: NDArray[np.float64],
+    episode_row: NDArray[np.int64],
+    loud_row: NDArray[np.int64],
+    top_columns: NDArray[np.int32],
+    top_questions: NDArray[np.int8],
+    top_nats: NDArray[np.float32],
+) -> None:
+    """Fill (n, K) the loudest columns of each row, the loudest first; -1 where there is none.
+
+    A column is loud in a row if its surprise is above the row's ``loud_nats``.
+    A column whose lasting questions are loud in ``lasting_rows`` rows more than they are not is
+    followed: these questions are not heard until it is as quiet again. Each earlier episode of a
+    column, halved in ``half_life`` rows, counts against it: its surprise is less by log(1 + k).
+    """
+    n_questions, n, n_columns = nats.shape
+    n_kept = top_columns.shape[1]
+    for i in range(n):
+        row, loud = first_row + i, loud_nats[i]
+        top_columns[i, :] = -1
+        top_questions[i, :] = -1
+        top_nats[i, :] = 0.0
+        for j in range(n_columns):
+            lasting, passing = np.float32(0.0), np.float32(0.0)
+            which_lasting, which_passing = -1, -1
+            for q in range(n_questions):
+                value = nats[q, i, j]
+                if is_lasting[q]:
+                    if value > lasting:
+                        lasting, which_lasting = value, q
+                elif value > passing:
+                    passing, which_passing = value, q
+            if lasting > loud:
+                n_loud_rows[j] = min(n_loud_rows[j] + 1, lasting_rows)
+                if n_loud_rows[j] == lasting_rows:
+                    is_followed[j] = True
+            elif n_loud_rows[j] > 0:
+                n_loud_rows[j] -= 1
+                if n_loud_rows[j] == 0:
+                    is_followed[j] = False
+            best, which = passing, which_passing
+            if lasting > best and not is_followed[j]:
+                best, which = lasting, which_lasting
+            if loud_row[j] >= 0 and row - loud_row[j] > calm_rows:  # an episode has ended
+                age = float(loud_row[j] - episode_row[j])
+                n_episodes[j] = n_episodes[j] * 0.5 ** (age / half_life) + 1.0
+                episode_row[j] = loud_row[j]
+                loud_row[j] = -1
+            if which < 0:
+                continue
+            if n_episodes[j] > 0.0:
+                age = float(row - episode_row[j])
+                best -= np.float32(np.log1p(n_episodes[j] * 0.5 ** (age / half_life)))
+            if best > loud:
+                loud_row[j] = row
+            if best > top_nats[i, n_kept - 1]:
+                k = n_kept - 1
+                while k > 0 and best > top_nats[i, k - 1]:
+                    top_nats[i, k] = top_nats[i, k - 1]
+                    top_columns[i, k] = top_columns[i, k - 1]
+                    top_questions[i, k] = top_questions[i, k - 1]
+                    k -= 1
+                top_nats[i, k] = best
+                top_columns[i, k] = j
+                top_questions[i, k] = which

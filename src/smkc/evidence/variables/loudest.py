@@ -1,0 +1,140 @@
+"""Loudest: the columns that surprise most in each row, and which of them have lost their say.
+
+In: surprises of columns and questions, row by row. Out: the loudest of each row. A column that
+stays loud has a new normal and is followed; one that is often loud must be louder to be heard. Both
+change that column alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.evidence.variables._loops import hear
+
+__all__ = ["LOUD_RATE", "Heard", "Loudest"]
+
+# A column is loud if its surprise is met in fewer than one of so many rows, all columns and
+# questions counted: the default budget of false alerts.
+LOUD_RATE = 1e-3
+
+# A column that was loud in so many rows more than it was not has a new normal.
+LASTING_ROWS = 200
+
+# An episode of a column ends after so many calm rows; earlier ones are forgotten by halves.
+CALM_ROWS, HALF_LIFE_ROWS = 20, 20_000.0
+
+# Columns remembered for each row: those that an alert names.
+N_KEPT = 16
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Heard:
+    """The loudest columns of (n,) rows.
+
+    Parameters
+    ----------
+    surprises
+        (n,) nats of the loudest column, less the logarithm of the number of questions asked of all
+        columns that were there: minus the logarithm of a p-value.
+    columns, questions, nats
+        (n, K) the loudest columns, what each was asked, and its surprise before that correction;
+        -1, -1 and 0 where fewer columns have anything to say.
+    """
+
+    surprises: NDArray[np.float64]
+    columns: NDArray[np.int32]
+    questions: NDArray[np.int8]
+    nats: NDArray[np.float32]
+
+
+class Loudest:
+    """Which columns were loud so far.
+
+    Parameters
+    ----------
+    is_lasting
+        (Q,) for each question, whether it stays loud while a state lasts.
+    n_columns
+        C at the beginning; columns may be added.
+    n_asked
+        how many independent questions a column is asked; Q unless given.
+
+    Examples
+    --------
+    >>> loudest = Loudest([True], 3)
+    >>> heard = loudest.push(np.array([[[0.0, 9.0, 2.0]]], np.float32))
+    >>> heard.columns[0, :2].tolist(), heard.surprises.round(2).tolist()
+    ([1, 2], [7.9])
+    """
+
+    def __init__(
+        self, is_lasting: Sequence[bool], n_columns: int, n_asked: int | None = None
+    ) -> None:
+        self.is_lasting = np.array(is_lasting, bool)
+        self.n_asked = len(is_lasting) if n_asked is None else n_asked
+        self.n_rows = 0
+        self.n_loud_rows = np.zeros(n_columns, np.int64)
+        self.is_followed = np.zeros(n_columns, bool)
+        self.n_episodes = np.zeros(n_columns)
+        self.episode_row = np.zeros(n_columns, np.int64)
+        self.loud_row = np.full(n_columns, -1, np.int64)
+
+    def push(self, nats: NDArray[np.float32], n_present: NDArray[np.int64] | None = None) -> Heard:
+        """Take in (Q, n, C) surprises of the next rows, in which (n,) columns were observed.
+
+        All columns count as observed unless that is given.
+        """
+        _, n, n_columns = nats.shape
+        if n_present is None:
+            n_present = np.full(n, n_columns)
+        self._widen(n_columns)
+        n_kept = min(N_KEPT, max(n_columns, 1))
+        columns = np.empty((n, n_kept), np.int32)
+        questions = np.empty((n, n_kept), np.int8)
+        top = np.empty((n, n_kept), np.float32)
+        asked = np.log(self.n_asked * np.maximum(n_present, 1))
+        hear(
+            nats,
+            self.is_lasting,
+            asked - np.log(LOUD_RATE),
+            LASTING_ROWS,
+            CALM_ROWS,
+            HALF_LIFE_ROWS,
+            self.n_rows,
+            self.n_loud_rows,
+            self.is_followed,
+            self.n_episodes,
+            self.episode_row,
+            self.loud_row,
+            columns,
+            questions,
+            top,
+        )
+        self.n_rows += n
+        surprises = np.maximum(top[:, 0].astype(np.float64) - asked, 0.0)
+        return Heard(surprises=surprises, columns=columns, questions=questions, nats=top)
+
+    def _widen(self, n_columns: int) -> None:
+        more = n_columns - len(self.n_loud_rows)
+        if more > 0:
+            self.n_loud_rows = np.pad(self.n_loud_rows, (0, more))
+            self.is_followed = np.pad(self.is_followed, (0, more))
+            self.n_episodes = np.pad(self.n_episodes, (0, more))
+            self.episode_row = np.pad(self.episode_row, (0, more))
+            self.loud_row = np.pad(self.loud_row, (0, more), constant_values=-1)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what :meth:`restore` needs to go on exactly."""
+        return {key: getattr(self, key) for key in _SAVED} | {"n_rows": np.array([self.n_rows])}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what :meth:`to_arrays` gave."""
+        for key in _SAVED:
+            setattr(self, key, arrays[key].copy())
+        self.n_rows = int(arrays["n_rows"][0])
+
+
+_SAVED = ("n_loud_rows", "is_followed", "n_episodes", "episode_row", "loud_row")

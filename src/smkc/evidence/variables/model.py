@@ -1,0 +1,307 @@
+"""VariableQuestions: every question asked of every variable, fitted on a reference.
+
+In: reference rows of scaled values. Out: a state that takes further rows in and says which columns
+are loudest in each.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.evidence.variables.loudest import Heard, Loudest
+from smkc.evidence.variables.questions import FROZEN, LEVEL, QUESTIONS, RELATION, Statistics
+from smkc.evidence.variables.tails import Tails, centre_and_spread
+from smkc.recording import parse
+
+__all__ = ["VariableQuestions", "VariableState"]
+
+# Spread of a statistic, at least, as a share of the spread of the values themselves; of run
+# lengths, in rows.
+MIN_SPREAD_SHARE, MIN_RUN_SPREAD = 0.1, 0.5
+TINY = 1e-9
+
+# Constants are judged by how many constants of this first share of the reference moved later.
+CONSTANT_SHARE = 0.6
+
+# A column is asked for its relation to the others if these leave no more than this share of its
+# squared changes unexplained.
+UNEXPLAINED_SHARE = 0.25
+
+# A column can be seen to stand still, or to leave the others, if at least this share of its
+# observations are changes.
+LIVELY_SHARE = 0.5
+
+# A newcomer is asked after so many observations.
+MIN_NEWCOMER_OBSERVATIONS = 64
+
+# Surprise that no budget of false alarms outweighs.
+CERTAIN_NATS = 100.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class VariableQuestions:
+    """What the reference says of each column and question.
+
+    Parameters
+    ----------
+    level, short_level, long_level, jump, step, frozen, relation
+        the tails of each question's statistics, in the order of ``QUESTIONS``.
+    is_constant
+        (C,) bool: whether the column never changed in the reference.
+    constant
+        (C,) its value.
+    constant_nats
+        surprise of a constant that moves: by how often other constants of this reference did.
+    is_target
+        (C,) bool: whether the column says that a scrape target is up; 0 is then certain trouble.
+    """
+
+    level: Tails
+    short_level: Tails
+    long_level: Tails
+    jump: Tails
+    step: Tails
+    frozen: Tails
+    relation: Tails
+    is_constant: NDArray[np.bool_]
+    constant: NDArray[np.float32]
+    constant_nats: float
+    is_target: NDArray[np.bool_]
+
+    @classmethod
+    def fit(
+        cls,
+        values: NDArray[np.float32],
+        later: NDArray[np.float32],
+        residuals: NDArray[np.float32],
+        names: Sequence[str],
+        members: Sequence[bool],
+    ) -> "VariableQuestions":
+        """Learn from reference rows.
+
+        Parameters
+        ----------
+        values
+            (n, C) scaled, not clipped, NaN where not observed.
+        later, residuals
+            (m, at most C) values of later reference rows, and what the other variables leave
+            unexplained of them, where that was fitted on earlier rows.
+        names, members
+            (C,) of the columns; whether each is replaced routinely, so that its end is no trouble.
+        """
+        n_columns = values.shape[1]
+        statistics = Statistics(n_columns).push(values)
+        relation = np.full((len(residuals), n_columns), np.nan, np.float32)
+        n_related = residuals.shape[1]
+        relation[:, :n_related] = Statistics(n_related).push(residuals, residuals)[RELATION]
+        relation[:, :n_related][:, ~_are_related(later, residuals)] = np.nan
+        _, spread = centre_and_spread(values)
+        tails = []
+        for number, question in enumerate(QUESTIONS):
+            least = np.maximum(MIN_SPREAD_SHARE * spread, TINY)
+            if number == FROZEN:
+                least = np.full(len(spread), MIN_RUN_SPREAD)
+            tails.append(
+                Tails.fit(
+                    relation if number == RELATION else statistics[number],
+                    gap=question.rows,
+                    min_spread=least,
+                    is_one_sided=question.is_one_sided,
+                )
+            )
+        is_constant, constant = _constants(values)
+        for number in (FROZEN, RELATION):
+            tails[number].start[:, ~_are_lively(statistics[FROZEN])] = np.inf
+        for tail in tails:
+            tail.start[:, is_constant] = np.inf
+        is_target = [
+            _is_target(name) and not member for name, member in zip(names, members, strict=True)
+        ]
+        return cls(
+            **dict(zip(_TAILS, tails, strict=True)),
+            is_constant=is_constant,
+            constant=constant,
+            constant_nats=_surprise_of_constants(values),
+            is_target=np.array(is_target, bool) & is_constant,
+        )
+
+    @property
+    def tails(self) -> tuple[Tails, ...]:
+        """(Q,) the tails, in the order of the questions."""
+        return tuple(getattr(self, name) for name in _TAILS)
+
+    def start(self, before: NDArray[np.float32], n_kept_rows: int) -> "VariableState":
+        """Return a state after the rows ``before`` (m, C), of which there may be none.
+
+        It remembers who was loudest in the latest ``n_kept_rows`` rows.
+        """
+        return VariableState(self, before, n_kept_rows)
+
+
+_TAILS = ("level", "short_level", "long_level", "jump", "step", "frozen", "relation")
+
+
+class VariableState:
+    """The questions at one moment of a recording."""
+
+    def __init__(
+        self, fitted: VariableQuestions, before: NDArray[np.float32], n_kept_rows: int
+    ) -> None:
+        self.fitted = fitted
+        n_columns = len(fitted.constant)
+        self.statistics = Statistics(n_columns)
+        if len(before):
+            self.statistics.push(before)
+        self.loudest = Loudest([question.is_lasting for question in QUESTIONS], n_columns)
+        self.newcomer_counts = np.zeros(0, np.int64)
+        self.kept: dict[str, NDArray[Any]] = {
+            "columns": np.full((n_kept_rows, 1), -1, np.int32),
+            "questions": np.full((n_kept_rows, 1), -1, np.int8),
+            "nats": np.zeros((n_kept_rows, 1), np.float32),
+        }
+
+    def push(
+        self,
+        values: NDArray[np.float32],
+        newcomers: NDArray[np.float32],
+        residuals: NDArray[np.float32],
+    ) -> Heard:
+        """Take in the next rows.
+
+        Parameters
+        ----------
+        values, newcomers
+            (n, C) and (n, F) scaled values of known columns and of newcomers.
+        residuals
+            (n, C) what the other variables leave unexplained of each value.
+        """
+        wide = np.concatenate([values, newcomers], axis=1) if newcomers.shape[1] else values
+        statistics = self.statistics.push(wide, residuals)
+        nats = np.zeros(statistics.shape, np.float32)
+        n_known = values.shape[1]
+        for number, tails in enumerate(self.fitted.tails):
+            nats[number, :, :n_known] = tails.nats(statistics[number, :, :n_known])
+        self._ask_constants(values, nats)
+        if newcomers.shape[1]:
+            self._ask_newcomers(newcomers, statistics, nats)
+        first = self.loudest.n_rows
+        heard = self.loudest.push(nats, (~np.isnan(wide)).sum(axis=1))
+        self._keep(first, heard)
+        return heard
+
+    def _ask_constants(self, values: NDArray[np.float32], nats: NDArray[np.float32]) -> None:
+        """Let constants that moved, and targets that died, speak as a level."""
+        fitted = self.fitted
+        some = np.flatnonzero(fitted.is_constant)
+        if not len(some):
+            return
+        has_moved = ~np.isnan(values[:, some]) & (values[:, some] != fitted.constant[some])
+        surprise = np.where(fitted.is_target[some], CERTAIN_NATS, fitted.constant_nats)
+        nats[LEVEL][:, some] = np.where(has_moved, surprise, 0.0)
+
+    def _ask_newcomers(
+        self,
+        newcomers: NDArray[np.float32],
+        statistics: NDArray[np.float32],
+        nats: NDArray[np.float32],
+    ) -> None:
+        """Judge newcomers by the tails that known columns have in common, once they have a past."""
+        n_known, n_new = len(self.fitted.constant), newcomers.shape[1]
+        more = n_new - len(self.newcomer_counts)
+        self.newcomer_counts = np.pad(self.newcomer_counts, (0, more))
+        counts = np.cumsum(~np.isnan(newcomers), axis=0) + self.newcomer_counts
+        is_young = counts < MIN_NEWCOMER_OBSERVATIONS
+        self.newcomer_counts = counts[-1] if len(counts) else self.newcomer_counts
+        for number, tails in enumerate(self.fitted.tails):
+            if number not in (FROZEN, RELATION):
+                found = tails.shared(n_new).nats(statistics[number, :, n_known:])
+                nats[number, :, n_known:] = np.where(is_young, 0.0, found)
+
+    def _keep(self, first: int, heard: Heard) -> None:
+        size, n_kept = len(self.kept["columns"]), heard.columns.shape[1]
+        places = (first + np.arange(len(heard.columns))) % size
+        for key in self.kept:
+            lacking = n_kept - self.kept[key].shape[1]
+            if lacking > 0:
+                nobody = 0 if key == "nats" else -1
+                self.kept[key] = np.pad(
+                    self.kept[key], ((0, 0), (0, lacking)), constant_values=nobody
+                )
+            self.kept[key][places] = getattr(heard, key)
+
+    def loudest_of(self, first: int, last: int) -> dict[int, dict[int, float]]:
+        """Return, by question and column, the largest surprise in rows first to last - 1."""
+        places = np.arange(first, last) % len(self.kept["columns"])
+        found: dict[int, dict[int, float]] = {}
+        rows = (self.kept[key][places].ravel().tolist() for key in ("columns", "questions", "nats"))
+        for column, question, nats in zip(*rows, strict=True):
+            if column >= 0:
+                of_question = found.setdefault(question, {})
+                of_question[column] = max(of_question.get(column, 0.0), nats)
+        return found
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what :meth:`restore` needs to go on exactly."""
+        parts = {"statistics": self.statistics.to_arrays(), "loudest": self.loudest.to_arrays()}
+        arrays = {f"{part}.{key}": a for part, some in parts.items() for key, a in some.items()}
+        arrays |= {f"kept.{key}": array for key, array in self.kept.items()}
+        return arrays | {"newcomer_counts": self.newcomer_counts}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what :meth:`to_arrays` gave."""
+        of = {
+            part: {k[len(part) + 1 :]: a for k, a in arrays.items() if k.startswith(part + ".")}
+            for part in ("statistics", "loudest", "kept")
+        }
+        self.statistics.restore(of["statistics"])
+        self.loudest.restore(of["loudest"])
+        self.kept = {key: of["kept"][key].copy() for key in self.kept}
+        self.newcomer_counts = arrays["newcomer_counts"].copy()
+
+
+def _is_target(name: str) -> bool:
+    """Whether a variable is Prometheus' ``up``: 1 while its target can be scraped."""
+    parts = parse(name)
+    return name == "up" or (parts is not None and parts[0] == "up")
+
+
+def _are_related(values: NDArray[np.float32], residuals: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """(C,) which columns move with the others: their residuals change far less than they do."""
+    changes = [np.diff(rows.astype(np.float64), axis=0) ** 2 for rows in (values, residuals)]
+    both = ~np.isnan(changes[0]) & ~np.isnan(changes[1])
+    own, left = (np.where(both, some, 0.0).sum(axis=0) for some in changes)
+    related: NDArray[np.bool_] = left < UNEXPLAINED_SHARE * own
+    return related
+
+
+def _are_lively(lengths: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """(C,) which columns usually change from one observation to the next, by run lengths (n, C)."""
+    n_seen = (~np.isnan(lengths)).sum(axis=0)
+    n_changes = (lengths == 1.0).sum(axis=0)
+    lively: NDArray[np.bool_] = n_changes >= LIVELY_SHARE * np.maximum(n_seen, 1)
+    return lively
+
+
+def _constants(values: NDArray[np.float32]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
+    """(C,) which columns of (n, C) values never changed, and their values."""
+    is_seen = ~np.isnan(values)
+    low = np.where(is_seen, values, np.inf).min(axis=0, initial=np.inf)
+    high = np.where(is_seen, values, -np.inf).max(axis=0, initial=-np.inf)
+    return low == high, np.where(low == high, low, 0.0).astype(np.float32)
+
+
+def _surprise_of_constants(values: NDArray[np.float32]) -> float:
+    """Return the surprise of one constant that moves in one row.
+
+    Of the columns that were constant in the first part of the reference, some moved later; one
+    more is counted, so that a short reference does not claim that constants never move.
+    """
+    cut = int(CONSTANT_SHARE * len(values))
+    is_constant, constant = _constants(values[:cut])
+    later = values[cut:, is_constant]
+    has_moved = (~np.isnan(later) & (later != constant[is_constant])).any(axis=0)
+    n_looks = max(int(is_constant.sum()) * len(later), 1)
+    return float(np.log(max(n_looks / (int(has_moved.sum()) + 1.0), 1.0)))
