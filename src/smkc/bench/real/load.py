@@ -88,9 +88,7 @@ def load_series(about: str | Dataset, series: str) -> Series:
     )
 
 
-def _read_part(
-    path: Path, series: str
-) -> tuple[Recording, NDArray[np.int64], NDArray[np.bool_]]:
+def _read_part(path: Path, series: str) -> tuple[Recording, NDArray[np.int64], NDArray[np.bool_]]:
     """Read a file: the recording, (T,) times as the file counts them and (T,) labels.
 
     Of a file that holds several recordings, only the rows of the one called ``series`` are read.
