@@ -100,8 +100,10 @@ def measure(
         ``n_events``, ``n_found``, ``n_false`` and ``n_alerts`` are counts. ``recall``, ``r1k``,
         ``named_first`` and ``named_three`` are shares; naming is measured over the events found
         whose responsible variables are known. ``false_per_1000`` and ``false_per_day`` are false
-        alerts per normal rows. ``delay`` is the median, over the events found, of the rows from an
-        event's start to its alert's first row. NaN where there is nothing to measure.
+        alerts per normal rows, and ``alerted`` is the share of normal rows within any alert: a
+        method whose alerts never end finds every event. ``delay`` is the median, over the events
+        found, of the rows from an event's start to its alert's first row. NaN where there is
+        nothing to measure.
 
     Examples
     --------
@@ -124,6 +126,9 @@ def measure(
         if guilty:
             named.append(_names_needed(alert.names, guilty, service))
     n_false = sum(not is_near[alert.first : alert.last + 1].any() for alert in alerts)
+    is_alerted = np.zeros(len(is_near), np.bool_)
+    for alert in alerts:
+        is_alerted[alert.first : alert.last + 1] = True
     n_normal = int(np.count_nonzero(~is_near))
     false_per_row = n_false / max(1, n_normal)  # without normal rows no alert can be false
     return {
@@ -135,6 +140,7 @@ def measure(
         "recall": len(delays) / len(events) if events else nan,
         "false_per_1000": 1000 * false_per_row,
         "false_per_day": false_per_row * DAY_SECONDS / truth.step_seconds,
+        "alerted": float(np.mean(is_alerted[~is_near])) if n_normal else nan,
         "r1k": recall_at_budget(truth, scores) if events else nan,
         "n_blamed": len(named),
         "named_first": float(np.mean([n == 1 for n in named])) if named else nan,
