@@ -100,10 +100,11 @@ def measure(
         ``n_events``, ``n_found``, ``n_false`` and ``n_alerts`` are counts. ``recall``, ``r1k``,
         ``named_first`` and ``named_three`` are shares; naming is measured over the events found
         whose responsible variables are known. ``false_per_1000`` and ``false_per_day`` are false
-        alerts per normal rows, and ``alerted`` is the share of normal rows within any alert: a
-        method whose alerts never end finds every event. ``delay`` is the median, over the events
-        found, of the rows from an event's start to its alert's first row. NaN where there is
-        nothing to measure.
+        alerts per normal rows. A method whose alerts never end finds every event, so two further
+        figures belong to recall: ``opened``, the share of events at which an alert opened, from 2
+        rows before to 10 after, and ``alerted``, the share of normal rows within any alert.
+        ``delay`` is the median, over the events found, of the rows from an event's start to its
+        alert's first row. NaN where there is nothing to measure.
 
     Examples
     --------
@@ -115,9 +116,11 @@ def measure(
     (1.0, 1, 3.0, 1.0)
     """
     events, is_near = truth.events, truth.is_near
+    n_opened = 0
     delays: list[int] = []
     named: list[int] = []  # for each event found with known variables, how many names it took
     for at, (start, stop) in enumerate(events):
+        n_opened += any(start - ROWS_BEFORE <= a.first < stop + ROWS_AFTER for a in alerts)
         alert = next((a for a in alerts if a.first < stop + ROWS_AFTER and a.last >= start), None)
         if alert is None:
             continue
@@ -138,6 +141,7 @@ def measure(
         "n_false": n_false,
         "n_normal": n_normal,
         "recall": len(delays) / len(events) if events else nan,
+        "opened": n_opened / len(events) if events else nan,
         "false_per_1000": 1000 * false_per_row,
         "false_per_day": false_per_row * DAY_SECONDS / truth.step_seconds,
         "alerted": float(np.mean(is_alerted[~is_near])) if n_normal else nan,

@@ -42,19 +42,9 @@ LEFT_OUT = tuple(key for key in real.METHODS if key not in (*PEERS, "smkc-eviden
 # An alert names at most so many variables here; the tables ask for the first three.
 MOST_NAMES = 3
 
-# What the default detector is made of: when these files change, its saved alerts are made anew.
-DETECTOR_PARTS = (
-    "decide",
-    "density",
-    "detector.py",
-    "evidence",
-    "fitted",
-    "kernel",
-    "recording",
-    "settings.py",
-    "sketch",
-    "stream",
-)
+# No part of the default detector. When any other file of the package changes, the saved alerts of
+# the default are made anew.
+NOT_DETECTOR = ("bench", "cli", "compat", "doctor", "plan", "plot", "scale", "serve")
 
 
 @dataclass(frozen=True)
@@ -127,8 +117,8 @@ def _detector_code() -> str:
     """Return a digest of the default detector's source files."""
     package = Path(smkc.__file__).parent
     digest = hashlib.sha256()
-    for part in DETECTOR_PARTS:
-        place = package / part
-        for path in [place] if place.is_file() else sorted(place.rglob("*.py")):
-            digest.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
+    for path in sorted(package.rglob("*.py")):
+        place = path.relative_to(package)
+        if place.parts[0] not in NOT_DETECTOR:
+            digest.update(place.as_posix().encode() + path.read_bytes())
     return digest.hexdigest()[:16]
