@@ -29,7 +29,7 @@ LINEAR_UP_TO = 0.1
 
 # Labels: how far apart in recall, and how many columns at one point are named.
 LABEL_HEIGHT = 0.035
-MOST_NAMES = 4
+MOST_NAMES = 2
 
 
 def alert_figure(points: Mapping[str, Mapping[str, tuple[float, float]]]) -> "Figure":

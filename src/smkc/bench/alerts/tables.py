@@ -39,9 +39,9 @@ MEANS = {
 
 NOTES = (
     "recall: share of events with an alert between their start and 10 rows after their end.",
-    "An alert that never ends finds every later event and is not false. Two columns show it. Opened "
-    "at it: share of events at which an alert opened, from 2 rows before to 10 after. Normal rows "
-    "alerted: share of normal rows within any alert.",
+    "An alert that never ends finds every later event and is not false. Two columns show it. "
+    "Opened at it: share of events at which an alert opened, from 2 rows before to 10 after. "
+    "Normal rows alerted: share of normal rows within any alert.",
     "False alerts touch no event, from 2 rows before it to 10 after; they are counted per normal "
     "row.",
     "R1k: recall of the score at the best threshold with at most one false episode per 1,000 "
@@ -61,8 +61,8 @@ NOTES = (
     f"Left out because they are slow, or another form of a row shown: {', '.join(LEFT_OUT)}.",
 )
 
-# Recordings are few: further digits would mean nothing.
-DIGITS = 2
+# Digits after the point that figures are rounded to.
+DIGITS = 3
 
 LIBRARIES = ("smkc", "numpy", "numba", "scikit-learn")
 
