@@ -55,8 +55,8 @@ def alerts(
     The environment variable SMKC_DATA names the folder with the datasets; a missing one is told
     with its public source. hostwatch and demo need no download. Scores and alerts are kept under
     FOLDER/scores: a run that was stopped goes on where it was, tables are made again in seconds,
-    and the default is run again when the detector's code has changed. The default takes about 3
-    minutes of one processor, everything about 5.
+    and the default is run again when the detector's code has changed. The default takes about 4
+    minutes of one processor, everything about 8.
 
     **Examples**
 

@@ -33,7 +33,7 @@ __all__ = ["AlertJob", "fingerprint", "job_path", "measured", "run_jobs"]
 VERSION = 1
 
 # Goes up whenever the same scores and alerts would give other measures.
-MEASURES_VERSION = 1
+MEASURES_VERSION = 2
 
 LARGEST = float(np.finfo(np.float32).max)
 

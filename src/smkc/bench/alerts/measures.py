@@ -31,6 +31,10 @@ ROWS_BEFORE, ROWS_AFTER = 2, 10
 # Marked rows at most this far apart are one alert.
 JOIN_ROWS = 20
 
+# An alert that began earlier than this before an event was not raised by it. Detectors that look at
+# windows let alerts begin a few rows before their cause, in hindsight.
+ROWS_EARLY = JOIN_ROWS
+
 DAY_SECONDS = 86_400.0
 
 
@@ -101,7 +105,7 @@ def measure(
         ``named_first`` and ``named_three`` are shares; naming is measured over the events found
         whose responsible variables are known. ``false_per_1000`` and ``false_per_day`` are false
         alerts per normal rows. A method whose alerts never end finds every event, so two further
-        figures belong to recall: ``opened``, the share of events at which an alert opened, from 2
+        figures belong to recall: ``opened``, the share of events at which an alert began, from 20
         rows before to 10 after, and ``alerted``, the share of normal rows within any alert.
         ``delay`` is the median, over the events found, of the rows from an event's start to its
         alert's first row. NaN where there is nothing to measure.
@@ -120,7 +124,7 @@ def measure(
     delays: list[int] = []
     named: list[int] = []  # for each event found with known variables, how many names it took
     for at, (start, stop) in enumerate(events):
-        n_opened += any(start - ROWS_BEFORE <= a.first < stop + ROWS_AFTER for a in alerts)
+        n_opened += any(start - ROWS_EARLY <= a.first < stop + ROWS_AFTER for a in alerts)
         alert = next((a for a in alerts if a.first < stop + ROWS_AFTER and a.last >= start), None)
         if alert is None:
             continue

@@ -27,7 +27,7 @@ __all__ = ["AlertPlan", "Outcome", "dataset_table", "headlines", "run_tables", "
 COUNTS = {"n_events": "events", "n_found": "found", "n_false": "false alerts"}
 MEANS = {
     "recall": "recall",
-    "opened": "opened at it",
+    "opened": "begun at it",
     "false_per_1000": "false per 1,000 rows",
     "false_per_day": "false per day",
     "alerted": "normal rows alerted",
@@ -40,7 +40,7 @@ MEANS = {
 NOTES = (
     "recall: share of events with an alert between their start and 10 rows after their end.",
     "An alert that never ends finds every later event and is not false. Two columns show it. "
-    "Opened at it: share of events at which an alert opened, from 2 rows before to 10 after. "
+    "Begun at it: share of events at which an alert began, from 20 rows before to 10 after. "
     "Normal rows alerted: share of normal rows within any alert.",
     "False alerts touch no event, from 2 rows before it to 10 after; they are counted per normal "
     "row.",
@@ -186,7 +186,7 @@ def summary_table(plan: AlertPlan, figures: Figures) -> Table:
         rows.append(Row(method.name, tuple(Cell(round(value, DIGITS)) for value in cells)))
     heads = (
         f"recall, mean of {len(labelled)}",
-        "opened at it, mean",
+        "begun at it, mean",
         f"false per 1,000 rows, median of {len(counted)}",
         "worst",
         "normal rows alerted, mean",
