@@ -41,7 +41,7 @@ def test_tables_and_a_picture_are_made(tmp_path):
     assert str(out / "alerts.png") in done.stdout
     summary, found = table(out, "summary"), table(out, "datasets")
     assert summary["provenance"]["command"].startswith("smkc")
-    assert summary["columns"][:2] == ["recall, mean of 3", "false per 1,000 rows, median of 3"]
+    assert summary["columns"][:2] == ["recall, mean of 3", "begun at it, mean"]
     rows = {(row["group"], row["name"]): row["cells"] for row in found["rows"]}
     assert {name for _, name in rows} == {"lro", "smd", "smd, full churn"}
     cells = {cell["column"]: cell["value"] for cell in rows["plain z, mean", "smd"]}

@@ -124,10 +124,11 @@ def measure(
     delays: list[int] = []
     named: list[int] = []  # for each event found with known variables, how many names it took
     for at, (start, stop) in enumerate(events):
-        n_opened += any(start - ROWS_EARLY <= a.first < stop + ROWS_AFTER for a in alerts)
-        alert = next((a for a in alerts if a.first < stop + ROWS_AFTER and a.last >= start), None)
-        if alert is None:
+        hits = [one for one in alerts if one.first < stop + ROWS_AFTER and one.last >= start]
+        if not hits:
             continue
+        alert = hits[0]
+        n_opened += any(one.first >= start - ROWS_EARLY for one in hits)
         delays.append(max(0, alert.first - start))
         guilty = truth.guilty[at] if truth.guilty else frozenset()
         if guilty:

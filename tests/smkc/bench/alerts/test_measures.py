@@ -69,6 +69,10 @@ def test_an_alert_begins_at_an_event_from_20_rows_before_to_ten_after(first, ope
     assert figures(ONE, (first, 99))["opened"] == opened
 
 
+def test_an_alert_that_ends_before_an_event_does_not_count_as_begun_at_it():
+    assert figures(ONE, (40, 49))["opened"] == 0
+
+
 def test_an_event_at_the_end_of_the_recording_has_no_rows_after():
     about = truth(100, (95, 100))
     assert figures(about, (99, 99))["recall"] == 1
