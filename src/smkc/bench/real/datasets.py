@@ -73,7 +73,7 @@ class Dataset:
     licence
         what the source says of its use.
     is_ranked
-        whether methods are compared on it; the others have no labels, or too easy ones.
+        whether ``smkc bench real`` compares methods on it; ``smkc bench alerts`` reads others too.
     takes_churn
         whether churn is added; the others churn by themselves or have one variable that counts.
     is_contiguous
@@ -92,6 +92,13 @@ class Dataset:
         whether it has a column of its own that the mean over datasets leaves out.
     ships
         whether it is the project's own and comes with its checkout, in the folder ``path``.
+    share_of_normal
+        whether ``reference_share`` is a share of the normal rows instead of all rows.
+    time_unit_seconds
+        seconds per unit of time, where files count time from 0; None where they have dates.
+    service_before
+        what ends the name of a service in names of variables, such as ``_`` in ``carts_cpu``;
+        empty where names have no such part, or have labels.
     """
 
     name: str
@@ -110,6 +117,9 @@ class Dataset:
     files: Mapping[str, DataFile]
     is_beside: bool = False
     ships: bool = False
+    share_of_normal: bool = False
+    time_unit_seconds: float | None = None
+    service_before: str = ""
 
     def parts(self, series: str) -> Parts:
         """Return the files of one recording."""

@@ -208,6 +208,6 @@ def _blamed(peer: Blames, series: Series, scores: NDArray[np.float64]) -> list[l
         names: list[str] = []
         if not np.isnan(part).all():
             blamed = peer.blame(series.test, first + int(np.nanargmax(part)))
-            names = list(dict.fromkeys(series.origin(name) for name in blamed))
+            names = list(series.origins_of(blamed))
         found.append(names[: max(HIT_RANKS)])
     return found

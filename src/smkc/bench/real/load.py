@@ -22,6 +22,10 @@ __all__ = ["each_series", "load_series"]
 
 EVENTS_FILE = "events.csv"
 
+# A file with this column holds several recordings; the column has the name of each row's.
+SHARED_BY = "recording"
+NOT_VARIABLES = ("label", SHARED_BY, "root_cause")
+
 # Rows between a reference and the first anomaly, where the share of a reference would hold one.
 ROWS_BEFORE_ANOMALY = 10
 
@@ -60,9 +64,9 @@ def load_series(about: str | Dataset, series: str) -> Series:
     if isinstance(about, str):
         about = dataset(about)
     parts = about.parts(series)
-    test, times, labels = _read_part(checked_file(about, parts.test))
+    test, times, labels = _read_part(checked_file(about, parts.test), series)
     if parts.reference is not None:
-        reference, _, _ = _read_part(checked_file(about, parts.reference))
+        reference, _, _ = _read_part(checked_file(about, parts.reference), series)
     else:
         cut = _cut(about, series, labels)
         reference, test = test.rows(0, cut).canonical(), test.rows(cut).canonical()
@@ -84,18 +88,24 @@ def load_series(about: str | Dataset, series: str) -> Series:
     )
 
 
-def _read_part(path: Path) -> tuple[Recording, NDArray[np.int64], NDArray[np.bool_]]:
-    """Read a file: the recording, (T,) times as the file counts them and (T,) labels."""
+def _read_part(path: Path, series: str) -> tuple[Recording, NDArray[np.int64], NDArray[np.bool_]]:
+    """Read a file: the recording, (T,) times as the file counts them and (T,) labels.
+
+    Of a file that holds several recordings, only the rows of the one called ``series`` are read.
+    """
     try:
-        missing = {"time", "label"}.difference(pq.read_schema(path).names)
+        names = pq.read_schema(path).names
+        missing = {"time", "label"}.difference(names)
         if missing:
             raise ReadError(f"{path} has no column {min(missing)!r}; it needs time and label")
-        table = pq.read_table(path, columns=["time", "label"])
+        is_shared = SHARED_BY in names
+        rows = [(SHARED_BY, "==", series)] if is_shared else None
+        table = pq.read_table(path, columns=None if is_shared else ["time", "label"], filters=rows)
     except (pa.ArrowException, OSError) as error:
         raise ReadError(f"{path} cannot be read as Parquet: {error}") from error
     times = table["time"].to_numpy().astype(np.int64)
     labels = table["label"].to_numpy() != 0
-    recording = read(path)
+    recording = read(table, ignore=NOT_VARIABLES) if is_shared else read(path)
     if len(recording) != len(times) or (np.diff(times) <= 0).any():
         raise ReadError(
             f"{path} has {len(times)} labels for {len(recording)} times; rows must be in order of "
@@ -111,7 +121,8 @@ def _cut(about: Dataset, series: str, labels: NDArray[np.bool_]) -> int:
             f"{about.name}/{series} has no reference file and its dataset no reference_share; "
             "give it one in registry.json"
         )
-    cut = int(about.reference_share * len(labels))
+    n_rows = int(np.count_nonzero(~labels)) if about.share_of_normal else len(labels)
+    cut = int(about.reference_share * n_rows)
     if labels[:cut].any():
         cut = int(labels.argmax()) - ROWS_BEFORE_ANOMALY
     if cut < 1:

@@ -4,7 +4,7 @@ In: what a loader has read, or another series with churn or drift added. Out: th
 method may learn from, the test part that it scores, and the truth that only metrics look at.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -99,3 +99,7 @@ class Series:
     def origin(self, variable: str) -> str:
         """Return what a variable was called before churn: itself, unless it was renamed."""
         return self.origins.get(variable, variable)
+
+    def origins_of(self, variables: Iterable[str]) -> tuple[str, ...]:
+        """Return what variables were called before churn, each once, in order."""
+        return tuple(dict.fromkeys(self.origin(variable) for variable in variables))

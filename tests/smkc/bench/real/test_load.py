@@ -1,4 +1,5 @@
 import os
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -254,3 +255,23 @@ def test_the_datasets_beside_the_ranking_load_too(name):
     (series,) = each_series(name)
     assert series.labels.any() == (name != "airquality")
     assert len(series.reference) > 100
+
+
+def test_a_file_of_several_recordings_gives_the_rows_of_one_and_a_share_of_its_normal_rows(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("SMKC_DATA", str(tmp_path))
+    table = columns(0, 60, anomalous=[*range(20, 30), *range(50, 60)])
+    table["recording"] = ["one"] * 30 + ["two"] * 30
+    table["root_cause"] = ["a"] * 60
+    about = write_dataset(
+        tmp_path,
+        files={"all.parquet": table},
+        series=[{"name": name, "test": "all.parquet"} for name in ("one", "two")],
+        share=0.5,
+    )
+    series = load_series(replace(about, share_of_normal=True), "two")
+    assert series.reference.times.tolist() == list(range(30, 40)), "half of 20 normal rows"
+    assert series.test.times.tolist() == list(range(40, 60))
+    assert series.test.names == ("a", "b", "c", "d")
+    assert series.labels.tolist() == [False] * 10 + [True] * 10
