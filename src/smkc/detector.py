@@ -68,7 +68,7 @@ class Detector:
     identity
         rule for the family of a variable; by default its metric name.
     false_alarm_rate
-        share of normal time steps that :meth:`predict` and :meth:`alerts` may mark.
+        false alerts per time step that normal data may raise: one per 1,000 by default.
     least_filled
         share of a window's rows that must hold an observation for it to be scored.
     align
@@ -108,7 +108,7 @@ class Detector:
     scaling: str | None = "robust"
     counters: str | None = "auto"
     identity: Identity | None = None
-    false_alarm_rate: float = 0.01
+    false_alarm_rate: float = 0.001
     least_filled: float = 0.5
     align: str = "sharp"
     seed: int = 0
@@ -167,17 +167,12 @@ class Detector:
         return learned.of_steps.p_values(learned.step_alarms(judged))
 
     def predict(self, recording: Any) -> NDArray[np.int64]:
-        """(T,) 1 where a time step is past the threshold of the false-alarm rate, else 0.
-
-        That of ``evidence`` is a p-value under what was normal when the step came; for the others
-        it is the score ``threshold_``, which comes to the same.
-        """
-        judged = self._judged(_as_recording(recording))
-        learned = self.fitted_
-        alarms = learned.step_alarms(judged)
-        with np.errstate(invalid="ignore"):
-            marked = alarms > learned.of_steps.threshold(self.false_alarm_rate)
-        return marked.astype(np.int64)
+        """(T,) 1 in the time steps of :meth:`alerts`, else 0."""
+        recording = _as_recording(recording)
+        marked = np.zeros(len(recording), np.int64)
+        for alert in self._alerts(self._judged(recording), recording):
+            marked[alert.first_row : alert.last_row + 1] = 1
+        return marked
 
     def score_windows(self, recording: Any) -> WindowScores:
         """Scores and p-values of all windows."""
@@ -208,23 +203,12 @@ class Detector:
     def alerts(self, recording: Any, explain: bool = True) -> list[Alert]:
         """Intervals of time steps past the threshold, in order of time, with their causes."""
         recording = _as_recording(recording)
-        learned = self.fitted_
         judged = self._judged(recording)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            release = learned.of_steps.threshold(min(RELEASE_RATE * self.false_alarm_rate, 0.5))
-        alerts = find_alerts(
-            learned.step_alarms(judged),
-            recording.times,
-            learned.of_steps,
-            learned.of_steps.threshold(self.false_alarm_rate),
-            release,
-            join=learned.join,
-        )
+        alerts = self._alerts(judged, recording)
         if not explain:
             return alerts
         worst = [self._worst(judged, alert.first_row, alert.last_row) for alert in alerts]
-        causes = learned.causes(judged, worst)
+        causes = self.fitted_.causes(judged, worst)
         return [alert.with_causes(found) for alert, found in zip(alerts, causes, strict=True)]
 
     def explain(self, recording: Any, start: Any, end: Any = None) -> list[Cause]:
@@ -339,6 +323,21 @@ class Detector:
                 stacklevel=3,
             )
         return judged
+
+    def _alerts(self, judged: Judged, recording: Recording) -> list[Alert]:
+        """Return the alerts of a recording without their causes."""
+        learned = self.fitted_
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            release = learned.of_steps.threshold(min(RELEASE_RATE * self.false_alarm_rate, 0.5))
+        return find_alerts(
+            learned.step_alarms(judged),
+            recording.times,
+            learned.of_steps,
+            learned.of_steps.threshold(self.false_alarm_rate),
+            release,
+            join=learned.join,
+        )
 
     def _worst(self, judged: Judged, first: int, last: int) -> int:
         """Return the number of the highest window that overlaps rows first to last."""

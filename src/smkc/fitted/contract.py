@@ -37,11 +37,15 @@ class Judged:
     by_evidence: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def worst(self, first: int, last: int) -> int | None:
-        """Return the number of the highest window that overlaps rows first to last, if any."""
-        overlaps = (self.first_rows <= last) & (self.last_rows >= first) & ~np.isnan(self.scores)
+        """Return the number of the most alarming window that overlaps rows first to last, if any.
+
+        Where each row alarms by itself, that is the window which ends at the worst row.
+        """
+        begins = self.last_rows if len(self.prompt) else self.first_rows
+        overlaps = (begins <= last) & (self.last_rows >= first) & ~np.isnan(self.alarms)
         if not overlaps.any():
             return None
-        return int(np.argmax(np.where(overlaps, self.scores, -np.inf)))
+        return int(np.argmax(np.where(overlaps, self.alarms, -np.inf)))
 
 
 class Learned(Protocol):

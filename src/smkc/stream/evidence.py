@@ -64,7 +64,7 @@ class EvidenceStream:
             np.array([stamp]), np.zeros(len(seen), np.int64), seen, kept[seen], tuple(names)
         )
         scored = self.push_rows(row)
-        return float(scored.scores[0])
+        return float(scored.totals[0])
 
     def _canonical(self, spelled: Iterable[str]) -> list[str]:
         """Return names in canonical spelling; those of earlier rows are at hand."""

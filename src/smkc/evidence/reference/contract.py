@@ -28,9 +28,9 @@ class Block(NamedTuple):
     ``rows`` (n, C) float32, scaled values of the variables that the reference knows, NaN where not
     observed; ``states`` (n, M) float32, sketches of those and of members of known roles;
     ``fresh`` (n, F) float32, scaled values of variables that the reference does not know;
-    ``counts`` (n,) how many variables were sketched; ``values`` (n, C + S) and ``fresh_values``
-    (n, F) float32, the same scaled values before they were clipped, and how far a member stands
-    apart from its peers in each of S roles.
+    ``counts`` (n,) how many variables were sketched; ``values`` (n, A) float32, what is asked of
+    single columns: scaled values of known variables, not clipped, then for roles the middle of
+    their members and how far one stands apart; ``fresh_values`` (n, F) float32, not clipped.
     """
 
     rows: NDArray[np.float32]

@@ -25,7 +25,6 @@ from smkc.evidence.reference.rows import (
     SCALING_CLIP,
     Rows,
     bridged,
-    clipped,
     joined_rows,
     longest_gap,
     sketched,
@@ -33,7 +32,7 @@ from smkc.evidence.reference.rows import (
 from smkc.evidence.reference.saving import flat, prefixed, rebuilt, under
 from smkc.evidence.reference.scorer import Normal, Scorer, held, of_system
 from smkc.evidence.reference.state import EvidenceState
-from smkc.evidence.variables import Tails, VariableQuestions
+from smkc.evidence.variables import PAST_ROWS, Tails, VariableQuestions
 from smkc.recording import Identity, Recording, Scaling
 
 __all__ = ["ReferenceEvidence"]
@@ -50,9 +49,8 @@ SETTLED_ROWS = 32
 # One variable in so many plays the newcomer in what follows.
 ONE_IN = 3
 
-# Smallest spreads of what the whole system is asked: the joined surprise against the reference and
-# against what is normal by now, and the surprise of variables that fall silent, all in nats.
-SYSTEM_MIN_SPREADS = (0.1, 0.1, 1.0)
+# Smallest spread of the joined surprise, in nats.
+SYSTEM_MIN_SPREAD = 0.1
 
 # Rows of the reference that are kept for learning more, and, in windows, those that states start
 # from: enough for the longest past that an evidence looks at.
@@ -80,8 +78,9 @@ class ReferenceEvidence:
     variables
         what is asked of each column by itself.
     rows
-        (n, C + S) the reference's latest rows, scaled and not clipped; the last columns say how far
-        one member of a role stands apart from its peers.
+        (n, C) the reference's latest rows, scaled.
+    values
+        (n, A) what is asked of single columns, in the same rows.
     last_time
         of the reference.
 
@@ -105,6 +104,7 @@ class ReferenceEvidence:
     normal: Normal
     variables: VariableQuestions
     rows: NDArray[np.float32]
+    values: NDArray[np.float32]
     last_time: Any
 
     @classmethod
@@ -144,8 +144,7 @@ class ReferenceEvidence:
         roles = Roles.fit(reference, names, identity)
         block = Rows(scaling, names, roles).block(reference)
         choices = choose(reference, block.rows, window)
-        rows = block.values
-        return cls._fitted(scaling, names, roles, choices, rows, reference.times[-1])
+        return cls._fitted(scaling, names, roles, choices, block, reference.times[-1])
 
     @classmethod
     def _fitted(
@@ -154,12 +153,14 @@ class ReferenceEvidence:
         names: tuple[str, ...],
         roles: Roles,
         choices: Choices,
-        rows: NDArray[np.float32],
+        reference: Block,
         last_time: Any,
     ) -> "ReferenceEvidence":
-        block = _as_block(rows, names, roles, choices)
+        block = _as_block(reference.rows, reference.values, names, roles, choices)
         columns = names + roles.columns
         normal, later, residuals = _forward(block, columns, choices, bool(roles.names))
+        asked = names + roles.middle_columns + roles.peer_columns
+        n = len(names)
         return cls(
             scaling=scaling,
             names=names,
@@ -168,13 +169,10 @@ class ReferenceEvidence:
             evidences=_evidences(block, columns, choices, bool(roles.names)),
             normal=normal,
             variables=VariableQuestions.fit(
-                rows,
-                later,
-                residuals,
-                columns + roles.peer_columns,
-                roles.are_members(columns + roles.peer_columns),
+                block.values, later[:, :n], residuals[:, :n], asked, roles.are_members(asked)
             ),
-            rows=rows[-MOST_KEPT:],
+            rows=block.rows[-MOST_KEPT:],
+            values=block.values[-MOST_KEPT:],
             last_time=last_time,
         )
 
@@ -186,10 +184,12 @@ class ReferenceEvidence:
         scaling = self.scaling.update(more)
         names = tuple(sorted(scaling.names))
         roles = Roles.of(names, self.roles.dropped)
-        later = Rows(scaling, names, roles).block(more).values
-        columns = names + roles.columns + roles.peer_columns
-        rows = joined_rows(self.rows, self.asked_columns, later, columns)[-MOST_KEPT:]
-        return self._fitted(scaling, names, roles, self.choices, rows, more.times[-1])
+        later = Rows(scaling, names, roles).block(more)
+        rows = joined_rows(self.rows, self.columns, later.rows, names + roles.columns)
+        asked = names + roles.middle_columns + roles.peer_columns
+        values = joined_rows(self.values, self.asked_columns, later.values, asked)
+        both = later._replace(rows=rows[-MOST_KEPT:], values=values[-MOST_KEPT:])
+        return self._fitted(scaling, names, roles, self.choices, both, more.times[-1])
 
     def start(self, *, follows: bool | None = None) -> EvidenceState:
         """Return a state that has seen no row yet.
@@ -206,8 +206,8 @@ class ReferenceEvidence:
 
     @property
     def asked_columns(self) -> tuple[str, ...]:
-        """(C + S,) what is asked by itself: those, and how far members stand apart from peers."""
-        return self.columns + self.roles.peer_columns
+        """(A,) what is asked by itself: variables, middles of roles, members apart from peers."""
+        return self.names + self.roles.middle_columns + self.roles.peer_columns
 
     @property
     def evidence_names(self) -> tuple[str, ...]:
@@ -217,8 +217,8 @@ class ReferenceEvidence:
     @property
     def before(self) -> Block:
         """Rows that a state starts from which follows on the reference."""
-        latest = self.rows[-BEFORE * self.choices.window :]
-        return _as_block(latest, self.names, self.roles, self.choices)
+        n = max(BEFORE * self.choices.window, PAST_ROWS)
+        return _as_block(self.rows[-n:], self.values[-n:], self.names, self.roles, self.choices)
 
     def times_after(self, time: Any, n: int) -> NDArray[Any]:
         """(n,) times that go on after ``time`` by the reference's step."""
@@ -243,7 +243,7 @@ class ReferenceEvidence:
         some, variables = flat(self.variables)
         arrays |= prefixed("variables", some)
         time = np.array([self.last_time])
-        arrays |= {"rows": self.rows, "last_time": time.view(np.int64)}
+        arrays |= {"rows": self.rows, "values": self.values, "last_time": time.view(np.int64)}
         choices = asdict(self.choices) | {"reasons": list(self.choices.reasons)}
         return arrays, {
             "scaling": scaling,
@@ -278,6 +278,7 @@ class ReferenceEvidence:
                     VariableQuestions, under("variables", arrays), header["variables"]
                 ),
                 rows=np.asarray(arrays["rows"]),
+                values=np.asarray(arrays["values"]),
                 last_time=np.asarray(arrays["last_time"]).view(header["time_type"])[0],
             )
         except (KeyError, TypeError, ValueError) as error:
@@ -358,21 +359,24 @@ def _normal(
     together = 0.5 * (joined(nats[0]) + joined(nats[1]))
     w = choices.window
     scores, _ = held(together, np.full(2 * w - 2, together[0]), w)
-    system = of_system(np.stack(nats, axis=2), statistics, in_nats)
+    system = of_system(np.stack(nats, axis=2))
     return Normal(
         frozen=samples[0],
         adaptive=samples[1],
         scores=quantile_sample(scores),
         n_independent=len(scores) / w,
-        system=Tails.fit(system, gap=w, min_spread=np.array(SYSTEM_MIN_SPREADS), is_one_sided=True),
+        system=Tails.fit(system, gap=w, min_spread=SYSTEM_MIN_SPREAD, is_one_sided=True),
     )
 
 
 def _as_block(
-    values: NDArray[np.float32], names: Sequence[str], roles: Roles, choices: Choices
+    rows: NDArray[np.float32],
+    values: NDArray[np.float32],
+    names: Sequence[str],
+    roles: Roles,
+    choices: Choices,
 ) -> Block:
-    """Return scaled rows as a block; the sketch is that of the named variables, which come first."""
-    rows = clipped(values[:, : len(names) + len(roles.columns)])
+    """Return scaled rows as a block; its sketch is that of the named variables."""
     named = rows[:, : len(names)]
     counts = (~np.isnan(named)).sum(axis=1).astype(np.float32)
     states = sketched(bridged(named, longest_gap(roles, choices)), names)

@@ -6,9 +6,8 @@ far one member stands apart from its peers. They are variables like others, and 
 rollout.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +25,11 @@ OF_MEMBERS = frozenset(
 # reference: were not there in the first rows, or in the last, this share of all.
 CAME_OR_WENT, MARGIN = 0.2, 0.05
 
+# Of those, the labels that have at least this share of the most values name members.
+FINE_SHARE = 0.5
+
 # A variable that the reference did not settle speaks for its role after so many observations.
 YOUNG = 32
-
-# A member is compared with its peers from its first observation, where the role has so many.
-MIN_PEERS = 2
 
 # Members of which something is remembered, about: a week of a cluster has a million names.
 MOST_REMEMBERED = 32_768
@@ -87,14 +86,19 @@ class Roles:
         return *middle, *(f"{self.names[at]} (farthest)" for at in shared)
 
     @property
+    def middle_columns(self) -> tuple[str, ...]:
+        """What the middle of each role in its own unit is called."""
+        return tuple(f"{role} (middle)" for role in self.names)
+
+    @property
     def peer_columns(self) -> tuple[str, ...]:
         """What one member's distance from its peers is called, for each shared role."""
         shared = np.flatnonzero(self.is_shared).tolist()
         return tuple(f"{self.names[at]} (one member apart)" for at in shared)
 
-    def are_members(self, columns: Iterable[str]) -> list[bool]:
-        """(C,) whether each column is a variable that is replaced routinely."""
-        return [_role(name, self.dropped) is not None for name in columns]
+    def are_members(self, names: Iterable[str]) -> list[bool]:
+        """Whether each variable is replaced routinely, so that its role speaks for it."""
+        return [_role(name, self.dropped) is not None for name in names]
 
     @property
     def of_columns(self) -> NDArray[np.int64]:
@@ -152,13 +156,14 @@ class Members:
         )
         return columns, who.reshape(n, n_roles)
 
-    def apart(
+    def in_own_unit(
         self, scaled: Recording, plain: NDArray[np.float32]
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """(T, S) how far the most different member is from the middle of its peers, and who it is.
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]]:
+        """(T, R) the middle of each role's members in the variable's own unit, NaN without any.
 
-        In the variable's own unit, a column for each shared role; NaN and -1 where there are fewer
-        than two members. Newcomers count from their first observation.
+        Also (T, S), for each shared role, how far the most different member is from that middle,
+        and who it is; NaN and -1 where there are fewer than two. Newcomers count from their first
+        observation: they are compared with their peers, not with a past that they do not have.
 
         Parameters
         ----------
@@ -167,6 +172,7 @@ class Members:
         """
         roles = self.roles
         n, n_roles = len(scaled), len(roles.names)
+        middles = np.full(n * n_roles, np.nan, np.float32)
         apart = np.full(n * n_roles, np.nan, np.float32)
         who = np.full(n * n_roles, -1, np.int64)
         role_of = np.array([self._role(name) for name in scaled.names], np.int64)
@@ -180,14 +186,15 @@ class Members:
             first = np.flatnonzero(np.diff(cell, prepend=-1))
             last = np.append(first[1:], len(cell)) - 1
             middle = 0.5 * (values[(first + last) // 2] + values[(first + last + 1) // 2])
+            middles[cell[first]] = middle
             is_low = middle - values[first] > values[last] - middle
             end = np.where(is_low, first, last)
-            has_peers = last - first + 1 >= MIN_PEERS
+            has_peers = last > first
             at = cell[first][has_peers]
             apart[at] = (values[end] - middle)[has_peers]
             who[at] = codes[end][has_peers]
-        is_shared = roles.is_shared
-        return apart.reshape(n, n_roles)[:, is_shared], who.reshape(n, n_roles)[:, is_shared]
+        apart, who = (a.reshape(n, n_roles)[:, roles.is_shared] for a in (apart, who))
+        return middles.reshape(n, n_roles), apart, who
 
     def _aged(self, scaled: Recording) -> NDArray[np.int64]:
         """(N,) how often the variable of each observation was observed before; YOUNG if settled."""
@@ -246,11 +253,12 @@ def _replaced_labels(reference: Recording) -> set[str]:
         for key, value in (parts[1] if parts is not None else {}).items():
             carried.setdefault(key, []).append(is_changed)
             values.setdefault(key, set()).add(value)
-    most: Mapping[str, Any] = {key: len(found) for key, found in values.items()}
-    finest = max(most.values(), default=0)
-    # Of labels that come and go together, the one with most values tells members apart.
-    return {
-        key
-        for key, flags in carried.items()
-        if most[key] == finest and np.mean(flags) >= CAME_OR_WENT
-    }
+    replaced = {key: len(values[key]) for key, flags in carried.items() if _came_or_went(flags)}
+    # Labels of what stays, such as the service, are carried by the same variables and have few
+    # values; those that tell members apart, such as pod and instance, have many.
+    finest = max(replaced.values(), default=0)
+    return {key for key, count in replaced.items() if FINE_SHARE * finest <= count}
+
+
+def _came_or_went(flags: Sequence[bool]) -> bool:
+    return float(np.mean(flags)) >= CAME_OR_WENT

@@ -105,14 +105,14 @@ class Rows:
     def _block(self, recording: Recording) -> Block:
         scaled, plain = self.scaling.scale_both(recording)
         self._meet(scaled)
-        values = table(scaled, self._known)
-        apart = np.empty((len(scaled), 0), np.float32)
+        named = table(scaled, self._known)
+        rows, values = clipped(named), named
         if self.members.roles.names:
-            apart, who_apart = self.members.apart(scaled, plain)
+            middles, apart, who_apart = self.members.in_own_unit(scaled, plain)
             of_roles, who = self.members.values(scaled)
             self.farthest.append((np.hstack([who, who_apart]), scaled.names))
-            values = np.hstack([values, of_roles])
-        rows = clipped(values)
+            rows = np.hstack([rows, clipped(of_roles)])
+            values = np.hstack([named, middles, apart])
         fresh = table(scaled, self.fresh)
         # A stranger would change how the whole system seems to move.
         familiar = scaled.select(lambda name: name in self._known or self.members.knows(name))
@@ -122,7 +122,7 @@ class Rows:
             self._states(familiar, rows),
             clipped(fresh),
             np.diff(familiar.indptr).astype(np.float32),
-            np.hstack([values, apart]),
+            values,
             fresh,
         )
 

@@ -26,13 +26,9 @@ __all__ = ["Normal", "Scored", "Scorer", "held", "of_system"]
 SUSPECT = 0.01
 BULK = 0.95
 
-# What the whole system is asked: whether its joined surprise against the reference lasts, that
-# against what is normal by now, and whether variables fell silent. Only the first is lasting.
-SYSTEM_IS_LASTING = (True, False, False)
-SYSTEM_N_ASKED = 1  # the first two hardly differ, and the third has nothing to say as a rule
-
-# The system and the single variables share the budget of false alerts.
-N_WAYS = 2
+# What the whole system is asked: its joined surprise against the reference, which lasts as long as
+# a state does, and against what is normal by now. They hardly differ and count as one question.
+SYSTEM_IS_LASTING, SYSTEM_N_ASKED = (True, False), 1
 
 # How much the three loudest variables count in the score, beside the joined evidences.
 LOUDEST_WEIGHT, N_LOUDEST = 0.2, 3
@@ -70,8 +66,8 @@ class Normal:
 class Scored:
     """What is said of (n,) rows.
 
-    ``statistics`` (n, E, 2) frozen and adaptive; ``nats`` (n, E, 2) their surprises; ``scores`` (n,)
-    of the joined evidences and ``loudest`` (n,) of the loudest variables; ``p_values`` (n,);
+    ``statistics`` (n, E, 2) frozen and adaptive; ``nats`` (n, E, 2) their surprises; (n,)
+    ``scores`` of the joined evidences and ``loudest`` of the loudest variables; ``p_values`` (n,);
     ``suspects`` (n,) bool; ``residuals`` (n, C) what other variables leave unexplained.
     """
 
@@ -160,7 +156,7 @@ class Scorer:
         # what ranks is, or one evidence would decide alone.
         alarming = 0.5 * (joined(nats[:, :, 0]) + joined(nats[:, :, 1]))
         telling = alarming
-        system = of_system(nats, statistics, self.in_nats)
+        system = of_system(nats)
         if (nats > self.most_nats).any():
             nats = np.minimum(nats, self.most_nats)
             telling = 0.5 * (joined(nats[:, :, 0]) + joined(nats[:, :, 1]))
@@ -173,10 +169,11 @@ class Scorer:
         loudest = np.zeros(n)
         residuals = self.relation.residuals
         if self.normal is not None and self.variables is not None:
-            heard = self.variables.push(block.values, block.fresh_values, residuals)
+            n_related = self.variables.fitted.n_related
+            heard = self.variables.push(block.values, block.fresh_values, residuals[:, :n_related])
             loudest = LOUDEST_WEIGHT * heard.nats[:, :N_LOUDEST].mean(axis=1, dtype=np.float64)
             surprises = np.maximum(heard.surprises, self._of_system(system, self.normal.system))
-            p_values = np.minimum(N_WAYS * np.exp(-surprises), 1.0)
+            p_values = np.exp(-surprises)
         self.said[memory.places(n)] = nats[:, :, 1]
         memory.take(statistics[:, :, 1], alarms, suspects, self.most, self.threshold)
         if n and memory.n_rows % self.choices.block == 0:
@@ -199,12 +196,14 @@ class Scorer:
     def _of_system(self, system: NDArray[np.float32], tails: Tails) -> NDArray[np.float64]:
         """(n,) surprise of what the whole system was asked."""
         nats = tails.nats(system)
-        nats[:, 2] = np.minimum(nats[:, 2], system[:, 2])  # in nats already, by its own model
         return self.system.push(np.ascontiguousarray(nats.T)[:, :, None]).surprises
 
     def accept(self, first: int, last: int) -> None:
         """Count rows first to last, by number, as normal from now on."""
         self.memory.accept(first, last)
+        self.system.mute(np.zeros(1, np.int64))
+        if self.variables is not None:
+            self.variables.accept(first, last)
         for part in self.parts:
             part.refresh()
         self._renew()
@@ -284,17 +283,12 @@ class Scorer:
             part.restore(under(f"part{e}", arrays))
 
 
-def of_system(
-    nats: NDArray[np.float64], statistics: NDArray[np.float64], in_nats: Sequence[bool]
-) -> NDArray[np.float32]:
-    """(n, 3) what the whole system is asked, from (n, E, 2) surprises and statistics.
+def of_system(nats: NDArray[np.float64]) -> NDArray[np.float32]:
+    """(n, 2) joined surprise against the reference and against what is normal by now.
 
-    The joined surprise against the reference, against what is normal by now, and the surprise of
-    variables that fell silent.
+    ``nats`` (n, E, 2) are those of the evidences.
     """
-    silent = statistics[:, list(in_nats), 0].max(axis=1, initial=0.0)
-    columns = joined(nats[:, :, 0]), joined(nats[:, :, 1]), np.nan_to_num(silent)
-    return np.stack(columns, axis=1).astype(np.float32)
+    return np.stack([joined(nats[:, :, 0]), joined(nats[:, :, 1])], axis=1).astype(np.float32)
 
 
 def held(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from smkc.errors import InputError, ModelFileError
 from smkc.evidence.reference.contract import Block
 from smkc.evidence.reference.farthest import Farthest
-from smkc.evidence.reference.rows import Rows, clipped, follows_on
+from smkc.evidence.reference.rows import Rows, follows_on
 from smkc.evidence.reference.saving import prefixed, under
 from smkc.evidence.reference.scorer import Scorer
 from smkc.evidence.variables import QUESTIONS
@@ -55,6 +55,11 @@ class EvidenceScores:
     nats: NDArray[np.float64]
     evidences: tuple[str, ...]
     suspects: NDArray[np.bool_]
+
+    @property
+    def totals(self) -> NDArray[np.float64]:
+        """(T,) the scores and what the loudest variables add to them."""
+        return self.scores + self.loudest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +102,7 @@ class EvidenceState:
     def __init__(self, model: "ReferenceEvidence", follows: bool | None = None) -> None:
         self._model = model
         self._follows = follows
-        followed = clipped(model.rows[:, : len(model.columns)]), model.choices
+        followed = model.rows, model.choices
         self._rows = Rows(model.scaling, model.names, model.roles, followed)
         self._farthest = Farthest(model.roles, model.choices.memory)
         self._scorer: Scorer | None = None
@@ -179,7 +184,8 @@ class EvidenceState:
             by_evidence[evidence] = _shares(each)
             for name, x in each.items():
                 total[name] = total.get(name, 0.0) + x
-        asked = names + self._model.roles.peer_columns + fresh
+        asked = self._model.asked_columns
+        asked = (*(bearers.get(name, name) for name in asked), *fresh)
         for question, each in self._loudest(scorer, asked, first, last).items():
             said[question] = sum(each.values())
             by_evidence[question] = _shares(each)

@@ -16,10 +16,11 @@ model.py
 
 from smkc.evidence.variables.loudest import Heard, Loudest
 from smkc.evidence.variables.model import VariableQuestions, VariableState
-from smkc.evidence.variables.questions import QUESTIONS, Question
+from smkc.evidence.variables.questions import PAST_ROWS, QUESTIONS, Question
 from smkc.evidence.variables.tails import Tails
 
 __all__ = [
+    "PAST_ROWS",
     "QUESTIONS",
     "Heard",
     "Loudest",

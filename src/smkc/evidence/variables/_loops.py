@@ -8,8 +8,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["column_surprises", "fit_tails", "hear", "mean_squared_changes", "run_lengths",
-           "trailing_statistics"]  # fmt: skip
+__all__ = [
+    "column_surprises",
+    "fall_silent",
+    "fit_tails",
+    "hear",
+    "mean_squared_changes",
+    "run_lengths",
+    "trailing_statistics",
+]
 
 # Largest decay of a tail, per unit of logarithmic distance: that of data with thin tails.
 MAX_INDEX = 12.0
@@ -190,61 +197,66 @@ def hear(
     half_life: float,
     first_row: int,
     n_loud_rows: NDArray[np.int64],
-    is_followed: NDArray[np.bool_],
+    is_muted: NDArray[np.bool_],
+    loud_row: NDArray[np.int64],
     n_episodes: NDArray[np.float64],
     episode_row: NDArray[np.int64],
-    loud_row: NDArray[np.int64],
     top_columns: NDArray[np.int32],
     top_questions: NDArray[np.int8],
     top_nats: NDArray[np.float32],
 ) -> None:
     """Fill (n, K) the loudest columns of each row, the loudest first; -1 where there is none.
 
-    A column is loud in a row if its surprise is above the row's ``loud_nats``.
-    A column whose lasting questions are loud in ``lasting_rows`` rows more than they are not is
-    followed: these questions are not heard until it is as quiet again. Each earlier episode of a
-    column, halved in ``half_life`` rows, counts against it: its surprise is less by log(1 + k).
+    A column is loud in a row if a surprise of it is above the row's ``loud_nats``. Its lasting
+    questions (0) and its passing ones (1) are told apart in ``n_loud_rows``, ``is_muted`` and
+    ``loud_row`` (2, C): what is loud in ``lasting_rows`` rows more than it is not is muted until it
+    has been as quiet again. Passing questions count as loud for ``calm_rows`` after a loud row.
+    ``episode_row`` (2, C) is the latest loud row of an episode that goes on, -1 if none does, and
+    the row at which episodes were counted last. Each earlier episode of a column, halved in
+    ``half_life`` rows, counts against it: its surprise is less by log(1 + episodes).
     """
     n_questions, n, n_columns = nats.shape
     n_kept = top_columns.shape[1]
+    said, asked = np.empty(2, np.float32), np.empty(2, np.int64)
     for i in range(n):
         row, loud = first_row + i, loud_nats[i]
         top_columns[i, :] = -1
         top_questions[i, :] = -1
         top_nats[i, :] = 0.0
         for j in range(n_columns):
-            lasting, passing = np.float32(0.0), np.float32(0.0)
-            which_lasting, which_passing = -1, -1
+            said[:] = 0.0
+            asked[:] = -1
             for q in range(n_questions):
-                value = nats[q, i, j]
-                if is_lasting[q]:
-                    if value > lasting:
-                        lasting, which_lasting = value, q
-                elif value > passing:
-                    passing, which_passing = value, q
-            if lasting > loud:
-                n_loud_rows[j] = min(n_loud_rows[j] + 1, lasting_rows)
-                if n_loud_rows[j] == lasting_rows:
-                    is_followed[j] = True
-            elif n_loud_rows[j] > 0:
-                n_loud_rows[j] -= 1
-                if n_loud_rows[j] == 0:
-                    is_followed[j] = False
-            best, which = passing, which_passing
-            if lasting > best and not is_followed[j]:
-                best, which = lasting, which_lasting
-            if loud_row[j] >= 0 and row - loud_row[j] > calm_rows:  # an episode has ended
-                age = float(loud_row[j] - episode_row[j])
+                kind = 0 if is_lasting[q] else 1
+                if nats[q, i, j] > said[kind]:
+                    said[kind], asked[kind] = nats[q, i, j], q
+            best, which = np.float32(0.0), -1
+            for kind in range(2):
+                if said[kind] > loud:
+                    loud_row[kind, j] = row
+                reach = 0 if kind == 0 else calm_rows
+                if loud_row[kind, j] >= 0 and row - loud_row[kind, j] <= reach:
+                    n_loud_rows[kind, j] = min(n_loud_rows[kind, j] + 1, lasting_rows)
+                    if n_loud_rows[kind, j] == lasting_rows:
+                        is_muted[kind, j] = True
+                elif n_loud_rows[kind, j] > 0:
+                    n_loud_rows[kind, j] -= 1
+                    if n_loud_rows[kind, j] == 0:
+                        is_muted[kind, j] = False
+                if said[kind] > best and not is_muted[kind, j]:
+                    best, which = said[kind], asked[kind]
+            if episode_row[0, j] >= 0 and row - episode_row[0, j] > calm_rows:
+                age = float(episode_row[0, j] - episode_row[1, j])
                 n_episodes[j] = n_episodes[j] * 0.5 ** (age / half_life) + 1.0
-                episode_row[j] = loud_row[j]
-                loud_row[j] = -1
+                episode_row[1, j] = episode_row[0, j]
+                episode_row[0, j] = -1
             if which < 0:
                 continue
             if n_episodes[j] > 0.0:
-                age = float(row - episode_row[j])
+                age = float(row - episode_row[1, j])
                 best -= np.float32(np.log1p(n_episodes[j] * 0.5 ** (age / half_life)))
             if best > loud:
-                loud_row[j] = row
+                episode_row[0, j] = row
             if best > top_nats[i, n_kept - 1]:
                 k = n_kept - 1
                 while k > 0 and best > top_nats[i, k - 1]:
@@ -255,3 +267,44 @@ def hear(
                 top_nats[i, k] = best
                 top_columns[i, k] = j
                 top_questions[i, k] = which
+
+
+@njit(cache=True)
+def fall_silent(
+    values: NDArray[np.float32],
+    is_resident: NDArray[np.bool_],
+    silent_rows: int,
+    recent_rows: int,
+    n_certain: int,
+    n_silent_rows: NDArray[np.int64],
+    is_gone: NDArray[np.bool_],
+    is_trouble: NDArray[np.bool_],
+) -> int:
+    """Fill (n,) whether many residents are gone; return the most that fell silent at once.
+
+    Trouble begins when ``n_certain`` have been silent for at least ``silent_rows`` and at most
+    ``recent_rows``, and ends when half of them are back.
+    """
+    n, n_columns = values.shape
+    n_most = 0
+    for i in range(n):
+        n_recent, n_gone, n_back = 0, 0, 0
+        for j in range(n_columns):
+            if not is_resident[j]:
+                continue
+            n_silent_rows[j] = n_silent_rows[j] + 1 if np.isnan(values[i, j]) else 0
+            n_recent += silent_rows <= n_silent_rows[j] <= recent_rows
+            n_gone += is_gone[j]
+            n_back += is_gone[j] and n_silent_rows[j] == 0
+        n_most = max(n_most, n_recent)
+        if n_gone > 0 and 2 * n_back >= n_gone:
+            is_gone[:] = False
+        if n_recent >= n_certain:
+            for j in range(n_columns):
+                if is_resident[j] and silent_rows <= n_silent_rows[j] <= recent_rows:
+                    is_gone[j] = True
+        for j in range(n_columns):
+            if is_gone[j]:
+                is_trouble[i] = True
+                break
+    return n_most

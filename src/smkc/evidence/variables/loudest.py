@@ -1,8 +1,8 @@
 """Loudest: the columns that surprise most in each row, and which of them have lost their say.
 
 In: surprises of columns and questions, row by row. Out: the loudest of each row. A column that
-stays loud has a new normal and is followed; one that is often loud must be louder to be heard. Both
-change that column alone.
+stays loud has a new normal and is muted until it is quiet again; one that is often loud must be
+louder to be heard. Both change that column alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ __all__ = ["LOUD_RATE", "Heard", "Loudest"]
 # questions counted: the default budget of false alerts.
 LOUD_RATE = 1e-3
 
-# A column that was loud in so many rows more than it was not has a new normal.
+# What was loud in so many rows more than it was not is a new normal.
 LASTING_ROWS = 200
 
 # An episode of a column ends after so many calm rows; earlier ones are forgotten by halves.
@@ -76,11 +76,13 @@ class Loudest:
         self.is_lasting = np.array(is_lasting, bool)
         self.n_asked = len(is_lasting) if n_asked is None else n_asked
         self.n_rows = 0
-        self.n_loud_rows = np.zeros(n_columns, np.int64)
-        self.is_followed = np.zeros(n_columns, bool)
+        # The first row is of lasting questions, the second of passing ones.
+        self.n_loud_rows = np.zeros((2, n_columns), np.int64)
+        self.is_muted = np.zeros((2, n_columns), bool)
+        self.loud_row = np.full((2, n_columns), -1, np.int64)
         self.n_episodes = np.zeros(n_columns)
-        self.episode_row = np.zeros(n_columns, np.int64)
-        self.loud_row = np.full(n_columns, -1, np.int64)
+        # The latest loud row of an episode that goes on, and when episodes were counted last.
+        self.episode_row = np.array([[-1] * n_columns, [0] * n_columns], np.int64)
 
     def push(self, nats: NDArray[np.float32], n_present: NDArray[np.int64] | None = None) -> Heard:
         """Take in (Q, n, C) surprises of the next rows, in which (n,) columns were observed.
@@ -95,7 +97,7 @@ class Loudest:
         columns = np.empty((n, n_kept), np.int32)
         questions = np.empty((n, n_kept), np.int8)
         top = np.empty((n, n_kept), np.float32)
-        asked = np.log(self.n_asked * np.maximum(n_present, 1))
+        asked = self.asked_nats(n_present)
         hear(
             nats,
             self.is_lasting,
@@ -105,10 +107,10 @@ class Loudest:
             HALF_LIFE_ROWS,
             self.n_rows,
             self.n_loud_rows,
-            self.is_followed,
+            self.is_muted,
+            self.loud_row,
             self.n_episodes,
             self.episode_row,
-            self.loud_row,
             columns,
             questions,
             top,
@@ -117,14 +119,23 @@ class Loudest:
         surprises = np.maximum(top[:, 0].astype(np.float64) - asked, 0.0)
         return Heard(surprises=surprises, columns=columns, questions=questions, nats=top)
 
+    def asked_nats(self, n_present: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(n,) logarithm of the number of questions asked in rows with so many columns."""
+        asked: NDArray[np.float64] = np.log(self.n_asked * np.maximum(n_present, 1))
+        return asked
+
+    def mute(self, columns: NDArray[np.integer[Any]]) -> None:
+        """Take what some columns say now for normal, as if it had lasted."""
+        self.n_loud_rows[:, columns] = LASTING_ROWS
+        self.is_muted[:, columns] = True
+
     def _widen(self, n_columns: int) -> None:
-        more = n_columns - len(self.n_loud_rows)
+        more = n_columns - len(self.n_episodes)
         if more > 0:
-            self.n_loud_rows = np.pad(self.n_loud_rows, (0, more))
-            self.is_followed = np.pad(self.is_followed, (0, more))
-            self.n_episodes = np.pad(self.n_episodes, (0, more))
-            self.episode_row = np.pad(self.episode_row, (0, more))
-            self.loud_row = np.pad(self.loud_row, (0, more), constant_values=-1)
+            new = Loudest([], more)
+            for key in _SAVED:
+                joined = np.concatenate([getattr(self, key), getattr(new, key)], axis=-1)
+                setattr(self, key, joined)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return what :meth:`restore` needs to go on exactly."""
@@ -137,4 +148,4 @@ class Loudest:
         self.n_rows = int(arrays["n_rows"][0])
 
 
-_SAVED = ("n_loud_rows", "is_followed", "n_episodes", "episode_row", "loud_row")
+_SAVED = ("n_loud_rows", "is_muted", "loud_row", "n_episodes", "episode_row")

@@ -5,7 +5,7 @@ are loudest in each.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from smkc.evidence.variables.loudest import Heard, Loudest
 from smkc.evidence.variables.questions import FROZEN, LEVEL, QUESTIONS, RELATION, Statistics
+from smkc.evidence.variables.silence import Silence
 from smkc.evidence.variables.tails import Tails, centre_and_spread
 from smkc.recording import parse
 
@@ -54,7 +55,13 @@ class VariableQuestions:
     constant
         (C,) its value.
     constant_nats
-        surprise of a constant that moves: by how often other constants of this reference did.
+        surprise when any constant moves: by how often constants of this reference did.
+    n_related
+        how many columns, the first, have a relation to the others.
+    is_asked
+        (C,) bool: whether the column is asked as itself; not if its role speaks for it.
+    silence
+        how many variables must fall silent at once for certain trouble.
     is_target
         (C,) bool: whether the column says that a scrape target is up; 0 is then certain trouble.
     """
@@ -69,6 +76,9 @@ class VariableQuestions:
     is_constant: NDArray[np.bool_]
     constant: NDArray[np.float32]
     constant_nats: float
+    n_related: int
+    is_asked: NDArray[np.bool_]
+    silence: Silence
     is_target: NDArray[np.bool_]
 
     @classmethod
@@ -90,7 +100,8 @@ class VariableQuestions:
             (m, at most C) values of later reference rows, and what the other variables leave
             unexplained of them, where that was fitted on earlier rows.
         names, members
-            (C,) of the columns; whether each is replaced routinely, so that its end is no trouble.
+            (C,) of the columns; whether each is replaced routinely, so that its end is no trouble
+            and its role speaks for it.
         """
         n_columns = values.shape[1]
         statistics = Statistics(n_columns).push(values)
@@ -115,17 +126,19 @@ class VariableQuestions:
         is_constant, constant = _constants(values)
         for number in (FROZEN, RELATION):
             tails[number].start[:, ~_are_lively(statistics[FROZEN])] = np.inf
+        is_member = np.array(members, bool)
         for tail in tails:
-            tail.start[:, is_constant] = np.inf
-        is_target = [
-            _is_target(name) and not member for name, member in zip(names, members, strict=True)
-        ]
+            tail.start[:, is_constant | is_member] = np.inf
+        is_target = np.array([_is_target(name) for name in names], bool)
         return cls(
             **dict(zip(_TAILS, tails, strict=True)),
             is_constant=is_constant,
             constant=constant,
             constant_nats=_surprise_of_constants(values),
-            is_target=np.array(is_target, bool) & is_constant,
+            n_related=n_related,
+            is_asked=~is_constant & ~is_member,
+            silence=Silence.fit(values, members),
+            is_target=is_target & is_constant & ~is_member,
         )
 
     @property
@@ -156,6 +169,7 @@ class VariableState:
         if len(before):
             self.statistics.push(before)
         self.loudest = Loudest([question.is_lasting for question in QUESTIONS], n_columns)
+        self.silence = fitted.silence.start()
         self.newcomer_counts = np.zeros(0, np.int64)
         self.kept: dict[str, NDArray[Any]] = {
             "columns": np.full((n_kept_rows, 1), -1, np.int32),
@@ -176,7 +190,7 @@ class VariableState:
         values, newcomers
             (n, C) and (n, F) scaled values of known columns and of newcomers.
         residuals
-            (n, C) what the other variables leave unexplained of each value.
+            (n, at most C) what the other variables leave unexplained of each value.
         """
         wide = np.concatenate([values, newcomers], axis=1) if newcomers.shape[1] else values
         statistics = self.statistics.push(wide, residuals)
@@ -184,23 +198,38 @@ class VariableState:
         n_known = values.shape[1]
         for number, tails in enumerate(self.fitted.tails):
             nats[number, :, :n_known] = tails.nats(statistics[number, :, :n_known])
-        self._ask_constants(values, nats)
+        is_seen = ~np.isnan(wide)
+        n_asked = is_seen[:, :n_known][:, self.fitted.is_asked].sum(axis=1)
+        n_asked += is_seen[:, n_known:].sum(axis=1)
+        self._ask_constants(values, self.loudest.asked_nats(n_asked), nats)
         if newcomers.shape[1]:
             self._ask_newcomers(newcomers, statistics, nats)
         first = self.loudest.n_rows
-        heard = self.loudest.push(nats, (~np.isnan(wide)).sum(axis=1))
+        heard = self.loudest.push(nats, n_asked)
+        is_silent = self.silence.push(values)
+        if is_silent.any():
+            surprises = np.where(is_silent, CERTAIN_NATS, heard.surprises)
+            heard = replace(heard, surprises=surprises)
         self._keep(first, heard)
         return heard
 
-    def _ask_constants(self, values: NDArray[np.float32], nats: NDArray[np.float32]) -> None:
-        """Let constants that moved, and targets that died, speak as a level."""
+    def _ask_constants(
+        self,
+        values: NDArray[np.float32],
+        asked: NDArray[np.float64],
+        nats: NDArray[np.float32],
+    ) -> None:
+        """Let constants that moved, and targets that died, speak as a level.
+
+        ``asked`` (n,) is taken off again for the number of columns: constants have their own.
+        """
         fitted = self.fitted
         some = np.flatnonzero(fitted.is_constant)
         if not len(some):
             return
         has_moved = ~np.isnan(values[:, some]) & (values[:, some] != fitted.constant[some])
         surprise = np.where(fitted.is_target[some], CERTAIN_NATS, fitted.constant_nats)
-        nats[LEVEL][:, some] = np.where(has_moved, surprise, 0.0)
+        nats[LEVEL][:, some] = np.where(has_moved, surprise + asked[:, None], 0.0)
 
     def _ask_newcomers(
         self,
@@ -232,6 +261,12 @@ class VariableState:
                 )
             self.kept[key][places] = getattr(heard, key)
 
+    def accept(self, first: int, last: int) -> None:
+        """Take what columns said in rows first to last - 1 for normal."""
+        places = np.arange(first, last) % len(self.kept["columns"])
+        columns = np.unique(self.kept["columns"][places])
+        self.loudest.mute(columns[columns >= 0])
+
     def loudest_of(self, first: int, last: int) -> dict[int, dict[int, float]]:
         """Return, by question and column, the largest surprise in rows first to last - 1."""
         places = np.arange(first, last) % len(self.kept["columns"])
@@ -245,7 +280,11 @@ class VariableState:
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return what :meth:`restore` needs to go on exactly."""
-        parts = {"statistics": self.statistics.to_arrays(), "loudest": self.loudest.to_arrays()}
+        parts = {
+            "statistics": self.statistics.to_arrays(),
+            "loudest": self.loudest.to_arrays(),
+            "silence": self.silence.to_arrays(),
+        }
         arrays = {f"{part}.{key}": a for part, some in parts.items() for key, a in some.items()}
         arrays |= {f"kept.{key}": array for key, array in self.kept.items()}
         return arrays | {"newcomer_counts": self.newcomer_counts}
@@ -254,9 +293,10 @@ class VariableState:
         """Take over what :meth:`to_arrays` gave."""
         of = {
             part: {k[len(part) + 1 :]: a for k, a in arrays.items() if k.startswith(part + ".")}
-            for part in ("statistics", "loudest", "kept")
+            for part in ("statistics", "loudest", "silence", "kept")
         }
         self.statistics.restore(of["statistics"])
+        self.silence.restore(of["silence"])
         self.loudest.restore(of["loudest"])
         self.kept = {key: of["kept"][key].copy() for key in self.kept}
         self.newcomer_counts = arrays["newcomer_counts"].copy()
@@ -294,14 +334,15 @@ def _constants(values: NDArray[np.float32]) -> tuple[NDArray[np.bool_], NDArray[
 
 
 def _surprise_of_constants(values: NDArray[np.float32]) -> float:
-    """Return the surprise of one constant that moves in one row.
+    """Return the surprise when any constant moves in a row.
 
     Of the columns that were constant in the first part of the reference, some moved later; one
-    more is counted, so that a short reference does not claim that constants never move.
+    more is counted, so that a short reference does not claim that constants never move. Of all
+    questions, constants are asked one.
     """
     cut = int(CONSTANT_SHARE * len(values))
     is_constant, constant = _constants(values[:cut])
     later = values[cut:, is_constant]
     has_moved = (~np.isnan(later) & (later != constant[is_constant])).any(axis=0)
-    n_looks = max(int(is_constant.sum()) * len(later), 1)
-    return float(np.log(max(n_looks / (int(has_moved.sum()) + 1.0), 1.0)))
+    n_moves = len(QUESTIONS) * (int(has_moved.sum()) + 1.0)
+    return float(np.log(max(len(later) / n_moves, 1.0)))

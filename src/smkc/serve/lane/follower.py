@@ -79,7 +79,7 @@ class Follower:
         scored = self._stream.push_rows(recording_of([row]))
         nats = zip(scored.evidences, scored.nats[0].tolist(), strict=True)
         return Judgement(
-            score=float(scored.scores[0]),
+            score=float(scored.totals[0]),
             p_value=float(scored.p_values[0]),
             evidences={name: said for name, said in nats if not np.isnan(said)},
         )
