@@ -49,8 +49,9 @@ SETTLED_ROWS = 32
 # One variable in so many plays the newcomer in what follows.
 ONE_IN = 3
 
-# Smallest spread of the joined surprise, in nats.
-SYSTEM_MIN_SPREAD = 0.1
+# Smallest spread of the joined surprise, in nats. Its tail is thinner than that of a variable, as
+# it is a mean over evidences: a power law of index 7 is assumed.
+SYSTEM_MIN_SPREAD, SYSTEM_EXCESS = 0.1, 0.15
 
 # Rows of the reference that are kept for learning more, and, in windows, those that states start
 # from: enough for the longest past that an evidence looks at.
@@ -365,7 +366,13 @@ def _normal(
         adaptive=samples[1],
         scores=quantile_sample(scores),
         n_independent=len(scores) / w,
-        system=Tails.fit(system, gap=w, min_spread=SYSTEM_MIN_SPREAD, is_one_sided=True),
+        system=Tails.fit(
+            system,
+            gap=w,
+            min_spread=SYSTEM_MIN_SPREAD,
+            is_one_sided=True,
+            assumed_excess=SYSTEM_EXCESS,
+        ),
     )
 
 

@@ -193,8 +193,12 @@ class Members:
             at = cell[first][has_peers]
             apart[at] = (values[end] - middle)[has_peers]
             who[at] = codes[end][has_peers]
-        apart, who = (a.reshape(n, n_roles)[:, roles.is_shared] for a in (apart, who))
-        return middles.reshape(n, n_roles), apart, who
+        shape, shared = (n, n_roles), roles.is_shared
+        return (
+            middles.reshape(shape),
+            apart.reshape(shape)[:, shared],
+            who.reshape(shape)[:, shared],
+        )
 
     def _aged(self, scaled: Recording) -> NDArray[np.int64]:
         """(N,) how often the variable of each observation was observed before; YOUNG if settled."""

@@ -30,6 +30,9 @@ BULK = 0.95
 # a state does, and against what is normal by now. They hardly differ and count as one question.
 SYSTEM_IS_LASTING, SYSTEM_N_ASKED = (True, False), 1
 
+# The system and the single variables share the budget of false alerts.
+N_WAYS = 2
+
 # How much the three loudest variables count in the score, beside the joined evidences.
 LOUDEST_WEIGHT, N_LOUDEST = 0.2, 3
 
@@ -173,7 +176,7 @@ class Scorer:
             heard = self.variables.push(block.values, block.fresh_values, residuals[:, :n_related])
             loudest = LOUDEST_WEIGHT * heard.nats[:, :N_LOUDEST].mean(axis=1, dtype=np.float64)
             surprises = np.maximum(heard.surprises, self._of_system(system, self.normal.system))
-            p_values = np.exp(-surprises)
+            p_values = np.minimum(N_WAYS * np.exp(-surprises), 1.0)
         self.said[memory.places(n)] = nats[:, :, 1]
         memory.take(statistics[:, :, 1], alarms, suspects, self.most, self.threshold)
         if n and memory.n_rows % self.choices.block == 0:

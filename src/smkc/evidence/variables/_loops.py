@@ -22,7 +22,7 @@ __all__ = [
 MAX_INDEX = 12.0
 
 # Farther beyond the start of a tail than this, in logarithmic distance, nothing more is known.
-MAX_DISTANCE = 5.0
+MAX_DISTANCE = 4.0
 
 
 @njit(cache=True)
@@ -275,15 +275,18 @@ def fall_silent(
     is_resident: NDArray[np.bool_],
     silent_rows: int,
     recent_rows: int,
+    lasting_rows: int,
     n_certain: int,
     n_silent_rows: NDArray[np.int64],
     is_gone: NDArray[np.bool_],
+    counts: NDArray[np.float64],
     is_trouble: NDArray[np.bool_],
 ) -> int:
     """Fill (n,) whether many residents are gone; return the most that fell silent at once.
 
-    Trouble begins when ``n_certain`` have been silent for at least ``silent_rows`` and at most
-    ``recent_rows``, and ends when half of them are back.
+    Trouble begins when so many have been silent for at least ``silent_rows`` and at most
+    ``recent_rows``: ``n_certain``, and four times as many as were lately, which is ``counts[0]``.
+    It ends when half of them are back, or after ``lasting_rows``; ``counts[1]`` of them are over.
     """
     n, n_columns = values.shape
     n_most = 0
@@ -297,14 +300,18 @@ def fall_silent(
             n_gone += is_gone[j]
             n_back += is_gone[j] and n_silent_rows[j] == 0
         n_most = max(n_most, n_recent)
-        if n_gone > 0 and 2 * n_back >= n_gone:
+        if n_gone > 0 and (2 * n_back >= n_gone or counts[1] >= lasting_rows):
             is_gone[:] = False
-        if n_recent >= n_certain:
+            n_gone = 0
+        if n_recent >= n_certain + 4.0 * counts[0]:
             for j in range(n_columns):
                 if is_resident[j] and silent_rows <= n_silent_rows[j] <= recent_rows:
+                    n_gone += not is_gone[j]
                     is_gone[j] = True
-        for j in range(n_columns):
-            if is_gone[j]:
-                is_trouble[i] = True
-                break
+        if n_gone > 0:
+            is_trouble[i] = True
+            counts[1] += 1.0
+        else:
+            counts[0] += (n_recent - counts[0]) / lasting_rows
+            counts[1] = 0.0
     return n_most

@@ -29,7 +29,7 @@ CONSTANT_SHARE = 0.6
 
 # A column is asked for its relation to the others if these leave no more than this share of its
 # squared changes unexplained.
-UNEXPLAINED_SHARE = 0.25
+UNEXPLAINED_SHARE = 0.1
 
 # A column can be seen to stand still, or to leave the others, if at least this share of its
 # observations are changes.

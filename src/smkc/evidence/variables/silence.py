@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.evidence.variables._loops import fall_silent
+from smkc.evidence.variables.loudest import LASTING_ROWS
 
 __all__ = ["Silence", "SilenceState"]
 
@@ -66,6 +67,7 @@ class SilenceState:
         self.fitted = fitted
         self.n_silent_rows = np.zeros(len(fitted.is_resident), np.int64)
         self.is_gone = np.zeros(len(fitted.is_resident), bool)
+        self.counts = np.zeros(2)  # usually silent at once, and rows that trouble has lasted
         self.n_most = 0
 
     def push(self, values: NDArray[np.float32]) -> NDArray[np.bool_]:
@@ -76,9 +78,11 @@ class SilenceState:
             self.fitted.is_resident,
             SILENT_ROWS,
             RECENT_ROWS,
+            LASTING_ROWS,
             self.fitted.n_certain,
             self.n_silent_rows,
             self.is_gone,
+            self.counts,
             is_trouble,
         )
         self.n_most = max(self.n_most, n_most)
@@ -91,9 +95,12 @@ class SilenceState:
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return what :meth:`restore` needs to go on exactly."""
-        return {"n_silent_rows": self.n_silent_rows, "is_gone": self.is_gone}
+        return {key: getattr(self, key) for key in _SAVED}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over what :meth:`to_arrays` gave."""
-        self.n_silent_rows = arrays["n_silent_rows"].copy()
-        self.is_gone = arrays["is_gone"].copy()
+        for key in _SAVED:
+            setattr(self, key, arrays[key].copy())
+
+
+_SAVED = ("n_silent_rows", "is_gone", "counts")

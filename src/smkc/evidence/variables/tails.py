@@ -20,7 +20,7 @@ TAIL_SHARE = 0.05
 # Before anything is known of a tail, its mean excess in logarithmic distance (a power law of index
 # 4), and the episodes that this counts for. Where many columns have much the same tail, what they
 # have in common counts for more, but at most for one episode per so many tails.
-PRIOR_EXCESS, MIN_PRIOR_EPISODES, TAILS_PER_EPISODE = 0.25, 8.0, 8
+ASSUMED_EXCESS, MIN_PRIOR_EPISODES, TAILS_PER_EPISODE = 0.25, 8.0, 8
 
 # Episodes that the decay of any tail is trusted for.
 TRUSTED_EPISODES = 4.0
@@ -74,6 +74,7 @@ class Tails:
         gap: int,
         min_spread: NDArray[np.float64] | float = 1e-9,
         is_one_sided: bool = False,
+        assumed_excess: float = ASSUMED_EXCESS,
     ) -> "Tails":
         """Learn from statistics (n, C) of reference rows in order of time, NaN where there is none.
 
@@ -87,6 +88,8 @@ class Tails:
             smallest spread, for each column or for all.
         is_one_sided
             whether only large statistics are unusual.
+        assumed_excess
+            mean excess of a tail before anything is known of it, in logarithmic distance.
         """
         n_columns = statistics.shape[1]
         centre, spread = centre_and_spread(statistics)
@@ -96,7 +99,9 @@ class Tails:
         fit_tails(statistics, centre, spread, gap, TAIL_SHARE, start, excess, episodes)
         is_known = (~np.isnan(statistics)).sum(axis=0) >= MIN_OBSERVATIONS
         start[:, ~is_known] = np.inf
-        prior_excess, prior_episodes = _shared_tail(excess[:, is_known], episodes[:, is_known])
+        prior_excess, prior_episodes = _shared_tail(
+            excess[:, is_known], episodes[:, is_known], assumed_excess
+        )
         mean = (episodes * excess + prior_episodes * prior_excess) / (episodes + prior_episodes)
         # What is assumed tells the decay of a tail, but not how far that can be trusted.
         weight = episodes + prior_episodes - MIN_PRIOR_EPISODES + TRUSTED_EPISODES
@@ -175,7 +180,9 @@ def centre_and_spread(
     return centre, spread
 
 
-def _shared_tail(excess: NDArray[np.float64], episodes: NDArray[np.float64]) -> tuple[float, float]:
+def _shared_tail(
+    excess: NDArray[np.float64], episodes: NDArray[np.float64], assumed: float
+) -> tuple[float, float]:
     """Return the mean excess that columns have in common, and how many episodes that is worth.
 
     The mean of k exponential excesses with mean m has the variance m^2 / k. What varies more than
@@ -184,7 +191,7 @@ def _shared_tail(excess: NDArray[np.float64], episodes: NDArray[np.float64]) -> 
     told = episodes > 0
     k, m = episodes[told], excess[told]
     total = float(k.sum())
-    mean = (float((k * m).sum()) + MIN_PRIOR_EPISODES * PRIOR_EXCESS) / (total + MIN_PRIOR_EPISODES)
+    mean = (float((k * m).sum()) + MIN_PRIOR_EPISODES * assumed) / (total + MIN_PRIOR_EPISODES)
     if len(k) < 2:
         return mean, MIN_PRIOR_EPISODES
     between = float((k * ((m - mean) ** 2 - mean**2 / k)).sum()) / total
