@@ -5,7 +5,6 @@ hashes and scaling slots of their variables.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +12,7 @@ from numpy.typing import NDArray
 from smkc.errors import InputError
 from smkc.recording import ScalingState, canonical
 from smkc.sketch import Hashes, hash_names
-from smkc.stream._dictionary import read_row
-from smkc.stream.row import LARGEST_WHOLE, row_values
+from smkc.stream.row import row_values
 
 __all__ = ["MOST_KNOWN_NAMES", "RowNames"]
 
@@ -24,9 +22,6 @@ MOST_KNOWN_NAMES = 65_536
 # Rows are asked for names that rows before them had. Asking for so many times as many as a row
 # has, and a few more, costs less than arranging the row anew.
 MOST_ASKED, FEW = 2, 64
-
-# Values from here on need a closer look: a whole number would be refused.
-HUGE = float(LARGEST_WHOLE)
 
 
 class RowNames:
@@ -67,26 +62,26 @@ class RowNames:
         """
         if self._scaling is not None and self._scaling.generation != self._generation:
             self._forget()
-        values = self._asked(observations)
-        if values is None:
-            values = self._arranged(observations)
+        given = row_values(observations)
+        places = self._places(observations)
+        if places is None:
+            places = self._arranged(tuple(observations))
+        values = np.full(len(self._asks), np.nan, np.float32)
+        with np.errstate(over="ignore"):
+            values[places] = given
         return self._hashes, values
 
-    def _asked(self, observations: Mapping[str, float | None]) -> NDArray[np.float32] | None:
-        """Return the row's values of the names asked for; None if it has other names.
-
-        None, too, if it has values that need a closer look: huge ones, or no numbers.
-        """
-        if not isinstance(observations, Mapping) or _too_many(len(self._asks), len(observations)):
+    def _places(self, row: Mapping[str, float | None]) -> NDArray[np.int64] | None:
+        """(n,) places of a row's names among those asked for; None if it has other names."""
+        if _too_many(len(self._asks), len(row)):
             return None
-        row = observations if type(observations) is dict else dict(observations)
-        values = np.empty(len(self._asks), np.float32)
-        is_read = read_row(id(row), id(self._asks), self._identities, id(None), HUGE, values)
-        return values if is_read else None
+        try:
+            return np.fromiter(map(self._asks.__getitem__, row), np.int64, len(row))
+        except (KeyError, TypeError):
+            return None
 
-    def _arranged(self, observations: Mapping[str, float | None]) -> NDArray[np.float32]:
-        """Return the row's values among those of the names asked for from now on."""
-        given, keys = row_values(observations), tuple(observations)
+    def _arranged(self, keys: tuple[str, ...]) -> NDArray[np.int64]:
+        """(n,) places of a row's names among those asked for from now on."""
         numbers = self._numbers(keys)
         if len(set(numbers.tolist())) < len(numbers):
             raise InputError(
@@ -98,27 +93,15 @@ class RowNames:
             before = dict(zip(self._asked_numbers.tolist(), self._asks, strict=True))
             both = before | here
             self._ask_for(here if _too_many(len(both), len(keys)) else both)
-        values = np.full(len(self._asks), np.nan, np.float32)
-        with np.errstate(over="ignore"):
-            values[np.searchsorted(self._asked_numbers, numbers)] = given
-        return values
+        return np.searchsorted(self._asked_numbers, numbers)
 
     def _ask_for(self, key_of: dict[int, str]) -> None:
         """Ask rows for these names from now on, by their numbers."""
         numbers = sorted(key_of)
         self._asked_numbers = np.array(numbers, np.int64)
         self._asks = {key_of[number]: place for place, number in enumerate(numbers)}
-        self._identify()
         self._hashes = self._known.take(self._asked_numbers)
         self.slots = self._slots.take(self._asked_numbers)
-
-    def _identify(self) -> None:
-        self._identities = np.array([id(key) for key in self._asks], np.int64)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over a copy's or a pickle's state, in which names may be other objects."""
-        self.__dict__.update(state)
-        self._identify()
 
     def _numbers(self, keys: tuple[str, ...]) -> NDArray[np.int64]:
         try:
