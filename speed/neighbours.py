@@ -36,6 +36,8 @@ from speed.timing import Neighbours
 KEPT = Path(__file__).resolve().parent.parent / "results" / "speed" / "neighbours.json"
 
 LENGTH, NEIGHBOURS, QUERIES, EXACT_QUERIES, ROUNDS = 32, 20, 512, 64, 5
+SIZES = (100_000, 400_000)
+LARGE = SIZES[-1]
 SEEDS = (0, 1, 2)
 RATE = 0.1
 VARIABLES = 16
@@ -61,26 +63,26 @@ def main() -> None:
 def measured() -> dict[str, Any]:
     """Return everything about our own search."""
     points = []
-    world = world_vectors(1_000_000)
+    world = world_vectors(LARGE)
     queries = test_vectors(0)[0]
-    for n in (50_000, 100_000, 1_000_000):
+    for n in SIZES:
         large, point = compare("world, windows apart", world[:n], spread(queries, QUERIES))
         points.append(shown(point))
     effect = [effect_on_auprc(large, seed) for seed in SEEDS]
     difference = np.array([row["approximate"] - row["exact"] for rows in effect for row in rows])
     del large, world
-    slid = telemetry(1_000_000 + LENGTH - 1 + 200_000, VARIABLES, seed=11).recording
+    slid = telemetry(LARGE + LENGTH - 1 + 200_000, VARIABLES, seed=11).recording
     vectors = vectors_of(slid, window_starts(len(slid), LENGTH, 1))
-    _, point = compare("telemetry, sliding", vectors[:1_000_000], vectors[-QUERIES:])
+    _, point = compare("telemetry, sliding", vectors[:LARGE], vectors[-QUERIES:])
     points.append(shown(point))
     del vectors, slid
-    apart = points[:3]
-    sizes, times = zip(*((p["references"], p["approximate"]) for p in apart[1:]), strict=True)
+    apart = points[: len(SIZES)]
+    sizes, times = zip(*((p["references"], p["approximate"]) for p in apart), strict=True)
     slope = np.polyfit(sizes, times, 1)
     return {
         "points": points,
         "auprc": {
-            "references": 1_000_000,
+            "references": LARGE,
             "tests": [row for rows in effect for row in rows],
             "mean_difference": float(difference.mean()),
             "standard_error": float(difference.std(ddof=1) / np.sqrt(len(difference))),

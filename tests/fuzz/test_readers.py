@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from smkc.errors import ReadError
 from smkc.recording import Recording, read
 
-SLOW_CASES = 10_000
+SLOW_CASES = 2_000
 QUICK_CASES = 100
 
 

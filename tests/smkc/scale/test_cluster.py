@@ -129,6 +129,7 @@ def test_errors_of_workers_are_those_of_one_machine(cluster, fleet, detectors, t
         RayCluster(workers=0)
 
 
+@pytest.mark.slow
 def test_a_cluster_by_its_address(fleet, detectors, tmp_path):
     """A head that was started by itself, as ``ray start`` does it, is found by its address."""
     head = subprocess.Popen(
