@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from smkc.errors import MissingExtraError
+from smkc.parallel import products_on_one_thread
 
 __all__ = ["NeighbourIndex", "cells_for", "learned_centres", "need_faiss"]
 
@@ -107,7 +107,7 @@ def _on_one_thread(faiss: Any) -> Iterator[None]:
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)
     try:
-        with threadpool_limits(limits=1, user_api="blas"):
+        with products_on_one_thread():
             yield
     finally:
         faiss.omp_set_num_threads(before)
