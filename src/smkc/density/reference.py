@@ -32,8 +32,8 @@ APPROXIMATE_FROM = 100_000
 # What a model file holds of an index.
 CENTRES = "index.centres"
 
-# Candidates per neighbour, of at least so many: with 20 neighbours, recall of .95 and more.
-CANDIDATES_PER_NEIGHBOUR, FEWEST = 5, 10
+# Candidates per neighbour, of at least so many neighbours; see docs/scale.md.
+CANDIDATES_PER_NEIGHBOUR, FEWEST = 50, 10
 
 # Cells are learned anew once the set should have more than so many times as many.
 MAX_GROWTH = 2

@@ -5,6 +5,7 @@ hashes and scaling slots of their variables.
 """
 
 from collections.abc import Mapping
+from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,23 +63,15 @@ class RowNames:
         """
         if self._scaling is not None and self._scaling.generation != self._generation:
             self._forget()
+        if isinstance(observations, Mapping) and not _too_many(len(self._asks), len(observations)):
+            row = {**self._asks, **observations}
+            if len(row) == len(self._asks):
+                return self._hashes, _narrowed(row_values(row))
         given = row_values(observations)
-        places = self._places(observations)
-        if places is None:
-            places = self._arranged(tuple(observations))
-        values = np.full(len(self._asks), np.nan, np.float32)
-        with np.errstate(over="ignore"):
-            values[places] = given
-        return self._hashes, values
-
-    def _places(self, row: Mapping[str, float | None]) -> NDArray[np.int64] | None:
-        """(n,) places of a row's names among those asked for; None if it has other names."""
-        if _too_many(len(self._asks), len(row)):
-            return None
-        try:
-            return np.fromiter(map(self._asks.__getitem__, row), np.int64, len(row))
-        except (KeyError, TypeError):
-            return None
+        places = self._arranged(tuple(observations))
+        values = np.full(len(self._asks), nan)
+        values[places] = given
+        return self._hashes, _narrowed(values)
 
     def _arranged(self, keys: tuple[str, ...]) -> NDArray[np.int64]:
         """(n,) places of a row's names among those asked for from now on."""
@@ -99,7 +92,7 @@ class RowNames:
         """Ask rows for these names from now on, by their numbers."""
         numbers = sorted(key_of)
         self._asked_numbers = np.array(numbers, np.int64)
-        self._asks = {key_of[number]: place for place, number in enumerate(numbers)}
+        self._asks = {key_of[number]: nan for number in numbers}
         self._hashes = self._known.take(self._asked_numbers)
         self.slots = self._slots.take(self._asked_numbers)
 
@@ -130,6 +123,12 @@ class RowNames:
         self._number_of |= {name: first + at for at, name in enumerate(names)}
         self._number_of |= {key: self._number_of[name] for key, name in fresh.items()}
         self._n_names = last
+
+
+def _narrowed(values: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return values in float32, in which the largest become infinite: not observed."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32)
 
 
 def _too_many(n_asked: int, n: int) -> bool:
