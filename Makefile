@@ -10,10 +10,10 @@ DEMO_OUT ?= demo-output
 BUDGET ?= quick
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow check format speed tables clean clean-jit
+.PHONY: help install demo test test-slow test-processors check format speed tables clean clean-jit
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: $(VENV)/.with-all ## create .venv and install smkc with all extras
 
@@ -21,10 +21,13 @@ demo: $(VENV)/.with-demo ## find four planted incidents in a fleet's telemetry; 
 	$(BIN)/smkc demo --out $(DEMO_OUT)
 
 test: $(VENV)/.with-test ## run the tests
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow" --durations=10
 
-test-slow: $(VENV)/.with-test ## run the long tests: fuzzers with 10,000 cases, large files
-	HYPOTHESIS_PROFILE=slow $(BIN)/python -m pytest -n auto --dist loadfile -m slow
+test-slow: $(VENV)/.with-test ## run the long tests: fuzzers, large files, whole systems
+	HYPOTHESIS_PROFILE=slow $(BIN)/python -m pytest -n auto --dist loadfile -m slow --durations=10
+
+test-processors: $(VENV)/.with-test ## run the tests of what scores promise as on other processors
+	PYTHON=$(BIN)/python .ci/processors
 
 check: $(VENV)/.with-test ## style, types and the order of imports
 	$(BIN)/ruff format --check .

@@ -19,7 +19,7 @@ VARIABLES = 1_000
 PUSHES, STRETCH = 1_000, 200
 EVERY = 20  # pushes to one of the anchor's windows
 COLD = 50
-SHARE = 0.1
+SHARE = 0.2
 
 
 def lines() -> Iterator[Line]:

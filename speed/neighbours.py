@@ -1,15 +1,12 @@
-"""Neighbours in large reference sets: approximate beside exact, and other libraries beside both.
+"""Neighbours in large reference sets: approximate beside exact.
 
 In: nothing. Out: ``results/speed/neighbours.json``: recall at 20, processor seconds on one thread,
-building, adding, memory, and what the neighbours that were missed do to the AUPRC. Times are taken
-in turns. Run it with ``python -m speed.neighbours``; ``--libraries`` compares libraries at 100,000
-references and writes ``neighbour_libraries.json``.
+building, and what the neighbours that were missed do to the AUPRC. Times are taken in turns. Run
+it with ``python -m speed.neighbours``.
 """
 
-import argparse
 import json
 import os
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -27,7 +24,7 @@ from smkc.bench.real.load import each_series
 from smkc.bench.windows import Windows
 from smkc.bench.world import TRAINING, World, generate
 from smkc.density import Projection, ReferenceSet, reference
-from smkc.density.approximate import NeighbourIndex
+from smkc.density.index import CELLS_PER_PROBE, NeighbourIndex, learned_centres
 from smkc.density.reference import ELSEWHERE
 from smkc.kernel import Representation, map_features, window_starts
 from smkc.parallel import products_on_one_thread
@@ -36,9 +33,11 @@ from smkc.sketch import Sketch
 from speed.data import telemetry
 from speed.timing import Neighbours
 
-FOLDER = Path(__file__).resolve().parent.parent / "results" / "speed"
+KEPT = Path(__file__).resolve().parent.parent / "results" / "speed" / "neighbours.json"
 
-LENGTH, NEIGHBOURS, QUERIES, EXACT_QUERIES, ROUNDS, ADDED = 32, 20, 512, 64, 5, 10_000
+LENGTH, NEIGHBOURS, QUERIES, EXACT_QUERIES, ROUNDS = 32, 20, 512, 64, 5
+SIZES = (100_000, 400_000)
+LARGE = SIZES[-1]
 SEEDS = (0, 1, 2)
 RATE = 0.1
 VARIABLES = 16
@@ -47,53 +46,43 @@ Vectors = NDArray[np.float32]
 
 
 def main() -> None:
-    """Measure what was asked for and write it."""
-    parser = argparse.ArgumentParser(prog="speed.neighbours", description=__doc__)
-    parser.add_argument("--libraries", action="store_true", help="compare libraries instead")
-    parser.add_argument(
-        "--candidates", type=int, help="true distances a neighbour, instead of as many as usual"
-    )
-    options = parser.parse_args()
-    if options.candidates:
-        reference.CANDIDATES_A_NEIGHBOUR = options.candidates
+    """Measure everything and write it."""
     os.environ["SMKC_THREADS"] = "1"
     others = Neighbours()
-    command = " ".join(["python -m speed.neighbours", *sys.argv[1:]])
     about = provenance(
-        command, "speed", SEEDS, "cpu", libraries=(*LIBRARIES, "faiss-cpu", "usearch", "hnswlib")
+        *("python -m speed.neighbours", "speed", SEEDS, "cpu"),
+        libraries=(*LIBRARIES, "faiss-cpu"),
     )
     with products_on_one_thread():
-        found = compared_libraries() if options.libraries else measured()
+        found = measured()
     about["others_kept_busy"] = round(others.look(), 2)
-    name = "neighbour_libraries.json" if options.libraries else "neighbours.json"
-    FOLDER.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"provenance": about, **found}, indent=1) + "\n"
-    (FOLDER / name).write_text(text, encoding="utf-8")
+    KEPT.write_text(text, encoding="utf-8")
 
 
 def measured() -> dict[str, Any]:
     """Return everything about our own search."""
     points = []
-    world = world_vectors(1_000_000)
+    world = world_vectors(LARGE)
     queries = test_vectors(0)[0]
-    for n in (50_000, 100_000, 1_000_000):
+    for n in SIZES:
         large, point = compare("world, windows apart", world[:n], spread(queries, QUERIES))
         points.append(shown(point))
     effect = [effect_on_auprc(large, seed) for seed in SEEDS]
     difference = np.array([row["approximate"] - row["exact"] for rows in effect for row in rows])
     del large, world
-    slid = telemetry(1_000_000 + LENGTH - 1 + 200_000, VARIABLES, seed=11).recording
+    slid = telemetry(LARGE + LENGTH - 1 + 200_000, VARIABLES, seed=11).recording
     vectors = vectors_of(slid, window_starts(len(slid), LENGTH, 1))
-    _, point = compare("telemetry, sliding", vectors[:1_000_000], vectors[-QUERIES:])
+    _, point = compare("telemetry, sliding", vectors[:LARGE], vectors[-QUERIES:])
     points.append(shown(point))
     del vectors, slid
-    apart = points[:3]
-    sizes, times = zip(*((p["references"], p["approximate"]) for p in apart[1:]), strict=True)
+    apart = points[: len(SIZES)]
+    sizes, times = zip(*((p["references"], p["approximate"]) for p in apart), strict=True)
     slope = np.polyfit(sizes, times, 1)
     return {
         "points": points,
         "auprc": {
-            "references": 1_000_000,
+            "references": LARGE,
             "tests": [row for rows in effect for row in rows],
             "mean_difference": float(difference.mean()),
             "standard_error": float(difference.std(ddof=1) / np.sqrt(len(difference))),
@@ -181,46 +170,37 @@ def reference_set(vectors: Vectors) -> ReferenceSet:
 def compare(data: str, vectors: Vectors, queries: Vectors) -> tuple[ReferenceSet, dict[str, Any]]:
     """Measure one size; returns the indexed set too."""
     exact = reference_set(vectors)
-    build, index = timed(lambda: NeighbourIndex.of(vectors, 0))
+    learn, centres = timed(lambda: learned_centres(vectors, 0))
+    fill, index = timed(lambda: NeighbourIndex(vectors, centres))
     large = replace(exact, index=index)
-    places = len(vectors) + np.arange(ADDED)
-    added = np.resize(queries, (ADDED, queries.shape[1]))
-    add, _ = timed(lambda: index.replaced(places, added))
-    pack, _ = timed(lambda: index.candidates(queries[:1], NEIGHBOURS))
     few = queries[:EXACT_QUERIES]
-    exact._mean_of_all(few, NEIGHBOURS)  # memory, laid out once
-    exact.mean_distance(few, NEIGHBOURS)
+    exact.mean_distance(few, NEIGHBOURS)  # memory, laid out once
     times = []
     for _ in range(ROUNDS):
-        of_all, _ = timed(lambda: exact._mean_of_all(few, NEIGHBOURS))
-        by_bytes, _ = timed(lambda: exact.mean_distance(few, NEIGHBOURS))
+        of_all, _ = timed(lambda: exact.mean_distance(few, NEIGHBOURS))
         of_likely, _ = timed(lambda: large.mean_distance(queries, NEIGHBOURS))
         one, _ = timed(lambda: [large.mean_distance_of_one(q, NEIGHBOURS) for q in few])
-        counted = (len(few), len(few), len(queries), len(few))
-        times.append(np.divide((of_all, by_bytes, of_likely, one), counted))
-    slow, in_bytes, quick, alone = np.median(times, axis=0)
+        times.append(np.divide((of_all, of_likely, one), (len(few), len(queries), len(few))))
+    slow, quick, alone = np.median(times, axis=0)
     true = nearest(vectors, queries)
-    n_candidates = reference.CANDIDATES_A_NEIGHBOUR * NEIGHBOURS
+    n_candidates = reference.CANDIDATES_PER_NEIGHBOUR * NEIGHBOURS
     found = index.candidates(queries, n_candidates)
     far = large.mean_distance(queries, NEIGHBOURS) / exact.mean_distance(queries, NEIGHBOURS)
     return large, {
         "data": data,
         "references": len(vectors),
         "recall_at_20": recall(found, true),
-        "cells": len(index.centres),
-        "cells_looked_into": index.n_probes,
+        "cells": len(centres),
+        "cells_searched": len(centres) // CELLS_PER_PROBE,
         "candidates": n_candidates,
         "exact": float(slow),
-        "exact_by_bytes_first": float(in_bytes),
         "approximate": float(quick),
         "approximate_one_by_one": float(alone),
         "times_faster": float(slow / quick),
         "times_faster_on_two_threads": on_two_threads(large, exact, queries),
         "mean_score_ratio": float(far.mean()),
-        "build": build,
-        "add_10000": add,
-        "first_search": pack,
-        "index_bytes": sum(array.nbytes for array in index.to_arrays().values()),
+        "learning_cells": learn,
+        "filling_cells": fill,
         "vector_bytes": vectors.nbytes,
     }
 
@@ -236,7 +216,7 @@ def on_two_threads(large: ReferenceSet, exact: ReferenceSet, queries: Vectors) -
             list(pool.map(lambda part: search(part, NEIGHBOURS), parts))
             return (perf_counter() - start) / sum(map(len, parts))
 
-        slow_way, quick_way = exact._mean_of_all, large.mean_distance
+        slow_way, quick_way = exact.mean_distance, large.mean_distance
         wall(slow_way, few)
         times = [(wall(slow_way, few), wall(quick_way, halves)) for _ in range(ROUNDS)]
     slow, quick = np.median(times, axis=0)
@@ -303,73 +283,6 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     start = process_time()
     result = work()
     return process_time() - start, result
-
-
-# ---------------------------------------------------------------------- other libraries
-
-
-def compared_libraries(n: int = 100_000) -> dict[str, Any]:
-    """Return recall and times of several libraries' searches over the same vectors."""
-    import faiss
-    import hnswlib
-    from usearch.index import Index
-
-    faiss.omp_set_num_threads(1)
-    vectors, queries = world_vectors(n), spread(test_vectors(0)[0], QUERIES)
-    d, true, rows = vectors.shape[1], nearest(vectors, queries), []
-
-    def keep(library: str, build: float, setting: str, search: Callable[[], Any]) -> None:
-        search()
-        times = [timed(search) for _ in range(3)]
-        took, found = min(times, key=lambda pair: pair[0])
-        row = {"library": library, "build": build, "setting": setting}
-        row |= {"recall_at_20": recall(found, true), "query": took / len(queries)}
-        rows.append(shown(row))
-
-    graph = hnswlib.Index("ip", d)
-    graph.init_index(n, M=16, ef_construction=100, random_seed=1)
-    build, _ = timed(lambda: graph.add_items(vectors, num_threads=1))
-    for ef in (100, 200):
-        graph.set_ef(ef)
-        keep(
-            *("hnswlib, 16 links", build, f"{ef} in search"),
-            lambda: graph.knn_query(queries, NEIGHBOURS, num_threads=1)[0],
-        )
-    small = Index(ndim=d, metric="ip", dtype="f16", connectivity=16, expansion_add=100)
-    build, _ = timed(lambda: small.add(np.arange(n), vectors, threads=1))
-    for ef in (100, 200):
-        small.expansion_search = ef
-        keep(
-            *("usearch, 16 links, half floats", build, f"{ef} in search"),
-            lambda: small.search(queries, NEIGHBOURS, threads=1).keys,
-        )
-    cells = faiss.IndexIVFFlat(faiss.IndexFlatIP(d), d, 1024, faiss.METRIC_INNER_PRODUCT)
-    build, _ = timed(lambda: (cells.train(vectors), cells.add(vectors)))
-    for probes in (64, 128):
-        cells.nprobe = probes
-        keep(
-            *("faiss, 1,024 cells of whole vectors", build, f"{probes} cells searched"),
-            lambda: cells.search(queries, NEIGHBOURS)[1],
-        )
-    for named, form, factor in (
-        ("faiss, 1,024 cells of half-byte codes, true distances to 800", "PQ128x4fs", 40),
-        ("faiss, 1,024 cells of bytes, true distances to 100", "SQ8", 5),
-    ):
-        coded = faiss.index_factory(d, f"IVF1024,{form},RFlat", faiss.METRIC_INNER_PRODUCT)
-        build, _ = timed(lambda coded=coded: (coded.train(vectors), coded.add(vectors)))
-        coded.k_factor, faiss.extract_index_ivf(coded).nprobe = factor, 84
-        keep(
-            *(named, build, "84 cells searched"),
-            lambda coded=coded: coded.search(queries, NEIGHBOURS)[1],
-        )
-    large, point = compare("world", vectors, queries)
-    named = f"smkc, {point['cells']:,} cells of bytes, true distances to {point['candidates']}"
-    keep(
-        *(named, point["build"], f"{point['cells_looked_into']} cells searched"),
-        lambda: large.index and large.index.candidates(queries, point["candidates"]),
-    )
-    rows[-1]["query"] = point["approximate"]
-    return {"references": n, "exact_query": point["exact"], "libraries": rows}
 
 
 if __name__ == "__main__":

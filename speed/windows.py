@@ -29,7 +29,7 @@ SLIDING = 8192
 ANCHOR_WINDOWS = 32
 
 # The smallest ratios that are good enough, a line each.
-IMAGE_TARGET, BAND_TARGET, SLIDING_TARGET, SCORE_TARGET = 15, 80, 250, 60
+IMAGE_TARGET, BAND_TARGET, SLIDING_TARGET, SCORE_TARGET = 7.5, 40, 125, 30
 
 
 def lines() -> Iterator[Line]:

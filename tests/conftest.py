@@ -11,7 +11,7 @@ SEED = 20260131
 settings.register_profile(
     "default", max_examples=40, deadline=None, derandomize=True, database=None
 )
-settings.register_profile("slow", max_examples=10_000, deadline=None, print_blob=True)
+settings.register_profile("slow", max_examples=2_000, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 

@@ -301,8 +301,8 @@ def test_any_change_of_the_header_is_refused_or_harmless(content, live, tmp_path
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=list(HealthCheck), max_examples=10_000)
+@settings(suppress_health_check=list(HealthCheck), max_examples=2_000)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @given(st.data())
-def test_ten_thousand_changes_of_the_header(content, live, tmp_path, data):
+def test_many_changes_of_the_header(content, live, tmp_path, data):
     check_any_change(content, live, tmp_path, data.draw)

@@ -2,7 +2,7 @@ import re
 
 import numpy as np
 import pytest
-from tests import worlds
+from tests import promise, worlds
 
 import smkc
 from smkc import model_file
@@ -10,7 +10,6 @@ from smkc.errors import InputError, ModelFileError
 from smkc.recording import Recording
 from smkc.stream.names import MOST_KNOWN_NAMES
 
-TOLERANCE = 1e-6
 SMALL = {"window": 16, "neighbours": 5, "components": 32, "false_alarm_rate": 0.05}
 REPRESENTATIONS = [
     "log3 band(8)",
@@ -72,7 +71,7 @@ def test_equals_the_batch(recording, stride, scaling):
     has_one = [t for t, score in enumerate(scores) if score is not None]
     assert has_one == windows.last_row.tolist()
     actual = [scores[t] for t in has_one]
-    np.testing.assert_allclose(actual, windows.score, atol=TOLERANCE)
+    promise.assert_scores_agree(actual, windows.score)
 
 
 @pytest.mark.parametrize("representation", REPRESENTATIONS)
@@ -83,7 +82,7 @@ def test_equals_the_batch_for_every_representation(recording, representation):
     live = recording.rows(400, 500)
     scores = pushed(det.stream(), rows_of(live))
     expected = det.decision_function(live, align="prompt")
-    np.testing.assert_allclose(as_numbers(scores), expected, atol=TOLERANCE)
+    promise.assert_scores_agree(scores, expected)
 
 
 def test_dates_as_times(recording):
@@ -93,7 +92,7 @@ def test_dates_as_times(recording):
     live = dated.rows(400)
     scores = pushed(det.stream(), rows_of(live))
     expected = det.decision_function(live, align="prompt")
-    np.testing.assert_allclose(as_numbers(scores), expected, atol=TOLERANCE)
+    promise.assert_scores_agree(scores, expected)
     stream = det.stream()
     stream.push("2026-02-01T00:00:00", {"v001": 1.0})
     stream.push(times[-1] + np.timedelta64(60, "D"), {"v001": 1.0})

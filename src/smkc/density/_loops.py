@@ -1,71 +1,55 @@
-"""Jitted loops of the density: distances to the reference set -> mean of the nearest ones."""
-
-from typing import Any
+"""Jitted loops of the density: unit vectors, and the mean distance to the nearest references."""
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from smkc.density._tiles import TILE_QUERIES, multiply_many, multiply_one
-from smkc.kernel._select import COUNTED, NO_GUESS, kth_bits, sum_of_smallest
+from smkc.kernel._select import COUNTED, NO_GUESS, kth_bits
 
-__all__ = [
-    "NONE_LEFT",
-    "largest",
-    "mean_of_candidates",
-    "mean_of_nearest",
-    "mean_of_nearest_elsewhere",
-    "product",
-    "products_in_tiles",
-    "to_unit_length",
-    "weighted_sum",
-]
+__all__ = ["mean_of_candidates", "nearest", "to_unit_length", "weighted_sum"]
 
-ZERO, ONE, TWO = np.float32(0.0), np.float32(1.0), np.float32(2.0)
-
-# A whole number that varies later; a literal would be compiled for once more.
-NONE_LEFT: Any = np.int64(0)
+ZERO, ONE, FAR = np.float32(0.0), np.float32(1.0), np.float32(3.0e38)
+NOBODY = -1
 
 
 @njit(cache=True, nogil=True)
-def mean_of_nearest(similarities: NDArray[np.float32], k: int, out: NDArray[np.float64]) -> None:
-    """out[b] = mean of the k smallest cosine distances, 1 - ``similarities`` (B, n)."""
-    n_windows, n = similarities.shape
-    distances = np.empty(n + COUNTED, np.float32)
-    guess = NO_GUESS
-    for b in range(n_windows):
-        for i in range(n):
-            distances[i] = max(ONE - similarities[b, i], ZERO)
-        total, guess = sum_of_smallest(distances, n, k, guess)
-        out[b] = total / k
-
-
-@njit(cache=True, nogil=True)
-def mean_of_nearest_elsewhere(
+def nearest(
     similarities: NDArray[np.float32],
-    k: int,
     rows: NDArray[np.int64],
     reference_rows: NDArray[np.int64],
     guard: int,
-    out: NDArray[np.float64],
+    which: NDArray[np.int64],
 ) -> None:
-    """Do as :func:`mean_of_nearest`, without references less than ``guard`` rows away.
+    """Set ``which`` (B, k) to the references with the largest ``similarities`` (B, n).
 
-    out[b] is NaN where fewer than k remain.
+    Window b starts at ``rows[b]``; references that start less than ``guard`` rows away are left
+    out, and NOBODY stands where fewer than k remain. Of equally similar references the first ones
+    are taken; places ascend.
     """
     n_windows, n = similarities.shape
+    k = which.shape[1]
     distances = np.empty(n + COUNTED, np.float32)
+    bits = distances.view(np.int32)
     guess = NO_GUESS
     for b in range(n_windows):
-        n_left = NONE_LEFT
         for i in range(n):
-            if abs(reference_rows[i] - rows[b]) >= guard:
-                distances[n_left] = max(ONE - similarities[b, i], ZERO)
-                n_left += 1
-        out[b] = np.nan
-        if n_left >= k:
-            total, guess = sum_of_smallest(distances, n_left, k, guess)
-            out[b] = total / k
+            is_near = abs(reference_rows[i] - rows[b]) < guard
+            distances[i] = FAR if is_near else max(ONE - similarities[b, i], ZERO)
+        guess, up_to = kth_bits(bits, n, k - 1, guess)
+        limit = np.int32(guess)
+        n_equal = k
+        if up_to > k:
+            for i in range(n):
+                n_equal -= int(bits[i] < limit)
+        at = 0
+        for i in range(n):
+            if bits[i] <= limit:
+                if bits[i] == limit:
+                    if n_equal == 0:
+                        continue
+                    n_equal -= 1
+                which[b, at] = i if distances[i] < FAR else NOBODY
+                at += 1
 
 
 @njit(cache=True, nogil=True)
@@ -79,63 +63,39 @@ def mean_of_candidates(
     guard: int,
     out: NDArray[np.float64],
 ) -> None:
-    """Do as :func:`mean_of_nearest` among some references: ``candidates`` (B, m), -1 for none.
+    """out[b] = mean cosine distance of ``vectors`` (B, d) to the k nearest of their candidates.
 
-    ``vectors`` (B, d), ``references`` (n, d). References less than ``guard`` rows away are left
-    out. out[b] is NaN where fewer than k remain.
+    ``candidates`` (B, m) are places in ``references`` (n, d), NOBODY for none; ``guard`` as in
+    :func:`nearest`. out[b] is NaN where fewer than k remain. The distance of unit vectors is half
+    their squared difference: 1 less their product would lose half of the digits.
     """
     n_windows, n_candidates = candidates.shape
-    distances = np.empty(n_candidates + COUNTED, np.float32)
-    guess = NO_GUESS
+    distances = np.empty(n_candidates, np.float64)
     for b in range(n_windows):
-        n_left = NONE_LEFT
+        n_left = 0
         for i in range(n_candidates):
             at = candidates[b, i]
-            if at >= 0 and (guard == 0 or abs(reference_rows[at] - rows[b]) >= guard):
-                alike = product(vectors[b], references[at])
-                distances[n_left] = max(ONE - alike, ZERO)
+            if at != NOBODY and abs(reference_rows[at] - rows[b]) >= guard:
+                distances[n_left] = 0.5 * _squared_difference(vectors[b], references[at])
                 n_left += 1
         out[b] = np.nan
-        if n_left >= k:
-            total, guess = sum_of_smallest(distances, n_left, k, guess)
-            out[b] = total / k
-
-
-@njit(cache=True, nogil=True)
-def largest(
-    similarities: NDArray[np.float32],
-    k: int,
-    which: NDArray[np.int64],
-    values: NDArray[np.float32],
-) -> None:
-    """Set ``which`` and ``values`` (B, k) to places and values of each row's k largest.
-
-    Cosines are about -1 to 1. Of those as large as the k-th the first ones are taken; places
-    ascend.
-    """
-    n_rows, n = similarities.shape
-    distances = np.empty(n + COUNTED, np.float32)
-    bits = distances.view(np.int32)
-    guess = NO_GUESS
-    for b in range(n_rows):
-        n_below = 0
-        for i in range(n):
-            distances[i] = max(TWO - similarities[b, i], ZERO)
-        guess, _ = kth_bits(bits, n, k - 1, guess)
-        limit = np.int32(guess)
-        for i in range(n):
-            n_below += int(bits[i] < limit)
-        n_equal, at = k - n_below, 0
-        for i in range(n):
-            if bits[i] < limit or (bits[i] == limit and n_equal > 0):
-                n_equal -= int(bits[i] == limit)
-                which[b, at] = i
-                values[b, at] = similarities[b, i]
-                at += 1
+        if n_left > k:
+            out[b] = np.sort(distances[:n_left])[:k].mean()
+        elif n_left == k:
+            out[b] = distances[:k].mean()
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def product(a: NDArray[np.float32], b: NDArray[np.float32]) -> np.float32:
+def _squared_difference(a: NDArray[np.float32], b: NDArray[np.float32]) -> float:
+    total = 0.0
+    for i in range(a.size):
+        difference = np.float64(a[i]) - np.float64(b[i])
+        total += difference * difference
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _product(a: NDArray[np.float32], b: NDArray[np.float32]) -> np.float32:
     """Return a . b, in whatever order is quickest."""
     total = ZERO
     for i in range(a.size):
@@ -168,31 +128,11 @@ def weighted_sum(
 
 
 @njit(cache=True, nogil=True)
-def products_in_tiles(
-    rows: NDArray[np.float32],
-    items: NDArray[np.int64],
-    packed: NDArray[np.float32],
-    out: NDArray[np.float32],
-) -> None:
-    """Set out (B, N) to rows (B, F), only their ``items`` (f,), @ matrix (f, N).
-
-    The matrix is ``packed`` (N / BLOCK, f, BLOCK).
-    """
-    n_rows = rows.shape[0]
-    in_tiles = n_rows - n_rows % TILE_QUERIES
-    for block in range(packed.shape[0]):
-        for first in range(0, in_tiles, TILE_QUERIES):
-            multiply_many(rows, first, packed, block, out, items)
-        for row in range(in_tiles, n_rows):
-            multiply_one(rows, row, packed, block, out, items)
-
-
-@njit(cache=True, nogil=True)
 def to_unit_length(vectors: NDArray[np.float32]) -> None:
     """Divide (B, d) vectors by their lengths; a zero vector becomes the first axis."""
     for b in range(vectors.shape[0]):
         vector = vectors[b]
-        length = np.sqrt(product(vector, vector))
+        length = np.sqrt(_product(vector, vector))
         if length > ZERO:
             for j in range(vector.size):
                 vector[j] /= length

@@ -5,16 +5,14 @@ In: windows of a prepared recording. Out: one score a window, higher = farther f
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smkc import progress
-from smkc.density.approximate import NeighbourIndex
 from smkc.density.projection import GENERATOR, Projection
-from smkc.density.reference import ELSEWHERE, ReferenceSet, reservoir_places
+from smkc.density.reference import CENTRES, ELSEWHERE, ReferenceSet, reservoir_places
 from smkc.errors import ModelFileError
 from smkc.kernel import Representation, SlidingWindow, filled_share, map_features
 from smkc.parallel import products_on_one_thread
@@ -24,9 +22,6 @@ from smkc.sketch import Sketch
 __all__ = ["KnnDensity"]
 
 Result = TypeVar("Result")
-
-# Before the names of the arrays of a large reference set's index, in the model file.
-INDEX = "index."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,14 +83,6 @@ class KnnDensity:
             typical=np.zeros(representation.n_features(window, sketch.width), np.float32),
         )
 
-    @cached_property
-    def _band(self) -> tuple[int, int] | None:
-        """Lags and length of a band, so that its empty corner need not be projected."""
-        if self.representation.layout != "band":
-            return None
-        _, n_lags, length = self.representation.shape(self.window)
-        return n_lags, length
-
     @property
     def n_references(self) -> int:
         """How many reference windows are kept."""
@@ -129,7 +116,7 @@ class KnnDensity:
         vectors = np.empty((len(starts), self.projection.components), np.float32)
 
         def keep(part: slice, block: NDArray[np.float32]) -> tuple[int, NDArray[np.float64]]:
-            vectors[part] = self.projection.unit_vectors(block, self._band)
+            vectors[part] = self.projection.unit_vectors(block)
             return len(block), block.sum(axis=0, dtype=np.float64)
 
         total = np.zeros(len(self.typical))
@@ -170,7 +157,7 @@ class KnnDensity:
         distances = np.empty(len(starts))
 
         def measure(part: slice, block: NDArray[np.float32]) -> int:
-            vectors = self.projection.unit_vectors(block, self._band)
+            vectors = self.projection.unit_vectors(block)
             if guard:
                 distances[part] = self.references.mean_distance_elsewhere(
                     vectors, self.neighbours, starts[part], guard
@@ -186,7 +173,7 @@ class KnnDensity:
 
     def score_latest(self, latest: SlidingWindow) -> float:
         """Score the latest window of a stream."""
-        vector = self.projection.unit_vector(latest.features(), self._band)
+        vector = self.projection.unit_vector(latest.features())
         return self.references.mean_distance_of_one(vector, self.neighbours)
 
     def _map(
@@ -213,8 +200,7 @@ class KnnDensity:
             "typical": self.typical,
         }
         if self.references.index is not None:
-            index = self.references.index.to_arrays()
-            arrays |= {f"{INDEX}{name}": array for name, array in index.items()}
+            arrays[CENTRES] = self.references.index.centres
         header = {
             "hash": "md5 of identifier and suffix, big-endian",
             "generator": GENERATOR,
@@ -255,8 +241,7 @@ class KnnDensity:
             )
         rows = np.full(len(vectors), ELSEWHERE)
         references = ReferenceSet(vectors, seen, self.references.capacity, rows)
-        stored = {key.removeprefix(INDEX): arrays[key] for key in arrays if key.startswith(INDEX)}
+        stored = {name: array for name, array in arrays.items() if name.startswith("index.")}
         if stored:
-            index = NeighbourIndex.from_arrays(stored, *vectors.shape)
-            references = replace(references, index=index if references.can_index else None)
+            references = references.with_index(stored)
         return replace(self, references=references, typical=typical)

@@ -4,27 +4,20 @@ In: unit vectors. Out: mean cosine distance to the K nearest, higher = sparser.
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import isnan
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.density._loops import (
-    mean_of_candidates,
-    mean_of_nearest,
-    mean_of_nearest_elsewhere,
-    weighted_sum,
-)
-from smkc.density.approximate import NeighbourIndex, need_faiss
-from smkc.density.coarse import CoarseReferences
-from smkc.density.projection import padded_rows, stable_product
-from smkc.errors import InputError, MissingExtraError
+from smkc.density._loops import mean_of_candidates, nearest, weighted_sum
+from smkc.density.index import NeighbourIndex, cells_for, learned_centres, need_faiss
+from smkc.errors import InputError, MissingExtraError, ModelFileError
 from smkc.parallel import scratch
 
-__all__ = ["ELSEWHERE", "ReferenceSet", "reservoir_places"]
+__all__ = ["CENTRES", "ELSEWHERE", "ReferenceSet", "reservoir_places"]
 
 # The start row of windows from another recording: far from all rows.
 ELSEWHERE = -(2**62)
@@ -33,14 +26,17 @@ ELSEWHERE = -(2**62)
 # has fewer windows, so that it takes 256 MB at most.
 BLOCK_WINDOWS, FEWEST_WINDOWS, BLOCK_SIMILARITIES = 256, 16, 2**26
 
-# Windows whose likely neighbours are sought in one go: those that look into one cell share it.
-BLOCK_LIKELY = 1024
-
 # References from which only likely ones are measured: see docs/scale.md for the measurement.
 APPROXIMATE_FROM = 100_000
 
-# Candidates a neighbour, of at least so many: with 20 neighbours, recall of .95 and more.
-CANDIDATES_A_NEIGHBOUR, FEWEST = 5, 10
+# What a model file holds of an index.
+CENTRES = "index.centres"
+
+# Candidates per neighbour, of at least so many neighbours; see docs/scale.md.
+CANDIDATES_PER_NEIGHBOUR, FEWEST = 50, 10
+
+# Cells are learned anew once the set should have more than so many times as many.
+MAX_GROWTH = 2
 
 
 @dataclass(frozen=True)
@@ -77,27 +73,7 @@ class ReferenceSet:
                 f"{len(self)} reference windows, {neighbours} neighbours asked for; give more "
                 "reference data or fewer neighbours"
             )
-        if self.index is not None:
-            nowhere = np.zeros(len(vectors), np.int64)
-            return self._mean_of_likely(self.index, vectors, neighbours, nowhere, 0)
-        if not CoarseReferences.fits(len(self), neighbours):
-            return self._mean_of_all(vectors, neighbours)
-        distances = self._coarse.mean_distance(vectors, neighbours)
-        is_missed = np.isnan(distances)
-        if is_missed.any():
-            distances[is_missed] = self._mean_of_all(vectors[is_missed], neighbours)
-        return distances
-
-    @cached_property
-    def _coarse(self) -> CoarseReferences:
-        return CoarseReferences.of(self.vectors)
-
-    def _mean_of_all(self, vectors: NDArray[np.float32], neighbours: int) -> NDArray[np.float64]:
-        distances = np.empty(len(vectors), np.float64)
-        for part in self._blocks(len(vectors)):
-            similarities = self._similarities(vectors[part])
-            mean_of_nearest(similarities, neighbours, distances[part])
-        return distances
+        return self._mean(vectors, neighbours, np.zeros(len(vectors), np.int64), 0)
 
     def mean_distance_elsewhere(
         self,
@@ -111,11 +87,37 @@ class ReferenceSet:
         References that start less than ``guard`` rows from a window's start row, ``rows`` (B,),
         are left out; NaN where too few remain.
         """
-        if self.index is not None:
-            return self._mean_of_likely(self.index, vectors, neighbours, rows, guard)
-        return self._mean_of_all_elsewhere(vectors, neighbours, rows, guard)
+        if len(self) < neighbours:
+            return np.full(len(vectors), np.nan)
+        return self._mean(vectors, neighbours, rows, guard)
 
-    def _mean_of_all_elsewhere(
+    def mean_distance_of_one(self, vector: NDArray[np.float32], neighbours: int) -> float:
+        """Mean cosine distance of one unit vector (d,): as :meth:`mean_distance`, to rounding."""
+        if self.index is not None:
+            return float(self.mean_distance(vector[None], neighbours)[0])
+        similarities = np.empty((1, len(self)), np.float32)
+        weighted_sum(vector, self._by_component, similarities[0])
+        distance = np.empty(1)
+        nowhere = np.zeros(1, np.int64)
+        self._measure(similarities, vector[None], neighbours, nowhere, 0, distance)
+        return float(distance[0])
+
+    def _mean(
+        self,
+        vectors: NDArray[np.float32],
+        neighbours: int,
+        rows: NDArray[np.int64],
+        guard: int,
+    ) -> NDArray[np.float64]:
+        if self.index is None:
+            return self._mean_of_all(vectors, neighbours, rows, guard)
+        distances = self._mean_of_likely(self.index, vectors, neighbours, rows, guard)
+        missed = np.flatnonzero(np.isnan(distances))
+        if len(missed):
+            distances[missed] = self._mean_of_all(vectors[missed], neighbours, rows[missed], guard)
+        return distances
+
+    def _mean_of_all(
         self,
         vectors: NDArray[np.float32],
         neighbours: int,
@@ -124,26 +126,25 @@ class ReferenceSet:
     ) -> NDArray[np.float64]:
         distances = np.empty(len(vectors), np.float64)
         for part in self._blocks(len(vectors)):
-            similarities = self._similarities(vectors[part])
-            mean_of_nearest_elsewhere(
-                similarities, neighbours, rows[part], self.rows, guard, distances[part]
-            )
+            block = vectors[part]
+            similarities = scratch("similarities", (len(block), len(self)))
+            np.matmul(block, self._by_component, out=similarities)
+            self._measure(similarities, block, neighbours, rows[part], guard, distances[part])
         return distances
 
-    def mean_distance_of_one(self, vector: NDArray[np.float32], neighbours: int) -> float:
-        """Mean cosine distance of one unit vector (d,): as :meth:`mean_distance`, to rounding."""
-        if self.index is not None:
-            return float(self.mean_distance(vector[None], neighbours)[0])
-        if CoarseReferences.fits(len(self), neighbours):
-            coarse = float(self._coarse.mean_distance(vector[None], neighbours)[0])
-            return (
-                float(self._mean_of_all(vector[None], neighbours)[0]) if isnan(coarse) else coarse
-            )
-        similarities = np.empty((1, len(self)), np.float32)
-        weighted_sum(vector, self._by_component, similarities[0])
-        distance = np.empty(1)
-        mean_of_nearest(similarities, neighbours, distance)
-        return float(distance[0])
+    def _measure(
+        self,
+        similarities: NDArray[np.float32],
+        vectors: NDArray[np.float32],
+        neighbours: int,
+        rows: NDArray[np.int64],
+        guard: int,
+        out: NDArray[np.float64],
+    ) -> None:
+        """Set ``out`` (B,) to mean distances to the references with the largest similarities."""
+        which = np.empty((len(vectors), neighbours), np.int64)
+        nearest(similarities, rows, self.rows, guard, which)
+        mean_of_candidates(vectors, self.vectors, which, neighbours, rows, self.rows, guard, out)
 
     def _mean_of_likely(
         self,
@@ -153,28 +154,14 @@ class ReferenceSet:
         rows: NDArray[np.int64],
         guard: int,
     ) -> NDArray[np.float64]:
-        """(B,) as the exact methods, measured to candidates alone.
-
-        Windows for which the index finds too few are measured to all references.
-        """
+        """(B,) mean distances, measured to candidates alone; NaN where there are too few."""
         distances = np.empty(len(vectors), np.float64)
         n_near = self._most_within(rows, guard) if guard else 0
-        n_candidates = min(CANDIDATES_A_NEIGHBOUR * max(neighbours, FEWEST) + n_near, len(self))
-        for first in range(0, len(vectors), BLOCK_LIKELY):
-            part = slice(first, first + BLOCK_LIKELY)
-            block = np.ascontiguousarray(vectors[part])
-            likely = index.candidates(block, n_candidates)
-            mean_of_candidates(
-                *(block, self.vectors, likely, neighbours, rows[part], self.rows, guard),
-                distances[part],
-            )
-        missed = np.flatnonzero(np.isnan(distances))
-        if len(missed) and guard:
-            distances[missed] = self._mean_of_all_elsewhere(
-                vectors[missed], neighbours, rows[missed], guard
-            )
-        elif len(missed):
-            distances[missed] = self._mean_of_all(vectors[missed], neighbours)
+        n_candidates = min(CANDIDATES_PER_NEIGHBOUR * max(neighbours, FEWEST) + n_near, len(self))
+        likely = index.candidates(vectors, n_candidates)
+        mean_of_candidates(
+            vectors, self.vectors, likely, neighbours, rows, self.rows, guard, distances
+        )
         return distances
 
     def _most_within(self, rows: NDArray[np.int64], guard: int) -> int:
@@ -192,15 +179,9 @@ class ReferenceSet:
         size = max(FEWEST_WINDOWS, min(BLOCK_WINDOWS, BLOCK_SIMILARITIES // max(len(self), 1)))
         return (slice(first, first + size) for first in range(0, n_windows, size))
 
-    def _similarities(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """(B, n) cosines with all references, in memory that the next call uses again."""
-        n_rows = padded_rows(len(vectors), self._by_component)
-        out = scratch("similarities", (n_rows, len(self)))
-        return stable_product(vectors, self._by_component, out)
-
     @cached_property
     def _by_component(self) -> NDArray[np.float32]:
-        """(d, n) the vectors, component by component."""
+        """(d, n) the vectors, component by component: products with it are a tenth quicker."""
         return np.ascontiguousarray(self.vectors.T)
 
     def replaced(
@@ -212,7 +193,7 @@ class ReferenceSet:
     ) -> "ReferenceSet":
         """Return a set with ``vectors``, which start at ``rows``, put at ``places``.
 
-        See :func:`reservoir_places`. An index goes along, unless it should be learned anew.
+        See :func:`reservoir_places`. Cells stay as they are, unless they should be learned anew.
         """
         size = max(len(self), int(places.max(initial=-1)) + 1)
         merged = np.empty((size, vectors.shape[1]), np.float32)
@@ -220,22 +201,49 @@ class ReferenceSet:
         merged[places] = vectors
         merged_rows = np.full(size, ELSEWHERE)
         merged_rows[places] = rows
-        index = None if self.index is None else self.index.replaced(places, vectors)
-        return ReferenceSet(merged, self.seen + n_offered, self.capacity, merged_rows, index)
+        return ReferenceSet(
+            *(merged, self.seen + n_offered, self.capacity, merged_rows),
+            index=None if self.index is None else self._moved(self.index.centres, merged),
+        )
+
+    @staticmethod
+    def _moved(centres: NDArray[np.float32], vectors: NDArray[np.float32]) -> NeighbourIndex | None:
+        """Return an index of other vectors; None where its cells should be learned anew."""
+        if cells_for(len(vectors)) > MAX_GROWTH * len(centres):
+            return None
+        return NeighbourIndex(vectors, centres)
 
     def indexed(self, seed: int) -> "ReferenceSet":
         """Return the set with an index to search by, if it is large and has none.
 
         Without the library that this needs all distances are measured, and a warning says so.
         """
-        if self.index is not None or len(self) < APPROXIMATE_FROM or self.vectors.shape[1] % 4:
+        if self.index is not None or len(self) < APPROXIMATE_FROM or not self._can_index():
             return self
-        return (
-            replace(self, index=NeighbourIndex.of(self.vectors, seed)) if self.can_index else self
-        )
+        centres = learned_centres(self.vectors, seed)
+        return replace(self, index=NeighbourIndex(self.vectors, centres))
 
-    @property
-    def can_index(self) -> bool:
+    def with_index(self, arrays: Mapping[str, NDArray[Any]]) -> "ReferenceSet":
+        """Return the set with the index that a model file holds, once it fits."""
+        centres = arrays.get(CENTRES)
+        if (
+            centres is None
+            or len(arrays) > 1
+            or centres.dtype != np.float32
+            or centres.ndim != 2
+            or len(centres) < 1
+            or centres.shape[1] != self.vectors.shape[1]
+            or not np.isfinite(centres).all()
+        ):
+            raise ModelFileError(
+                f"the stored index of {len(self):,} references is damaged, or of another version "
+                "of smkc; fit again and save the model anew"
+            )
+        if not self._can_index():
+            return self
+        return replace(self, index=NeighbourIndex(self.vectors, centres))
+
+    def _can_index(self) -> bool:
         """Whether the library that an index needs is here; a warning says so if it is not."""
         try:
             need_faiss()
@@ -243,7 +251,7 @@ class ReferenceSet:
             warnings.warn(
                 f"every window is compared with all {len(self):,} references, which is slow: "
                 f"{error}",
-                stacklevel=3,
+                stacklevel=4,
             )
             return False
         return True

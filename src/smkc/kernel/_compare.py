@@ -19,11 +19,9 @@ from smkc.kernel._channels import (
 )
 from smkc.kernel._pairs import (
     FUSED,
-    PADDING,
     distances_to,
     first_difference,
     lag_distances,
-    lag_distances_of_difference,
     lag_products,
     products_with,
     squared_norms,
@@ -47,7 +45,7 @@ def compare_lags(
 ) -> None:
     """Compare time steps at lags 1..n_lags in the windows of one span.
 
-    ``states`` (n_columns, n_rows + PADDING); ``offsets`` (B,) are the windows' first rows in it.
+    ``states`` (n_columns, n_rows); ``offsets`` (B,) are the windows' first rows in it.
     ``channel_at`` (6,) is each channel's place in the output, -1 where it is not wanted. ``out``
     is (B, K, n_lags, L) for bands, (B, K, L, L) for images. ``sigma_g`` (B,) receives sigma(g)
     where log distances of g are wanted. ``guesses`` (3,), of the medians, are used and improved:
@@ -63,8 +61,10 @@ def compare_lags(
     difference = first_difference(states)
     if channel_at[3] >= 0:
         lag_distances(states, n_lags, pairs[0])
-    if channel_at[4] >= 0 or channel_at[5] >= 0:
-        lag_distances_of_difference(difference, n_lags, pairs[1], pairs[2])
+    if channel_at[4] >= 0:
+        lag_distances(difference, n_lags, pairs[1])
+    if channel_at[5] >= 0:
+        lag_distances(np.abs(difference), n_lags, pairs[2])
     squared_norms(difference, squares)
     for which in range(3):
         distance = channel_at[3 + which]
@@ -109,7 +109,7 @@ def compare_anchors(
     sigma_g: NDArray[np.float64],
 ) -> None:
     """Compare every time step of one window's states with the anchors; ``out`` (K, L, r)."""
-    length, r = states.shape[1] - PADDING, anchors.size
+    length, r = states.shape[1], anchors.size
     squares = np.empty(states.shape[1], np.float32)
     pairs = np.empty((r, states.shape[1]), np.float32)
     buffer = np.empty(r * length + 2 * COUNTED, np.float32)

@@ -8,7 +8,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 from smkc.kernel._compare import compare_anchors, compare_lags
-from smkc.kernel._pairs import PADDING
 from smkc.kernel._select import NO_GUESS
 from smkc.sketch import Hashed
 from smkc.sketch._loops import NOWHERE, fill_states, number_columns
@@ -93,7 +92,7 @@ def scan_sequences(
 def _span_states(
     rows: Hashed, first: int, last: int, projection: NDArray[np.float32], pool: int
 ) -> NDArray[np.float32]:
-    """Return the states of rows first to last, (n_columns, n_steps + PADDING), packed.
+    """Return the states of rows first to last, (n_columns, n_steps).
 
     Only buckets that occur have a column.
 
@@ -102,7 +101,7 @@ def _span_states(
     """
     column_of = np.empty(projection.shape[0], np.uint32)
     n_columns = number_columns(rows, first, last, column_of)
-    states = np.zeros((n_columns, last - first + PADDING), np.float32)
+    states = np.zeros((n_columns, last - first), np.float32)
     fill_states(rows, first, last, column_of, states)
     if projection.shape[1] > 0:
         projected = np.zeros((projection.shape[1], states.shape[1]), np.float32)
@@ -115,7 +114,7 @@ def _span_states(
                         projected[p, t] += weight * source[t]
         states = projected
     if pool > 1:
-        pooled = np.zeros((states.shape[0], (last - first) // pool + PADDING), np.float32)
+        pooled = np.zeros((states.shape[0], (last - first) // pool), np.float32)
         share = np.float32(1.0 / pool)
         for c in range(states.shape[0]):
             for t in range(last - first):

@@ -1,31 +1,18 @@
 """Jitted pairs of time steps: states of a span -> squared distances and products at each lag.
 
-States lie bucket by bucket, (n_columns, n_rows), so that every inner loop runs over time: each
-distance is summed over the buckets in ascending order and over nothing else, which makes it the
-same to the bit whichever windows, rows or empty buckets are computed beside it. Behind the last
-row lies PADDING: tiles reach into it, and what they compute there is not used.
+States lie bucket by bucket, (n_columns, n_rows), so that every inner loop runs over time, and each
+distance is summed over the buckets in ascending order and over nothing else.
 """
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from smkc.kernel._lag_tiles import (
-    LAGS,
-    LAGS_TWICE,
-    tile_distances,
-    tile_distances_twice,
-    tile_products,
-)
-from smkc.kernel._vectors import LANES
-
 __all__ = [
     "FUSED",
-    "PADDING",
     "distances_to",
     "first_difference",
     "lag_distances",
-    "lag_distances_of_difference",
     "lag_products",
     "products_with",
     "squared_norms",
@@ -37,8 +24,8 @@ ZERO = np.float32(0.0)
 # A multiplication and an addition may be one instruction: quicker, and rounded once, not twice.
 FUSED = {"contract"}
 
-# The last tile begins before the last row, and reads so far at most.
-PADDING = LANES + LAGS
+# Buckets summed in one pass over time: sums are loaded and stored once for all of them.
+AT_ONCE = 4
 
 
 @njit(cache=True, nogil=True)
@@ -62,39 +49,45 @@ def squared_norms(z: NDArray[np.float32], out: NDArray[np.float32]) -> None:
             out[t] += z[c, t] * z[c, t]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=FUSED)
 def lag_distances(z: NDArray[np.float32], n_lags: int, out: NDArray[np.float32]) -> None:
-    """out[lag - 1, t] = |z_t - z_{t+lag}|^2."""
-    n_rows = z.shape[1] - PADDING
-    last = min(n_lags, n_rows - 1)
-    for lag in range(1, last + 1, LAGS):
-        for t in range(0, n_rows - lag, LANES):
-            tile_distances(z, t, lag, last, out)
+    """out[lag - 1, t] = |z_t - z_{t+lag}|^2; 0 past the last row."""
+    n_columns, n_rows = z.shape
+    in_passes = n_columns - n_columns % AT_ONCE
+    out[:] = ZERO
+    for lag in range(1, min(n_lags, n_rows - 1) + 1):
+        row = out[lag - 1]
+        for c in range(0, in_passes, AT_ONCE):
+            z0, z1, z2, z3 = z[c], z[c + 1], z[c + 2], z[c + 3]
+            for t in range(n_rows - lag):
+                u = t + lag
+                d0, d1, d2, d3 = z0[u] - z0[t], z1[u] - z1[t], z2[u] - z2[t], z3[u] - z3[t]
+                row[t] = (((row[t] + d0 * d0) + d1 * d1) + d2 * d2) + d3 * d3
+        for c in range(in_passes, n_columns):
+            z0 = z[c]
+            for t in range(n_rows - lag):
+                d0 = z0[t + lag] - z0[t]
+                row[t] += d0 * d0
 
 
-@njit(cache=True, nogil=True)
-def lag_distances_of_difference(
-    z: NDArray[np.float32],
-    n_lags: int,
-    out: NDArray[np.float32],
-    out_absolute: NDArray[np.float32],
-) -> None:
-    """Do as :func:`lag_distances` for z and for its absolute values, reading z once for both."""
-    n_rows = z.shape[1] - PADDING
-    last = min(n_lags, n_rows - 1)
-    for lag in range(1, last + 1, LAGS_TWICE):
-        for t in range(0, n_rows - lag, LANES):
-            tile_distances_twice(z, t, lag, last, out, out_absolute)
-
-
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=FUSED)
 def lag_products(z: NDArray[np.float32], n_lags: int, out: NDArray[np.float32]) -> None:
-    """out[lag - 1, t] = z_t . z_{t+lag}."""
-    n_rows = z.shape[1] - PADDING
-    last = min(n_lags, n_rows - 1)
-    for lag in range(1, last + 1, LAGS):
-        for t in range(0, n_rows - lag, LANES):
-            tile_products(z, t, lag, last, out)
+    """out[lag - 1, t] = z_t . z_{t+lag}; 0 past the last row."""
+    n_columns, n_rows = z.shape
+    in_passes = n_columns - n_columns % AT_ONCE
+    out[:] = ZERO
+    for lag in range(1, min(n_lags, n_rows - 1) + 1):
+        row = out[lag - 1]
+        for c in range(0, in_passes, AT_ONCE):
+            z0, z1, z2, z3 = z[c], z[c + 1], z[c + 2], z[c + 3]
+            for t in range(n_rows - lag):
+                u = t + lag
+                part = ((row[t] + z0[t] * z0[u]) + z1[t] * z1[u]) + z2[t] * z2[u]
+                row[t] = part + z3[t] * z3[u]
+        for c in range(in_passes, n_columns):
+            z0 = z[c]
+            for t in range(n_rows - lag):
+                row[t] += z0[t] * z0[t + lag]
 
 
 @njit(cache=True, nogil=True, fastmath=FUSED)

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["COUNTED", "NO_GUESS", "kth_bits", "median_root", "sum_of_smallest"]
+__all__ = ["COUNTED", "NO_GUESS", "kth_bits", "median_root"]
 
 # Once so few candidates are left, stepping from one to the next is cheaper than halving.
 FEW = 3
@@ -163,25 +163,3 @@ def _middle(bits: NDArray[np.int32], n: int, skipped: int, guess: int) -> tuple[
     a = np.float64(np.int32(lower).view(np.float32))
     b = np.float64(np.int32(upper).view(np.float32))
     return float(0.5 * (np.sqrt(a) + np.sqrt(b))), lower
-
-
-@njit(cache=True, nogil=True)
-def sum_of_smallest(values: NDArray[np.float32], n: int, k: int, guess: int) -> tuple[float, int]:
-    """Return the sum of the k smallest of ``values[:n]``, all non-negative, in float64.
-
-    The second result is a guess for the next, similar set.
-    """
-    bits = values.view(np.int32)
-    kth, _ = kth_bits(bits, n, k - 1, guess)
-    limit = np.int32(kth).view(np.float32)
-    n_below = _count_up_to(bits, n, kth - 1)
-    return _sum_below(values, n, limit) + (k - n_below) * np.float64(limit), kth
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def _sum_below(values: NDArray[np.float32], n: int, limit: np.float32) -> float:
-    """Return the sum of the values below a limit, in whatever order is quickest."""
-    total = 0.0
-    for i in range(n):
-        total += np.float64(values[i]) if values[i] < limit else 0.0
-    return total

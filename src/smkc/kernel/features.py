@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from smkc.errors import WindowError
 from smkc.kernel._compare import compare_anchors, compare_lags
 from smkc.kernel._loops import scan_anchors, scan_lags, scan_sequences
-from smkc.kernel._pairs import PADDING
 from smkc.kernel._select import NO_GUESS
 from smkc.kernel.representation import CHANNELS, Representation
 from smkc.kernel.windows import segments
@@ -53,7 +52,7 @@ def features(
     """(B, F) float32: the features of B windows, flat, channel by channel.
 
     Overlapping windows share their work when their starts ascend; independent windows cost what
-    each needs. Either way the numbers are the same to the bit.
+    each needs. Either way the numbers are the same, to rounding.
 
     Notes
     -----
@@ -110,19 +109,18 @@ def features_of_states(
         states = states.reshape(len(states), length, -1).mean(axis=2)
     if representation.layout == "seq":
         return states.T.ravel()
-    padded = np.zeros((len(states), length + PADDING), np.float32)
-    padded[:, :length] = states
+    states = np.ascontiguousarray(states, np.float32)
     out = np.empty((1, *representation.shape(window)), np.float32)
     sigma = np.empty(1)
     channel_at = channel_places(representation)
     if representation.layout == "anchor":
         anchors = anchor_steps(length, representation.size)
-        compare_anchors(padded, anchors, channel_at, out[0], sigma)
+        compare_anchors(states, anchors, channel_at, out[0], sigma)
     else:
         n_lags, is_image = lags(representation, length)
         first = np.zeros(1, np.int64)
         compare_lags(
-            padded, first, length, n_lags, channel_at, is_image, np.full(3, NO_GUESS), out, sigma
+            states, first, length, n_lags, channel_at, is_image, np.full(3, NO_GUESS), out, sigma
         )
     return out.reshape(-1)
 

@@ -1,6 +1,6 @@
 """Sliding window: the features of the latest window of a stream, step by step.
 
-In: one state after another. Out: features, the same to the bit as those of a whole recording,
+In: one state after another. Out: features, the same to rounding as those of a whole recording,
 for work that depends on the window alone.
 """
 

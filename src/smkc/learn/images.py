@@ -47,8 +47,7 @@ class ImageSource(Protocol):
 class RecordingImages:
     """The windows of a prepared recording.
 
-    On the CPU images are the library's own, the same to the bit whatever stands beside them; on
-    another device the same steps run in torch.
+    On the CPU images are the library's own; on another device the same steps run in torch.
 
     Parameters
     ----------

@@ -94,8 +94,8 @@ def evaluated(
 ) -> NDArray[Any]:
     """(B, ...) what ``function`` makes of each of one or more windows, a fixed number at a time.
 
-    The network is in evaluation mode and on its device. Each window's result is the same to the
-    bit whatever stands beside it, on the CPU.
+    The network is in evaluation mode and on its device. Each window's result is the same, to
+    rounding, whatever stands beside it.
     """
     device = training.where()
     source: Inputs = held(inputs, device)

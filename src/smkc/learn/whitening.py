@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.density.projection import stable_product
 from smkc.errors import InputError
 
 __all__ = ["Whitening"]
@@ -51,10 +50,10 @@ class Whitening:
         return cls(centre.astype(np.float32), matrix.astype(np.float32))
 
     def unit_vectors(self, embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
-        """(B, D + 1) float32 of length 1; each row the same whatever stands beside it."""
+        """(B, D + 1) float32 of length 1."""
         n, width = embeddings.shape
         vectors = np.empty((n, width + 1), np.float32)
-        vectors[:, :width] = stable_product(embeddings - self.centre, self.matrix)
+        vectors[:, :width] = np.matmul(embeddings - self.centre, self.matrix)
         vectors[:, width] = np.sqrt(width)
         vectors /= np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
         return vectors

@@ -26,8 +26,8 @@ FILES = ("costs.json", "gpu_costs.json")
 # Windows that ``knn`` scores to calibrate itself, at most; the same as the detector's own.
 MOST_CALIBRATED = 32_768
 
-# What one reference's vector and its code take once there is an index.
-INDEXED_BYTES = 4 * COMPONENTS + COMPONENTS // 4 * 2 + 12
+# What one reference's vector, its code and its number take once there is an index.
+INDEXED_BYTES = 4 * COMPONENTS + COMPONENTS // 4 + 8
 
 
 @dataclass(frozen=True)

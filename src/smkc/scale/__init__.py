@@ -1,6 +1,7 @@
 """Scale: recordings larger than memory, and more than one machine.
 
-In: Parquet files and a fitted detector. Out: the same scores as in memory, to the bit, in a file.
+In: Parquet files and a fitted detector. Out: the same scores as in memory, in a file:
+``evidence`` to the bit, kernel detectors to 1e-6.
 
 A source is read in batches (``source.py``, ``groups.py``). Observations wait until their row is
 complete (``held.py``); complete rows are scored in order of time for each entity (``scoring.py``,

@@ -1,7 +1,7 @@
 """Cluster: the blocks of a run, or its time ranges, side by side on Ray's workers.
 
-In: the same as for one machine, and perhaps a cluster's address. Out: the same file, to the bit; a
-worker that is lost is replaced and its work done again from where it stood.
+In: the same as for one machine, and perhaps a cluster's address. Out: the same file; a worker
+that is lost is replaced and its work done again from where it stood.
 """
 
 import logging
@@ -147,7 +147,7 @@ class RayCluster:
     ) -> Detector:
         """Fit a detector (``knn``) on the workers; the arguments are those of ``scale.fit_file``.
 
-        What is learned is the same as on one machine, to the bit.
+        What is learned is the same as on one machine, to rounding.
         """
         learners = _RayLearners(self)
         return fit_file(path, detector, read=read, sample=sample, learners=learners)

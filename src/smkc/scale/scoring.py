@@ -1,7 +1,8 @@
 """Scoring: rows of one entity, piece by piece -> final scores, as for the whole recording.
 
-In: a fitted detector and complete rows in order of time. Out: scores a time step, equal to the bit
-to ``Detector.decision_function`` of all rows at once; memory does not grow with the rows.
+In: a fitted detector and complete rows in order of time. Out: scores a time step, equal to
+those of ``Detector.decision_function`` of all rows at once (``evidence`` to the bit, kernel
+detectors to 1e-6); memory does not grow with the rows.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Stream of evidences: the same scores as for a whole recording, one time step at a time.
+"""Stream of evidences: the same scores as for a whole recording, to the bit, row by row.
 
 In: a fitted state and one row after another. Out: the score of the row, and its p-value under what
 was normal when it came. Memory is bounded, and a row's cost does not grow.

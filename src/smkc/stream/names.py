@@ -5,7 +5,7 @@ hashes and scaling slots of their variables.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from smkc.errors import InputError
 from smkc.recording import ScalingState, canonical
 from smkc.sketch import Hashes, hash_names
-from smkc.stream._dictionary import read_row
-from smkc.stream.row import LARGEST_WHOLE, row_values
+from smkc.stream.row import row_values
 
 __all__ = ["MOST_KNOWN_NAMES", "RowNames"]
 
@@ -24,9 +23,6 @@ MOST_KNOWN_NAMES = 65_536
 # Rows are asked for names that rows before them had. Asking for so many times as many as a row
 # has, and a few more, costs less than arranging the row anew.
 MOST_ASKED, FEW = 2, 64
-
-# Values from here on need a closer look: a whole number would be refused.
-HUGE = float(LARGEST_WHOLE)
 
 
 class RowNames:
@@ -67,26 +63,18 @@ class RowNames:
         """
         if self._scaling is not None and self._scaling.generation != self._generation:
             self._forget()
-        values = self._asked(observations)
-        if values is None:
-            values = self._arranged(observations)
-        return self._hashes, values
+        if isinstance(observations, Mapping) and not _too_many(len(self._asks), len(observations)):
+            row = {**self._asks, **observations}
+            if len(row) == len(self._asks):
+                return self._hashes, _narrowed(row_values(row))
+        given = row_values(observations)
+        places = self._arranged(tuple(observations))
+        values = np.full(len(self._asks), nan)
+        values[places] = given
+        return self._hashes, _narrowed(values)
 
-    def _asked(self, observations: Mapping[str, float | None]) -> NDArray[np.float32] | None:
-        """Return the row's values of the names asked for; None if it has other names.
-
-        None, too, if it has values that need a closer look: huge ones, or no numbers.
-        """
-        if not isinstance(observations, Mapping) or _too_many(len(self._asks), len(observations)):
-            return None
-        row = observations if type(observations) is dict else dict(observations)
-        values = np.empty(len(self._asks), np.float32)
-        is_read = read_row(id(row), id(self._asks), self._identities, id(None), HUGE, values)
-        return values if is_read else None
-
-    def _arranged(self, observations: Mapping[str, float | None]) -> NDArray[np.float32]:
-        """Return the row's values among those of the names asked for from now on."""
-        given, keys = row_values(observations), tuple(observations)
+    def _arranged(self, keys: tuple[str, ...]) -> NDArray[np.int64]:
+        """(n,) places of a row's names among those asked for from now on."""
         numbers = self._numbers(keys)
         if len(set(numbers.tolist())) < len(numbers):
             raise InputError(
@@ -98,27 +86,15 @@ class RowNames:
             before = dict(zip(self._asked_numbers.tolist(), self._asks, strict=True))
             both = before | here
             self._ask_for(here if _too_many(len(both), len(keys)) else both)
-        values = np.full(len(self._asks), np.nan, np.float32)
-        with np.errstate(over="ignore"):
-            values[np.searchsorted(self._asked_numbers, numbers)] = given
-        return values
+        return np.searchsorted(self._asked_numbers, numbers)
 
     def _ask_for(self, key_of: dict[int, str]) -> None:
         """Ask rows for these names from now on, by their numbers."""
         numbers = sorted(key_of)
         self._asked_numbers = np.array(numbers, np.int64)
-        self._asks = {key_of[number]: place for place, number in enumerate(numbers)}
-        self._identify()
+        self._asks = {key_of[number]: nan for number in numbers}
         self._hashes = self._known.take(self._asked_numbers)
         self.slots = self._slots.take(self._asked_numbers)
-
-    def _identify(self) -> None:
-        self._identities = np.array([id(key) for key in self._asks], np.int64)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over a copy's or a pickle's state, in which names may be other objects."""
-        self.__dict__.update(state)
-        self._identify()
 
     def _numbers(self, keys: tuple[str, ...]) -> NDArray[np.int64]:
         try:
@@ -147,6 +123,12 @@ class RowNames:
         self._number_of |= {name: first + at for at, name in enumerate(names)}
         self._number_of |= {key: self._number_of[name] for key, name in fresh.items()}
         self._n_names = last
+
+
+def _narrowed(values: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return values in float32, in which the largest become infinite: not observed."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32)
 
 
 def _too_many(n_asked: int, n: int) -> bool:

@@ -46,12 +46,6 @@ def test_help_loads_nothing_heavy() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_help_is_quick(process) -> None:
-    started = time.monotonic()
-    assert process("--help").returncode == 0
-    assert time.monotonic() - started < 3  # about 0.3 s on an idle machine
-
-
 def test_errors_are_printed_without_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(BaseException, match="2"), explained_failures():
         raise ReadError("no \x1b[31mfile\x07")
@@ -93,7 +87,7 @@ def test_an_interrupt_ends_it_quietly(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not out.exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)

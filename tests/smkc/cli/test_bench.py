@@ -26,6 +26,7 @@ def table(folder: Path, name: str):
     return json.loads((folder / f"{name}.json").read_text())
 
 
+@pytest.mark.slow
 def test_every_table_has_its_files(smoke):
     folder, done = smoke
     for name in TABLES:
@@ -39,6 +40,7 @@ def test_every_table_has_its_files(smoke):
     assert "paper (ours - paper)" in done.stdout
 
 
+@pytest.mark.slow
 def test_every_row_is_there_with_numbers(smoke):
     folder, _ = smoke
     names = {method.name for method in METHODS.values()}
@@ -51,6 +53,7 @@ def test_every_row_is_there_with_numbers(smoke):
             assert 0 <= cell["low"] <= cell["value"] <= cell["high"] <= 1 or cell["value"] is None
 
 
+@pytest.mark.slow
 def test_likeness_knows_itself(smoke):
     folder, _ = smoke
     rows = {row["name"]: row["cells"] for row in table(folder, "likeness")["rows"]}
@@ -59,6 +62,7 @@ def test_likeness_knows_itself(smoke):
     assert all(-1 <= cell["value"] <= 1 for cells in rows.values() for cell in cells)
 
 
+@pytest.mark.slow
 def test_the_paper_stands_beside_ours(smoke):
     folder, _ = smoke
     rows = table(folder, "average")["rows"]
@@ -67,6 +71,7 @@ def test_the_paper_stands_beside_ours(smoke):
     assert cell["difference"] == pytest.approx(cell["value"] - 0.267)
 
 
+@pytest.mark.slow
 def test_collisions_are_the_papers(smoke):
     folder, _ = smoke
     for row in table(folder, "hash-width")["rows"]:
@@ -74,6 +79,7 @@ def test_collisions_are_the_papers(smoke):
             assert abs(cell["difference"]) < 0.02, row["name"]
 
 
+@pytest.mark.slow
 def test_the_diagnostic_is_the_papers(smoke):
     folder, _ = smoke
     scaling, _ = table(folder, "diagnostic")["rows"]
@@ -82,6 +88,7 @@ def test_the_diagnostic_is_the_papers(smoke):
     assert log_distance > 0.95
 
 
+@pytest.mark.slow
 def test_dimensions_and_costs(smoke):
     folder, _ = smoke
     for row in table(folder, "scaling")["rows"]:
@@ -92,6 +99,7 @@ def test_dimensions_and_costs(smoke):
         assert row["cells"][4]["value"] is None, "none on a GPU that is not there"
 
 
+@pytest.mark.slow
 def test_tables_are_made_again_from_scores(smoke):
     folder, _ = smoke
     before = table(folder, "rate")

@@ -101,6 +101,7 @@ def test_what_is_not_known_is_said(words, message, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not os.environ.get("SMKC_DATA"),
     reason="SMKC_DATA is not set; public sources: " + public_sources(),

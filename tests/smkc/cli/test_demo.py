@@ -1,5 +1,4 @@
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def answer(folder: Path, process) -> dict:
-    started = time.monotonic()
     done = process("demo", "--out", str(folder), "--png", "--json")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    assert time.monotonic() - started < 60
     return json.loads(done.stdout)
 
 

@@ -41,6 +41,7 @@ def all_checks():
     return [check.__name__ for check in checks.yield_checks(SmkcAnomalyDetector(**SMALL))]
 
 
+@pytest.mark.slow
 def test_rivers_checks_pass(monkeypatch, seeded):
     # River checks anomaly detectors on credit card data that it downloads; these stand in.
     def datasets(model, scale=1):

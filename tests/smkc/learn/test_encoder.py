@@ -148,6 +148,7 @@ def test_bfloat16_is_close(backbone):
     assert low.float().sub(expected).abs().max() < 2 * BF16_TOLERANCE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("backbone", "tokens"), [("attention", "triangle"), ("linear", "full")])
 def test_it_compiles_to_one_graph(backbone, tokens):
     images, tau = made_images(8, 2)

@@ -21,8 +21,15 @@ def drawn(network, n_windows, seed=0):
     return network.config.masking.draw(network.student.patches, n_windows, seeded(seed))
 
 
-@pytest.mark.parametrize("backbone", BACKBONES)
-@pytest.mark.parametrize("tokens", TOKEN_LAYOUTS)
+@pytest.mark.parametrize(
+    ("backbone", "tokens"),
+    [
+        ("attention", "triangle"),
+        pytest.param("linear", "triangle", marks=pytest.mark.slow),
+        pytest.param("attention", "full", marks=pytest.mark.slow),
+        pytest.param("linear", "full", marks=pytest.mark.slow),
+    ],
+)
 def test_training_lowers_the_loss(backbone, tokens):
     images, tau = made_images(8, 32)
     network = made_network(backbone=backbone, tokens=tokens)

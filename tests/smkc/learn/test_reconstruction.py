@@ -22,8 +22,15 @@ def drawn(network, n_windows, seed=0):
     return network.config.masking.draw(network.encoder.patches, n_windows, seeded(seed))
 
 
-@pytest.mark.parametrize("backbone", BACKBONES)
-@pytest.mark.parametrize("tokens", TOKEN_LAYOUTS)
+@pytest.mark.parametrize(
+    ("backbone", "tokens"),
+    [
+        ("attention", "triangle"),
+        pytest.param("linear", "triangle", marks=pytest.mark.slow),
+        pytest.param("attention", "full", marks=pytest.mark.slow),
+        pytest.param("linear", "full", marks=pytest.mark.slow),
+    ],
+)
 def test_training_lowers_the_loss(backbone, tokens):
     images, tau = made_images(8, 32)
     network = made_network(backbone=backbone, tokens=tokens)
@@ -198,6 +205,7 @@ def test_bfloat16_is_close(backbone):
     torch.testing.assert_close(actual, expected, rtol=0.02, atol=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokens", TOKEN_LAYOUTS)
 def test_it_compiles_to_one_graph(tokens):
     images, tau = made_images(8, 2)
@@ -216,6 +224,7 @@ def test_penalties_are_not_negative(settings):
         made_network(objective=settings)
 
 
+@pytest.mark.slow
 def test_expected_errors_are_learned_where_errors_are_large():
     images, tau = made_images(8, 32)
     noisy = images.clone()

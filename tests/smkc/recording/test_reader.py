@@ -168,6 +168,7 @@ def test_a_constant_is_read_like_any_other():
     assert read({"time": range(9), "a": [7] * 9}).trace("a").tolist() == [7.0] * 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["long", "wide"])
 def test_a_hundred_thousand_variables_in_one_row(layout):
     names = [f'cpu{{pod="web-{at}"}}' for at in range(100_000)]

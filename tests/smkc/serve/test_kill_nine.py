@@ -24,8 +24,8 @@ def followed(folder, seed, n_kills, n_rows):
 @pytest.mark.parametrize(
     ("n_kills", "n_rows"),
     [
-        pytest.param(10, 400, id="10 times"),
-        pytest.param(200, 2000, id="200 times", marks=pytest.mark.slow),
+        pytest.param(5, 400, id="5 times"),
+        pytest.param(50, 800, id="50 times", marks=pytest.mark.slow),
     ],
 )
 def test_kills_change_nothing(tmp_path, n_kills, n_rows):

@@ -17,9 +17,8 @@ class Competitor(Protocol):
     """A method of the benchmark.
 
     A competitor is made with all its settings, its seed among them. The same settings and windows
-    give the same scores, to the last bit on the CPU. A window's score depends on what was learned
-    and on that window: not on the others that are scored beside it, not on the order of its
-    variables.
+    give the same scores. A window's score depends on what was learned and on that window: not, but
+    for rounding, on the others that are scored beside it, and not on the order of its variables.
 
     A competitor with a true attribute ``wants_labels`` is given anomalous validation windows too,
     told apart by their kinds: the paper's ensemble learns its fusion from them.

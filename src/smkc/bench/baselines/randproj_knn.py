@@ -27,8 +27,8 @@ __all__ = ["RandProjKnn"]
 class RandProjKnn:
     """Kernel features, a fixed random projection, the K nearest training windows.
 
-    On the processor this is the library's own density, and scores are the same to the bit for any
-    number of threads. On another device the same steps run in torch, and scores agree to 1e-4.
+    On the processor this is the library's own density. On another device the same steps run in
+    torch, and scores agree to 1e-4.
 
     Parameters
     ----------

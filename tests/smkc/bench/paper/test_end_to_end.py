@@ -18,6 +18,7 @@ def plan(tmp_path, monkeypatch):
     return Plan(settings=settings, methods=[], seeds=1)
 
 
+@pytest.mark.slow
 def test_both_backbones_at_both_lengths(plan):
     before = end_to_end(plan)
     assert not before.rows

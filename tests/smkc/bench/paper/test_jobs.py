@@ -91,6 +91,7 @@ def test_files_hold_what_was_written(tmp_path):
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["s.parquet"]
 
 
+@pytest.mark.slow
 def test_processes_change_no_bit(tmp_path):
     jobs = [job(), job("statspool-knn"), job("gru-ae"), job("randproj-knn")]
     alone, together = settings(tmp_path / "1"), settings(tmp_path / "2", processes=2)

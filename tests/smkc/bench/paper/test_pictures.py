@@ -57,6 +57,7 @@ def saved(figure, tmp_path: Path):
     return path.stat().st_size
 
 
+@pytest.mark.slow
 def test_each_picture_is_drawn(view, tmp_path: Path):
     strange = replace(view, segment=(3, 6))
     points = [Point(f"m{at}", 0.5 + at / 100, 0.5, group) for at in range(12) for group in "ab"]

@@ -228,6 +228,7 @@ def test_a_step_without_a_score_counts_and_is_counted(settings):
     assert measured.of_series["two"]["n_unscored"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not os.environ.get("SMKC_DATA"),
     reason="SMKC_DATA is not set; public sources: " + public_sources(),

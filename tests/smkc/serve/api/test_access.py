@@ -127,7 +127,7 @@ def test_open_routes_are_open(locked, path):
 
 def test_the_token_is_looked_at_before_the_body(locked_server):
     head = b"POST /api/v1/write HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", locked_server.port), timeout=10) as line:
+    with socket.create_connection(("127.0.0.1", locked_server.port), timeout=60) as line:
         line.sendall(head)  # and not one byte of the body
         assert line.recv(100).startswith(b"HTTP/1.1 401 ")
 

@@ -42,7 +42,7 @@ def listen(server, **headers):
 @contextmanager
 def listen_once_free(server):
     """Open a stream as soon as there is a place for it."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         with listen(server) as answer:
             if answer.status_code == 200:

@@ -97,6 +97,6 @@ def test_mutated_bodies_do_no_harm(service, open_server, rng):
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_mutated_bodies_do_no_harm(service, open_server, rng):
-    counts = send(service, open_server.url, rng, 100_000)
-    assert sum(counts.values()) == 100_000
+def test_many_mutated_bodies_do_no_harm(service, open_server, rng):
+    counts = send(service, open_server.url, rng, 10_000)
+    assert sum(counts.values()) == 10_000

@@ -55,7 +55,7 @@ def test_what_is_no_http_gets_them_too(open_server):
         b"GET\r\n\r\n",
         b"GET / HTTP/9\r\n\r\n",
     ):
-        with socket.create_connection(("127.0.0.1", open_server.port), timeout=20) as line:
+        with socket.create_connection(("127.0.0.1", open_server.port), timeout=60) as line:
             line.sendall(nonsense)
             answer = b""
             while part := line.recv(4096):
@@ -68,7 +68,7 @@ def test_what_is_no_http_gets_them_too(open_server):
 
 
 def test_a_head_without_end_is_refused(open_server):
-    with socket.create_connection(("127.0.0.1", open_server.port), timeout=20) as line:
+    with socket.create_connection(("127.0.0.1", open_server.port), timeout=60) as line:
         answer = b""
         with suppress(OSError):  # closed while it was sent
             line.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 200_000)

@@ -61,6 +61,7 @@ def follow(folder: Path, n_distinct: int, n_new: int) -> tuple[list[int], int, i
     return resident, most, n_kept
 
 
+@pytest.mark.slow
 def test_memory_follows_the_rows_not_the_names_ever_seen(tmp_path: Path) -> None:
     _, most, n_kept = follow(tmp_path, 50_000, 100)
     n_row = STEADY + 200

@@ -1,13 +1,13 @@
+import pickle
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests import promise
 
 from smkc import model_file
-from smkc.density import KnnDensity, Projection, ReferenceSet, approximate, reference
-from smkc.density._loops import largest
-from smkc.density.approximate import STALE, NeighbourIndex, need_faiss
+from smkc.density import KnnDensity, Projection, ReferenceSet, reference
+from smkc.density.index import CELLS_PER_PROBE, learned_centres, need_faiss
 from smkc.errors import MissingExtraError, ModelFileError
 from smkc.kernel import Representation, window_starts
 from smkc.recording import Recording
@@ -22,7 +22,7 @@ except ModuleNotFoundError:
 needs_faiss = pytest.mark.skipif(not has_faiss, reason='needs pip install "smkc[ann]"')
 
 NEIGHBOURS = 20
-TOLERANCE = 1e-6  # cosine distances in float32, summed in different orders
+TOLERANCE = 1e-12  # of distances that are measured in float64
 
 
 def unit_vectors(rng, n, d=16):
@@ -58,34 +58,21 @@ def recall(candidates, queries, vectors, n=NEIGHBOURS):
 def test_most_of_the_nearest_are_found_and_their_distances_are_true(rng, large):
     queries = unit_vectors(rng, 300)
     found = large.index.candidates(queries, 500)
-    assert len(large.index.centres) > 2 * large.index.n_probes
     assert recall(found, queries, large.vectors) >= 0.95
     expected = exact(large.vectors).mean_distance(queries, NEIGHBOURS)
     actual = large.mean_distance(queries, NEIGHBOURS)
     assert (actual >= expected - TOLERANCE).all()  # a neighbour that was missed is no nearer one
-    np.testing.assert_allclose(actual, expected, rtol=0.02)
+    np.testing.assert_allclose(actual, expected, rtol=0.05)
 
 
 @needs_faiss
-def test_a_window_is_the_same_to_the_bit_in_any_company_and_alone(rng, large):
+def test_a_window_is_the_same_in_any_company_and_alone(rng, large):
     queries = unit_vectors(rng, 600)
     expected = large.mean_distance(queries, NEIGHBOURS)
     for n in (1, 7, 16, 255, 257):
-        np.testing.assert_array_equal(large.mean_distance(queries[:n], NEIGHBOURS), expected[:n])
+        promise.assert_scores_agree(large.mean_distance(queries[:n], NEIGHBOURS), expected[:n])
     alone = [large.mean_distance_of_one(query, NEIGHBOURS) for query in queries[:40]]
-    np.testing.assert_array_equal(alone, expected[:40])
-
-
-@needs_faiss
-def test_as_many_cells_are_looked_into_as_the_references_need(rng, large):
-    queries = unit_vectors(rng, 300)
-    few = replace(large.index, n_probes=4)
-    assert recall(few.candidates(queries, 500), queries, large.vectors) < 0.9
-    spread = rng.normal(size=(6000, 64)).astype(np.float32)
-    spread /= np.linalg.norm(spread, axis=1, keepdims=True)  # without any cells of their own
-    index = NeighbourIndex.of(spread, 3)
-    least = approximate.PROBES + len(index.centres) // approximate.CELLS_A_PROBE
-    assert large.index.n_probes == least < index.n_probes < len(index.centres)
+    promise.assert_scores_agree(alone, expected[:40])
 
 
 @needs_faiss
@@ -93,20 +80,20 @@ def test_references_nearby_are_left_out(rng, large):
     queries, rows = large.vectors[100:200], np.arange(100, 200)
     expected = exact(large.vectors).mean_distance_elsewhere(queries, NEIGHBOURS, rows, 30)
     actual = large.mean_distance_elsewhere(queries, NEIGHBOURS, rows, 30)
-    np.testing.assert_allclose(actual, expected, rtol=0.02)
+    np.testing.assert_allclose(actual, expected, rtol=0.05)
     assert (actual > large.mean_distance(queries, NEIGHBOURS)).all()  # which finds itself
 
 
 @needs_faiss
 def test_too_few_candidates_are_made_up_for_by_all_references(rng, from_500):
     stored = exact(unit_vectors(rng, 2000)).indexed(seed=3)
-    stored = replace(stored, index=replace(stored.index, n_probes=1))
+    assert 2000 / CELLS_PER_PROBE < 900  # more than the cells that are searched hold
     queries, rows = stored.vectors[1000:1020], np.arange(1000, 1020)
     plain = exact(stored.vectors)
-    np.testing.assert_array_equal(
+    promise.assert_scores_agree(
         stored.mean_distance(queries, 900), plain.mean_distance(queries, 900)
     )
-    np.testing.assert_array_equal(
+    promise.assert_scores_agree(
         stored.mean_distance_elsewhere(queries, 900, rows, 30),
         plain.mean_distance_elsewhere(queries, 900, rows, 30),
     )
@@ -114,10 +101,8 @@ def test_too_few_candidates_are_made_up_for_by_all_references(rng, from_500):
 
 
 @needs_faiss
-def test_the_same_vectors_and_seed_give_the_same_index(large):
-    again = NeighbourIndex.of(large.vectors, 3).to_arrays()
-    for name, array in large.index.to_arrays().items():
-        np.testing.assert_array_equal(again[name], array)
+def test_the_same_vectors_and_seed_give_the_same_cells(large):
+    np.testing.assert_array_equal(learned_centres(large.vectors, 3), large.index.centres)
 
 
 @needs_faiss
@@ -130,33 +115,23 @@ def test_replaced_references_are_found_and_the_old_ones_are_not(rng, large):
     assert both.index.centres is large.index.centres
     nearest = exact(both.vectors).mean_distance(new, 1)
     np.testing.assert_allclose(both.mean_distance(new, 1), nearest, atol=TOLERANCE)
-    for found in both.index.candidates(new, 6050):
-        found = found[found != STALE]
-        assert len(set(found.tolist())) == len(found)  # no place twice, by its old code and its new
     np.testing.assert_array_equal(large.mean_distance(queries, NEIGHBOURS), before)
 
 
 @needs_faiss
 def test_an_index_is_learned_anew_once_the_set_has_grown(rng, large):
-    more = unit_vectors(rng, 20_000)
-    grown = large.replaced(6000 + np.arange(20_000), more, np.arange(20_000), 20_000)
+    more = unit_vectors(rng, 60_000)
+    grown = large.replaced(6000 + np.arange(60_000), more, np.arange(60_000), 60_000)
     assert grown.index is None
-    assert len(grown.indexed(3).index.centres) > len(large.index.centres)
-    for _ in range(5):
-        again = large.replaced(np.arange(6000), large.vectors, large.rows, 6000)
-        large = again.indexed(3)
-        assert len(large.index.places) <= 12_000
+    assert len(grown.indexed(3).index.centres) > 2 * len(large.index.centres)
 
 
-@pytest.mark.parametrize("k", [1, 5, 63, 64, 70])
-def test_the_largest_are_found_with_ties_from_the_front(rng, k):
-    similarities = rng.integers(-10, 11, (9, 70)).astype(np.float32) / 10
-    which, values = np.empty((9, k), np.int64), np.empty((9, k), np.float32)
-    largest(similarities, k, which, values)
-    for row, found, told in zip(similarities, which, values, strict=True):
-        expected = np.sort(np.argsort(-row, kind="stable")[:k])
-        np.testing.assert_array_equal(found, expected)
-        np.testing.assert_array_equal(told, row[expected])
+@needs_faiss
+def test_an_index_can_be_copied(rng, large):
+    queries = unit_vectors(rng, 9)
+    again = pickle.loads(pickle.dumps(large))
+    expected = large.mean_distance(queries, NEIGHBOURS)
+    np.testing.assert_array_equal(again.mean_distance(queries, NEIGHBOURS), expected)
 
 
 # ---------------------------------------------------------------------- the density
@@ -195,36 +170,24 @@ def test_saving_and_loading_is_exact_after_learning_on(rng, tmp_path):
     for name, array in loaded.to_arrays()[0].items():
         np.testing.assert_array_equal(array, arrays[name])
     both = [one.learned(first, starts).references for one in (loaded, learned)]
-    np.testing.assert_array_equal(both[0].index.codes, both[1].index.codes)
+    np.testing.assert_array_equal(both[0].index.centres, both[1].index.centres)
 
 
 @needs_faiss
 @pytest.mark.usefixtures("from_500")
 @pytest.mark.parametrize(
-    ("name", "change"),
+    "change",
     [
-        ("cells", lambda array: array + 10**6),
-        ("cells", lambda array: array - 10**6),
-        ("cells", lambda array: array.astype(np.int64)),
-        ("places", lambda array: np.zeros_like(array)),
-        ("places", lambda array: array[:-1]),
-        ("codes", lambda array: array[:, :-1]),
-        ("codes", lambda array: array[:-1]),
-        ("centres", lambda array: array * np.float32(np.nan)),
-        ("centres", lambda array: array[:0]),
-        ("centres", lambda array: array[0]),
-        ("mean", lambda array: array[:-1]),
-        ("mean", lambda array: array * np.float32(np.nan)),
-        ("unit", lambda array: array * 0),
-        ("n_probes", lambda array: array * 0),
-        ("n_probes", lambda array: array + 10**6),
-        ("n_trained", lambda array: array * 0),
-        ("n_trained", lambda array: array[:0]),
+        lambda array: array * np.float32(np.nan),
+        lambda array: array.astype(np.float64),
+        lambda array: array[:, :-1],
+        lambda array: array[:0],
+        lambda array: array[0],
     ],
 )
-def test_an_index_that_does_not_fit_is_refused(rng, name, change):
+def test_an_index_that_does_not_fit_is_refused(rng, change):
     arrays, header = density().learned(recording(rng), window_starts(700, 16, 1)).to_arrays()
-    arrays[f"index.{name}"] = change(arrays[f"index.{name}"])
+    arrays["index.centres"] = change(arrays["index.centres"])
     with pytest.raises(ModelFileError, match="fit again"):
         density().restored(arrays, header)
 
@@ -233,7 +196,7 @@ def test_an_index_that_does_not_fit_is_refused(rng, name, change):
 @pytest.mark.usefixtures("from_500")
 def test_an_index_in_another_form_is_refused(rng):
     arrays, header = density().learned(recording(rng), window_starts(700, 16, 1)).to_arrays()
-    del arrays["index.unit"]
+    arrays["index.codes"] = np.zeros((685, 16), np.uint8)
     with pytest.raises(ModelFileError, match="another version"):
         density().restored(arrays, header)
 
@@ -266,11 +229,3 @@ def test_a_stored_index_is_left_aside_without_the_library(rng, monkeypatch):
 
 def test_small_sets_have_no_index(rng):
     assert exact(unit_vectors(rng, 3000)).indexed(0).index is None
-
-
-@pytest.mark.parametrize("together", [16, 100])
-def test_the_size_of_a_block_changes_no_bit(rng, monkeypatch, together):
-    stored, queries = exact(unit_vectors(rng, 900)), unit_vectors(rng, 300)
-    expected = stored.mean_distance(queries, NEIGHBOURS)
-    monkeypatch.setattr(reference, "BLOCK_SIMILARITIES", 900 * together)
-    np.testing.assert_array_equal(stored.mean_distance(queries, NEIGHBOURS), expected)

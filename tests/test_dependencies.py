@@ -1,0 +1,65 @@
+"""Every library that the source imports is declared in pyproject.toml."""
+
+import ast
+import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Used only on what a user's own library made (frames), or shipped inside a declared one.
+NOT_OURS_TO_DECLARE = {"pandas", "polars", "triton"}
+
+# Libraries whose private names are used: a new version may break them.
+NEED_UPPER_BOUND = {"uvicorn"}
+
+
+def requirements() -> list[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"].values()
+    return [*project["dependencies"], *(text for extra in extras for text in extra)]
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def declared() -> set[str]:
+    names = (re.match(r"[A-Za-z0-9._-]+", text) for text in requirements())
+    return {normal(match.group()) for match in names if match} - {"smkc"}
+
+
+def imported() -> dict[str, list[str]]:
+    """Return by top-level module where it is imported."""
+    found: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            modules = []
+            if isinstance(node, ast.Import):
+                modules = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                modules = [node.module or ""]
+            for module in modules:
+                found.setdefault(module.split(".")[0], []).append(str(path.relative_to(ROOT)))
+    return found
+
+
+def test_every_import_is_declared():
+    distributions = packages_distributions()
+    missing = {
+        module: places[0]
+        for module, places in imported().items()
+        if module not in sys.stdlib_module_names | NOT_OURS_TO_DECLARE | {"smkc"}
+        and not {normal(name) for name in distributions.get(module, [module])} & declared()
+    }
+    assert not missing
+
+
+def test_libraries_whose_private_names_are_used_have_an_upper_bound():
+    for name in NEED_UPPER_BOUND:
+        assert any(text.startswith(name) and "<" in text for text in requirements())
+    private = re.compile(r"^\s*(?:from|import) (?:numba\.core|llvmlite)", re.MULTILINE)
+    users = [path for path in (ROOT / "src").rglob("*.py") if private.search(path.read_text())]
+    assert not users  # of numba, public names alone
