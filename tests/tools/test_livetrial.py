@@ -1,17 +1,24 @@
 """The live trial: its schedule, its simulated fleet, its labels and its verdicts."""
 
+import csv
 import json
 import random
+import shutil
 from itertools import pairwise
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from tools.livetrial.export import labels_of
 from tools.livetrial.fleet import MEMORY_FACTOR, SLOW_FACTOR, USUAL, Fleet, Load
 from tools.livetrial.outcome import judge, table
 from tools.livetrial.schedule import KINDS, OF_POD, OF_SERVICE, SERVICES, Phases, make_schedule
+from tools.livetrial.stack import PROGRAMS
+from tools.livetrial.trial import run_trial
 from tools.livetrial.variables import KNOWN_BY, guilty, is_named
 from tools.livetrial.watching import SeenAlert
+
+import smkc
 
 PHASES = Phases()
 
@@ -256,3 +263,38 @@ def test_an_alert_of_no_fault_is_false_unless_it_is_the_aftermath_of_one():
     assert [one.opened for one in outcome.false_alarms] == [50.0, 200.0]
     assert [fault.was_open for fault in outcome.faults] == [False, True, True]
     assert outcome.n_alerted == 0
+
+
+# ---------------------------------------------------------------------- the whole
+
+
+@pytest.mark.slow
+@pytest.mark.prometheus
+@pytest.mark.skipif(
+    any(shutil.which(program) is None for program in PROGRAMS),
+    reason=f"apt install {' '.join(PROGRAMS)}",
+)
+def test_a_short_trial_is_exported_with_the_names_that_a_watch_uses(tmp_path):
+    phases = Phases(warm=6, reference=70, pause=6, n_faults=1, fault=10, min_rest=6, max_rest=6)
+    schedule = make_schedule(15, phases)
+    outcome = run_trial(tmp_path / "run", schedule, watches=False, out=tmp_path / "data")
+    assert outcome is None
+    (fault,) = faults_of(schedule)
+    assert fault.about["kind"] == "service_slow"
+    reference = smkc.read(tmp_path / "data" / "live.train.parquet")
+    assert len(reference) == pytest.approx(35, abs=1)
+    assert np.unique(np.diff(reference.times)).tolist() == [2_000_000_000]
+    for service, pod in schedule.pods[-1:]:
+        assert (
+            f'up{{instance="{pod}",job="fleet",pod="{pod}",service="{service}"}}' in reference.names
+        )
+    assert 'redis_up{instance="cache",job="redis"}' in reference.names
+    assert 'node_load1{instance="host",job="node"}' in reference.names
+    table = pq.read_table(tmp_path / "data" / "live.test.parquet")
+    assert int(np.sum(table["label"].to_numpy())) == 5
+    with (tmp_path / "data" / "events.csv").open() as file:
+        (event,) = csv.DictReader(file)
+    assert event["kind"] == "service_slow"
+    assert f'service="{fault.about["service"]}"' in event["variables"]
+    with (tmp_path / "data" / "routine.csv").open() as file:
+        assert [row["kind"] for row in csv.DictReader(file)] == ["rollout"]

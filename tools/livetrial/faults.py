@@ -51,6 +51,8 @@ def begin(stack: Stack, about: dict[str, Any]) -> End:
     if kind == "exporter_silent":
         stack.signal("node", signal.SIGSTOP)
         return lambda: stack.signal("node", signal.SIGCONT)
-    trouble = {key: about[key] for key in ("kind", "service", "pod") if key in about}
+    trouble: dict[str, Any] = {
+        key: about[key] for key in ("kind", "service", "pod") if key in about
+    }
     stack.trouble(trouble)
     return lambda: stack.relieve(trouble)

@@ -117,7 +117,8 @@ class Trial:
         return outcome
 
     def _later(self, at: float, do: Callable[..., object], *words: object) -> None:
-        heapq.heappush(self._queue, (at, next(self._number), partial(do, *words)))
+        step: Callable[[], object] = partial(do, *words)
+        heapq.heappush(self._queue, (at, next(self._number), step))
 
     def _log(self, what: str, **about: object) -> None:
         with (self.folder / "log.jsonl").open("a", encoding="utf-8") as file:
