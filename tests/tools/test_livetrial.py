@@ -7,11 +7,13 @@ import shutil
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tools.livetrial.export import labels_of
 from tools.livetrial.fleet import MEMORY_FACTOR, SLOW_FACTOR, USUAL, Fleet, Load
 from tools.livetrial.outcome import judge, table
+from tools.livetrial.replay import replay, rows_of
 from tools.livetrial.schedule import KINDS, OF_POD, OF_SERVICE, SERVICES, Phases, make_schedule
 from tools.livetrial.stack import PROGRAMS
 from tools.livetrial.trial import run_trial
@@ -263,6 +265,36 @@ def test_an_alert_of_no_fault_is_false_unless_it_is_the_aftermath_of_one():
     assert [one.opened for one in outcome.false_alarms] == [50.0, 200.0]
     assert [fault.was_open for fault in outcome.faults] == [False, True, True]
     assert outcome.n_alerted == 0
+
+
+# ---------------------------------------------------------------------- replay
+
+
+def test_a_dataset_is_judged_again_by_the_service_s_own_lane(tmp_path, rng):
+    n_train, n_test, fault = 600, 90, {"what": "fault", "kind": "redis_dead"}
+    values = rng.normal(size=(n_train + n_test, 8))
+    values[n_train + 40 : n_train + 70, :6] = np.nan
+    values[n_train + 40 : n_train + 70, 6:] += 100.0
+    names = [f'redis_{number}{{job="redis"}}' for number in range(8)]
+    times = 2 * np.arange(n_train + n_test)
+    for part, rows in (("train", slice(0, n_train)), ("test", slice(n_train, None))):
+        columns = {name: values[rows, number] for number, name in enumerate(names)}
+        columns = {
+            name: pa.array(one, pa.float32(), from_pandas=True) for name, one in columns.items()
+        }
+        whole = {"time": times[rows], **columns, "label": np.zeros(len(times[rows]), np.int8)}
+        pq.write_table(pa.table(whole), tmp_path / f"live.{part}.parquet")
+    begun, ended = 2 * (n_train + 40) - 1, 2 * (n_train + 70) - 1
+    log = [{"what": "start"}, {**fault, "begun": begun, "ended": ended}]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in log))
+    first = next(rows_of(tmp_path / "live.train.parquet"))
+    assert (first.time, first.names) == (0, tuple(names))
+    assert len(list(rows_of(tmp_path / "live.test.parquet"))[50].names) == 2
+    outcome = replay(tmp_path, {"false_alarms_a_day": 10.0})
+    (found,) = outcome.faults
+    assert found.alerted_after is not None
+    assert found.first_cause in names
+    assert outcome.routine_minutes == pytest.approx(2, abs=0.1)
 
 
 # ---------------------------------------------------------------------- the whole

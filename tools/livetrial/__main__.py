@@ -1,4 +1,4 @@
-"""The command line: ``python -m tools.livetrial run`` and ``export``, and the stack's own roles.
+"""The command line: ``python -m tools.livetrial run``, ``export`` and ``replay``, and own roles.
 
 In: arguments. Out: a trial with its table, a dataset, or one process of the stack.
 """
@@ -21,6 +21,11 @@ def main() -> None:
         from tools.livetrial.export import export
 
         export(chosen.folder.resolve(), chosen.out)
+    elif role == "replay":
+        from tools.livetrial.outcome import table
+        from tools.livetrial.replay import replay
+
+        sys.stdout.write(table(replay(chosen.data)))
     elif role == "fleet":
         from tools.livetrial.fleet import serve_fleet
 
@@ -89,6 +94,8 @@ def _parser() -> argparse.ArgumentParser:
     exporting = roles.add_parser("export", help="write the dataset of a finished recording")
     exporting.add_argument("folder", type=Path, help="folder of the recording")
     exporting.add_argument("--out", type=Path, required=True)
+    replaying = roles.add_parser("replay", help="judge a dataset as smkc watch would; no waiting")
+    replaying.add_argument("data", type=Path, help="folder of the dataset")
     own: dict[str, dict[str, type]] = {
         "fleet": {"port": int, "seed": int},
         "clients": {"port": int, "seed": int},
