@@ -67,7 +67,8 @@ def export_from(folder: Path, url: str, out: Path) -> None:
             "test",
             ceil(fault["begun"]),
             ceil(fault["ended"]),
-            " ".join(guilty(fault, tested)),
+            # Names are separated by spaces; those that hold one themselves only inform.
+            " ".join(name for name in guilty(fault, tested) if " " not in name),
             fault["kind"],
         ]
         for fault in faults

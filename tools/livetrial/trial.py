@@ -7,6 +7,7 @@ returned is what was seen.
 
 import heapq
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -140,7 +141,8 @@ class Trial:
         about: dict[str, Any] = action.about
         begun = time.time()
         finish = begin(self.stack, about)
-        self._log("begin", **about)
+        # On a busy machine a processor hog or a writer may leave no trace.
+        self._log("begin", load=os.getloadavg()[0], **about)
 
         def end() -> None:
             ended = time.time()
