@@ -110,9 +110,11 @@ class Trial:
             alerts = [] if self._watch is None else self._watch.close()
         if record is None:
             return None
+        if record["first_scored"] is None:
+            raise SystemExit(f"smkc watch judged no row; see {self.folder / 'watch' / 'watch.log'}")
         log = read_log(self.folder)
         faults = [entry for entry in log if entry["what"] == "fault"]
-        outcome = judge(faults, alerts, record["first_scored"] or time.time(), time.time())
+        outcome = judge(faults, alerts, record["first_scored"], time.time())
         content = json.dumps({**record, "outcome": asdict(outcome)}, indent=1)
         (self.folder / "outcome.json").write_text(content, encoding="utf-8")
         return outcome
