@@ -8,9 +8,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PROJECT := pyproject.toml constraints.txt
 DEMO_OUT ?= demo-output
 BUDGET ?= quick
+LIVE_OUT ?= live-trial-output
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow test-processors check format speed tables clean clean-jit
+.PHONY: help install demo test test-slow test-processors live-trial check format speed tables clean clean-jit
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +29,9 @@ test-slow: $(VENV)/.with-test ## run the long tests: fuzzers, large files, whole
 
 test-processors: $(VENV)/.with-test ## run the tests of what scores promise as on other processors
 	PYTHON=$(BIN)/python .ci/processors
+
+live-trial: $(VENV)/.with-test ## plant 12 faults on real software, 49 minutes; LIVE_OUT must be a new folder
+	$(BIN)/python -m tools.livetrial run $(LIVE_OUT)
 
 check: $(VENV)/.with-test ## style, types and the order of imports
 	$(BIN)/ruff format --check .
@@ -49,7 +53,7 @@ clean-jit: ## forget compiled loops: numba does not see changes in what they cal
 	find src -name '*.nb[ic]' -delete
 
 clean: ## remove the environment and all caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis $(DEMO_OUT)
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis $(DEMO_OUT) $(LIVE_OUT)
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -1,0 +1,117 @@
+"""Redis load: clients that read and write a working set, a flood of clients, and a memory fill.
+
+In: the port of a Redis server on loopback. Out: commands, sent over plain sockets.
+"""
+
+import math
+import random
+import socket
+import threading
+import time
+from contextlib import suppress
+
+__all__ = ["FILL_PREFIX", "Connection", "fill", "flood", "remove_fill", "run_clients"]
+
+N_CLIENTS, N_KEYS, VALUE_BYTES = 4, 2_000, 200
+BATCHES_PER_SECOND, COMMANDS_PER_BATCH = 8.0, 6
+WAVE_SECONDS = 600.0
+WRITE_SHARE, MISS_SHARE = 0.2, 0.05
+
+FILL_PREFIX, FILL_VALUE_BYTES = "fill", 1_000_000
+
+
+class Connection:
+    """A connection that sends commands in batches and reads one reply for each."""
+
+    def __init__(self, port: int) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=5)
+        self._replies = self._socket.makefile("rb")
+
+    def ask(self, *commands: tuple[str | bytes, ...]) -> None:
+        """Send commands at once and wait for all replies."""
+        self._socket.sendall(b"".join(map(_encode, commands)))
+        for _ in commands:
+            self._read_reply()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._replies.close()
+        self._socket.close()
+
+    def _read_reply(self) -> None:
+        head = self._replies.readline()
+        if not head:
+            raise ConnectionError("Redis closed the connection")
+        if head[:1] == b"$" and (n := int(head[1:])) >= 0:
+            self._replies.read(n + 2)
+
+
+def run_clients(port: int, seed: int) -> None:
+    """Read and write until told to end; reconnect, and load the working set again, if need be."""
+    for number in range(N_CLIENTS):
+        rng = random.Random(seed * 1000 + number)
+        threading.Thread(target=_run_client, args=(port, rng, number == 0), daemon=True).start()
+    while True:
+        time.sleep(3600)
+
+
+def _run_client(port: int, rng: random.Random, loads_keys: bool) -> None:
+    while True:
+        with suppress(OSError):
+            connection = Connection(port)
+            try:
+                if loads_keys:
+                    keys = range(N_KEYS)
+                    connection.ask(*(("SET", f"item:{key}", "x" * VALUE_BYTES) for key in keys))
+                while True:
+                    connection.ask(*(_command(rng) for _ in range(COMMANDS_PER_BATCH)))
+                    wave = 1.0 + 0.25 * math.sin(2 * math.pi * time.time() / WAVE_SECONDS)
+                    time.sleep(rng.expovariate(BATCHES_PER_SECOND * wave))
+            finally:
+                connection.close()
+        time.sleep(1.0)
+
+
+def _command(rng: random.Random) -> tuple[str | bytes, ...]:
+    key = rng.randrange(N_KEYS)
+    chance = rng.random()
+    if chance < MISS_SHARE:
+        return ("GET", f"missing:{key}")
+    if chance < WRITE_SHARE / 2:
+        return ("SET", f"session:{key}", "x" * VALUE_BYTES, "EX", "30")
+    if chance < WRITE_SHARE:
+        return ("SET", f"item:{key}", "x" * VALUE_BYTES)
+    return ("GET", f"item:{key}")
+
+
+def flood(port: int, n_connections: int) -> None:
+    """Open many connections, and ping on each about once per second until told to end."""
+    connections = [Connection(port) for _ in range(n_connections)]
+    while True:
+        for connection in connections:
+            connection.ask(("PING",))
+            time.sleep(1.0 / n_connections)
+
+
+def fill(port: int, megabytes: int) -> None:
+    """Write keys of one megabyte each within some seconds, then wait until told to end."""
+    connection = Connection(port)
+    value = b"x" * FILL_VALUE_BYTES
+    for number in range(megabytes):
+        connection.ask(("SET", f"{FILL_PREFIX}:{number}", value))
+        time.sleep(0.03)
+    while True:
+        time.sleep(3600)
+
+
+def remove_fill(port: int, megabytes: int) -> None:
+    """Delete what :func:`fill` wrote."""
+    connection = Connection(port)
+    connection.ask(*(("UNLINK", f"{FILL_PREFIX}:{number}") for number in range(megabytes)))
+    connection.close()
+
+
+def _encode(words: tuple[str | bytes, ...]) -> bytes:
+    parts = [word.encode() if isinstance(word, str) else word for word in words]
+    body = b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)
+    return b"*%d\r\n%s" % (len(parts), body)

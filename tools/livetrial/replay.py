@@ -1,0 +1,78 @@
+"""Replay: a recorded trial, judged again as ``smkc watch`` judges it, without waiting.
+
+In: the folder of an exported dataset. Out: the same outcome that a live trial gives. The rows go
+through a lane of the service, so that fitting, threshold, alerts and causes are its own.
+"""
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from smkc.serve.config import simple_config
+from smkc.serve.lane.lanes import Lanes
+from smkc.serve.live import LiveUpdates
+from smkc.serve.rows import Row
+from smkc.serve.store import Store
+from tools.livetrial.export import SERIES, read_log
+from tools.livetrial.outcome import Outcome, judge
+from tools.livetrial.stack import QUERY, SCRAPE_SECONDS
+from tools.livetrial.watching import SeenAlert
+
+__all__ = ["replay", "rows_of"]
+
+
+def replay(data: Path, settings: Mapping[str, Any] | None = None) -> Outcome:
+    """Judge a dataset; ``settings`` of the watch are those that differ from their defaults."""
+    step = f"{SCRAPE_SECONDS}s"
+    with tempfile.TemporaryDirectory(prefix="smkc-replay-") as folder:
+        config = simple_config(
+            "http://127.0.0.1", QUERY, data=folder, step=step, **(settings or {})
+        )
+        watch = config.watches[0]
+        lateness = watch.lateness / 1000
+        with Store.open(folder) as store:
+            lane = Lanes(store, watch, config, LiveUpdates()).of("")
+            lane.take(list(rows_of(data / f"{SERIES}.train.parquet")))
+            lane.look_after_model()
+            if lane.model.follower is None:
+                raise SystemExit(f"no model: {'; '.join(lane.status(0).problems)}")
+            alerts: dict[str, SeenAlert] = {}
+            first = now = 0.0
+            for row in rows_of(data / f"{SERIES}.test.parquet"):
+                lane.take([row])
+                now = row.time / 1000 + lateness
+                first = first or now
+                _take(alerts, lane.status(row.time).alert, now)
+            lane.stop()
+    faults = [entry for entry in read_log(data) if entry["what"] == "fault"]
+    return judge(faults, list(alerts.values()), first, now)
+
+
+def _take(alerts: dict[str, SeenAlert], current: Any, now: float) -> None:
+    """Note which alert is open after a row, and that all others are resolved."""
+    for alert in alerts.values():
+        if alert.resolved is None and (current is None or current.id != alert.id):
+            alert.resolved = now
+    if current is not None:
+        alert = alerts.setdefault(current.id, SeenAlert(id=current.id, opened=now))
+        alert.start, alert.anomaly = current.start / 1000, current.anomaly
+        alert.causes = alert.causes or [cause.variable for cause in current.causes[:3]]
+
+
+def rows_of(path: Path) -> Iterator[Row]:
+    """Yield the rows of a part as the service holds them."""
+    table = pq.read_table(path)
+    names = sorted(set(table.column_names) - {"time", "label"})
+    values = np.stack([table[name].to_numpy(zero_copy_only=False) for name in names], axis=1)
+    is_seen = np.isfinite(values)
+    for time, row, seen in zip(table["time"].to_pylist(), values, is_seen, strict=True):
+        chosen = np.flatnonzero(seen)
+        yield Row(
+            time=1000 * time,
+            names=tuple(names[number] for number in chosen),
+            values=row[chosen].astype(np.float32),
+        )

@@ -1,0 +1,163 @@
+"""The schedule: a seed -> rollouts and faults with their times, written before the start.
+
+In: a seed and the length of each phase in seconds. Out: the first pods, and actions in order of
+time: one pod replaced about every minute throughout, faults only after the reference.
+"""
+
+import random
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+__all__ = ["KINDS", "SERVICES", "Action", "Phases", "Schedule", "make_schedule"]
+
+KINDS = (
+    "redis_dead",
+    "disk_writes",
+    "instance_slow",
+    "service_slow",
+    "instance_memory",
+    "traffic_gone",
+    "client_flood",
+    "exporter_silent",
+    "cpu_hog",
+    "error_burst",
+    "queue_grows",
+    "redis_memory",
+)
+
+# Kinds that befall one pod, and kinds that befall all pods of a service.
+OF_POD = ("instance_slow", "instance_memory")
+OF_SERVICE = ("service_slow", "error_burst", "queue_grows")
+
+SERVICES = ("billing", "catalog", "orders", "web")
+PODS_PER_SERVICE = 4
+
+ROLLOUT_SECONDS = 60.0
+ROLLOUT_JITTER_SECONDS = 8.0
+
+# A pod under a fault is not replaced from the start of the fault until this long after its end.
+PROTECTED_SECONDS = 20.0
+
+# Letters of Kubernetes' generated names.
+LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phases:
+    """Lengths in seconds: warm-up (not recorded), reference, pause before the first fault, faults.
+
+    ``n_faults`` faults follow, each with a rest of ``min_rest`` to ``max_rest`` after it.
+    ``quiet`` seconds without a fault are appended at the end.
+    """
+
+    warm: float = 60.0
+    reference: float = 1200.0
+    pause: float = 90.0
+    n_faults: int = len(KINDS)
+    fault: float = 60.0
+    min_rest: float = 60.0
+    max_rest: float = 90.0
+    quiet: float = 0.0
+
+    @property
+    def live_from(self) -> float:
+        """Seconds from the start to the end of the reference."""
+        return self.warm + self.reference
+
+
+@dataclass(frozen=True, kw_only=True)
+class Action:
+    """Something done ``at`` so many seconds after the start; ``about`` holds its parameters."""
+
+    at: float
+    do: str
+    about: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """The pods that run at the start as (service, name), all actions, and the total length."""
+
+    seed: int
+    phases: Phases
+    pods: tuple[tuple[str, str], ...]
+    actions: tuple[Action, ...]
+    total: float
+
+    def record(self) -> dict[str, Any]:
+        """Return the content of the schedule's file."""
+        return {
+            "seed": self.seed,
+            "phases": asdict(self.phases),
+            "total": self.total,
+            "pods": [{"service": service, "pod": pod} for service, pod in self.pods],
+            "actions": [{"at": one.at, "do": one.do, **one.about} for one in self.actions],
+        }
+
+
+def make_schedule(seed: int, phases: Phases) -> Schedule:
+    """Return the schedule of a seed.
+
+    The kinds come in a shuffled order, each once before any comes twice.
+    """
+    rng = random.Random(seed)
+    names = _names(rng)
+    faults, total = _fault_times(rng, phases)
+    rollouts = [("rollout", at) for at in _rollout_times(rng, total)]
+    pods = {service: [next(names[service]) for _ in range(PODS_PER_SERVICE)] for service in names}
+    first = tuple((service, pod) for service in SERVICES for pod in pods[service])
+    protected: dict[str, float] = {}  # pod -> until when it must not be replaced
+    actions = []
+    for kind, at in sorted([*faults, *rollouts], key=lambda one: one[1]):
+        service = rng.choice(SERVICES)
+        if kind == "rollout":
+            old = next(pod for pod in pods[service] if protected.get(pod, 0.0) < at)  # the oldest
+            new = next(names[service])
+            pods[service].remove(old)
+            pods[service].append(new)
+            about: dict[str, Any] = {"service": service, "old": old, "new": new}
+            actions.append(Action(at=at, do="rollout", about=about))
+            continue
+        about = {"kind": kind, "seconds": phases.fault}
+        if kind in OF_POD:
+            pod = pods[service][rng.randrange(PODS_PER_SERVICE - 1)]  # not the youngest: it is cold
+            protected[pod] = at + phases.fault + PROTECTED_SECONDS
+            about |= {"service": service, "pod": pod}
+        elif kind in OF_SERVICE:
+            about |= {"service": service}
+        actions.append(Action(at=at, do="fault", about=about))
+    return Schedule(seed=seed, phases=phases, pods=first, actions=tuple(actions), total=total)
+
+
+def _names(rng: random.Random) -> dict[str, Iterator[str]]:
+    """Return an endless supply of pod names for each service."""
+
+    def generate(service: str, own: random.Random) -> Iterator[str]:
+        while True:
+            words = ("".join(own.choice(LETTERS) for _ in range(n)) for n in (8, 5))
+            yield f"{service}-{'-'.join(words)}"
+
+    return {service: generate(service, random.Random(rng.random())) for service in SERVICES}
+
+
+def _fault_times(rng: random.Random, phases: Phases) -> tuple[list[tuple[str, float]], float]:
+    """Return (kind, time) of each fault, and when everything is over."""
+    kinds: list[str] = []
+    while len(kinds) < phases.n_faults:
+        kinds += rng.sample(KINDS, len(KINDS))
+    at = phases.live_from + phases.pause
+    faults = []
+    for kind in kinds[: phases.n_faults]:
+        faults.append((kind, round(at, 1)))
+        at += phases.fault + rng.uniform(phases.min_rest, phases.max_rest)
+    return faults, round(at + phases.quiet, 1)
+
+
+def _rollout_times(rng: random.Random, total: float) -> Iterator[float]:
+    """Yield the times of rollouts; the first pods stay for half a minute at least."""
+    for number in range(1, int(total / ROLLOUT_SECONDS) + 1):
+        jitter = rng.uniform(-ROLLOUT_JITTER_SECONDS, ROLLOUT_JITTER_SECONDS)
+        at = number * ROLLOUT_SECONDS + jitter
+        if at < total - ROLLOUT_JITTER_SECONDS:
+            yield round(at, 1)

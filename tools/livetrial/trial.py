@@ -1,0 +1,154 @@
+"""The trial: follows a schedule on the live stack while ``smkc watch`` runs beside it.
+
+In: a folder, a schedule, and settings of the watch that differ from their defaults. Out: in that
+folder schedule.json before the start, log.jsonl line by line, Prometheus' storage, outcome.json;
+returned is what was seen.
+"""
+
+import heapq
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from tools.livetrial.export import export_from, read_log
+from tools.livetrial.faults import begin
+from tools.livetrial.outcome import Outcome, judge
+from tools.livetrial.schedule import Action, Schedule
+from tools.livetrial.stack import Stack
+from tools.livetrial.watching import Watch
+
+__all__ = ["run_trial"]
+
+TICK_SECONDS = 0.1
+
+# A replaced pod is scraped beside the new one for a while, then leaves the targets, then ends.
+OVERLAP_SECONDS, DRAIN_SECONDS = 4.0, 6.0
+
+
+def run_trial(
+    folder: Path,
+    schedule: Schedule,
+    *,
+    watches: bool = True,
+    settings: Mapping[str, int | str] | None = None,
+    out: Path | None = None,
+) -> Outcome | None:
+    """Run a trial.
+
+    Parameters
+    ----------
+    folder
+        new, for everything that the trial writes.
+    schedule
+        what happens when.
+    watches
+        whether ``smkc watch`` runs from the end of the reference on.
+    settings
+        settings of the watch that differ from their defaults.
+    out
+        folder for the dataset; None to write none.
+
+    Returns
+    -------
+    outcome
+        None without a watch.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    plan = json.dumps(schedule.record(), indent=1)
+    (folder / "schedule.json").write_text(plan, encoding="utf-8")
+    with Stack(folder, schedule.seed) as stack:
+        sys.stdout.write(f"Prometheus answers at {stack.url} while this goes on\n")
+        sys.stdout.flush()
+        trial = Trial(folder, schedule, stack, settings or {})
+        outcome = trial.follow(watches=watches)
+        if out is not None:
+            export_from(folder, stack.url, out)
+    return outcome
+
+
+class Trial:
+    """Carries out actions when they are due."""
+
+    def __init__(
+        self,
+        folder: Path,
+        schedule: Schedule,
+        stack: Stack,
+        settings: Mapping[str, int | str],
+    ) -> None:
+        self.folder, self.schedule, self.stack, self.settings = folder, schedule, stack, settings
+        self._queue: list[tuple[float, int, Callable[[], object]]] = []
+        self._number = count()
+        self._watch: Watch | None = None
+
+    def follow(self, *, watches: bool) -> Outcome | None:
+        """Carry out the schedule from now on."""
+        phases = self.schedule.phases
+        self.stack.start_pods(self.schedule.pods)
+        begun = time.time()
+        self._log("start", **asdict(phases))
+        for action in self.schedule.actions:
+            do = self._roll_out if action.do == "rollout" else self._begin_fault
+            self._later(begun + action.at, do, action)
+        if watches:
+            self._later(begun + phases.live_from, self._start_watch)
+        try:
+            while (now := time.time()) < begun + self.schedule.total:
+                while self._queue and self._queue[0][0] <= now:
+                    heapq.heappop(self._queue)[2]()
+                time.sleep(TICK_SECONDS)
+        finally:
+            self._log("end")
+            record = None if self._watch is None else self._watch.record()
+            alerts = [] if self._watch is None else self._watch.close()
+        if record is None:
+            return None
+        if record["first_scored"] is None:
+            raise SystemExit(f"smkc watch judged no row; see {self.folder / 'watch' / 'watch.log'}")
+        log = read_log(self.folder)
+        faults = [entry for entry in log if entry["what"] == "fault"]
+        outcome = judge(faults, alerts, record["first_scored"], time.time())
+        content = json.dumps({**record, "outcome": asdict(outcome)}, indent=1)
+        (self.folder / "outcome.json").write_text(content, encoding="utf-8")
+        return outcome
+
+    def _later(self, at: float, do: Callable[..., object], *words: object) -> None:
+        step: Callable[[], object] = partial(do, *words)
+        heapq.heappush(self._queue, (at, next(self._number), step))
+
+    def _log(self, what: str, **about: object) -> None:
+        with (self.folder / "log.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"time": round(time.time(), 3), "what": what, **about}) + "\n")
+
+    def _start_watch(self) -> None:
+        self._watch = Watch(self.folder / "watch", self.stack.url, **self.settings)
+        self._log("watch", seconds=self.schedule.phases.pause)
+
+    def _roll_out(self, action: Action) -> None:
+        about: dict[str, Any] = action.about
+        self.stack.start_pods([(about["service"], about["new"])])
+        now = time.time()
+        self._later(now + OVERLAP_SECONDS, self.stack.retire, about["old"])
+        self._later(now + DRAIN_SECONDS, self.stack.finish, about["old"])
+        self._log("rollout", seconds=DRAIN_SECONDS, **about)
+
+    def _begin_fault(self, action: Action) -> None:
+        about: dict[str, Any] = action.about
+        begun = time.time()
+        finish = begin(self.stack, about)
+        # On a busy machine a processor hog or a writer may leave no trace.
+        self._log("begin", load=os.getloadavg()[0], **about)
+
+        def end() -> None:
+            ended = time.time()
+            finish()
+            self._log("fault", begun=round(begun, 3), ended=round(ended, 3), **about)
+
+        self._later(begun + about["seconds"], end)

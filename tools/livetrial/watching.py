@@ -1,0 +1,128 @@
+"""Watching: ``smkc watch`` as a real process, and the history of its alerts as seen from outside.
+
+In: a folder, the address of Prometheus and settings that differ from the defaults. Out: when each
+alert was first seen open and first seen resolved, and its first cause.
+"""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tools.hostwatch.processes import end, free_port, start
+from tools.livetrial.stack import QUERY, SCRAPE_SECONDS
+
+__all__ = ["SeenAlert", "Watch"]
+
+POLL_SECONDS = 0.5
+
+CONFIG = """\
+data = "{data}"
+listen = "{listen}"
+[prometheus]
+url = "{prometheus}"
+[[watch]]
+name = "live"
+query = '{query}'
+step = "{step}s"
+"""
+
+
+@dataclass(kw_only=True)
+class SeenAlert:
+    """An alert as a user sees it; times in seconds since 1970, None while it is open."""
+
+    id: str
+    opened: float
+    resolved: float | None = None
+    start: float = 0.0
+    anomaly: float = 0.0
+    causes: list[str] = field(default_factory=list)
+
+
+class Watch:
+    """A process of ``smkc watch`` with default settings, and a thread that looks at its alerts.
+
+    Parameters
+    ----------
+    folder
+        for its configuration, data and log.
+    prometheus
+        address of Prometheus.
+    settings
+        settings of the watch that differ from their defaults, such as ``least_rows``; durations
+        as text.
+    """
+
+    def __init__(self, folder: Path, prometheus: str, **settings: int | str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        listen = f"127.0.0.1:{free_port()}"
+        self.url = f"http://{listen}"
+        self.alerts: dict[str, SeenAlert] = {}
+        self.first_scored: float | None = None
+        self._stopping = threading.Event()
+        config = CONFIG.format(
+            data=folder / "data",
+            listen=listen,
+            prometheus=prometheus,
+            query=QUERY,
+            step=SCRAPE_SECONDS,
+        )
+        config += "".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items())
+        file = folder / "watch.toml"
+        file.write_text(config, encoding="utf-8")
+        command = [sys.executable, "-c", "from smkc.cli import main; main()", "watch", "--config"]
+        self._process: subprocess.Popen[bytes] = start([*command, str(file)], folder / "watch.log")
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    def close(self) -> list[SeenAlert]:
+        """End the process; return the alerts in order of time."""
+        self._stopping.set()
+        self._thread.join()
+        end(self._process, patience=30.0)
+        return self.seen()
+
+    def seen(self) -> list[SeenAlert]:
+        """Return the alerts so far in order of time."""
+        return sorted(self.alerts.values(), key=lambda alert: alert.opened)
+
+    def record(self) -> dict[str, Any]:
+        """Return what was seen so far, as JSON can hold it."""
+        alerts = [asdict(alert) for alert in self.seen()]
+        return {"first_scored": self.first_scored, "alerts": alerts}
+
+    def _look(self) -> None:
+        while not self._stopping.wait(POLL_SECONDS):
+            try:
+                if self.first_scored is None:
+                    self._look_for_scores()
+                answer = self._get("/alerts?limit=500")
+            except (urllib.error.URLError, OSError, ValueError):
+                continue  # it is starting, or busy; alerts are asked for again
+            now = time.time()
+            for one in answer["alerts"]:
+                self._take(one, now)
+
+    def _look_for_scores(self) -> None:
+        lanes = [lane for watch in self._get("/watches")["watches"] for lane in watch["lanes"]]
+        if any(lane["latest"] is not None for lane in lanes):
+            self.first_scored = time.time()
+
+    def _take(self, one: dict[str, Any], now: float) -> None:
+        alert = self.alerts.setdefault(one["id"], SeenAlert(id=one["id"], opened=now))
+        alert.start, alert.anomaly = one["start"] / 1000, one["anomaly"]
+        if one["causes"] and not alert.causes:
+            alert.causes = [cause["variable"] for cause in one["causes"][:3]]
+        if not one["is_open"] and alert.resolved is None:
+            alert.resolved = now
+
+    def _get(self, path: str) -> Any:
+        with urllib.request.urlopen(f"{self.url}/api/v1{path}", timeout=10) as answer:
+            return json.load(answer)
