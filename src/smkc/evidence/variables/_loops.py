@@ -192,6 +192,7 @@ def hear(
     nats: NDArray[np.float32],
     is_lasting: NDArray[np.bool_],
     loud_nats: NDArray[np.float64],
+    lasting_nats: NDArray[np.float64],
     lasting_rows: int,
     calm_rows: int,
     half_life: float,
@@ -207,10 +208,10 @@ def hear(
 ) -> None:
     """Fill (n, K) the loudest columns of each row, the loudest first; -1 where there is none.
 
-    A column is loud in a row if a surprise of it is above the row's ``loud_nats``. Its lasting
-    questions (0) and its passing ones (1) are told apart in ``n_loud_rows``, ``is_muted`` and
-    ``loud_row`` (2, C): what is loud in ``lasting_rows`` rows more than it is not is muted until it
-    has been as quiet again. Passing questions count as loud for ``calm_rows`` after a loud row.
+    A column is loud in a row if a surprise of it is above the row's ``loud_nats``, and may be a
+    new normal above ``lasting_nats``. Its lasting questions (0) and its passing ones (1) are told
+    apart in ``n_loud_rows``, ``is_muted`` and ``loud_row`` (2, C): what is above ``lasting_nats``
+    in ``lasting_rows`` rows more than it is not is muted until it has been as quiet again. Passing questions count as loud for ``calm_rows`` after a loud row.
     ``episode_row`` (2, C) is the latest loud row of an episode that goes on, -1 if none does, and
     the row at which episodes were counted last. Each earlier episode of a column, halved in
     ``half_life`` rows, counts against it: its surprise is less by log(1 + episodes).
@@ -232,7 +233,7 @@ def hear(
                     said[kind], asked[kind] = nats[q, i, j], q
             best, which = np.float32(0.0), -1
             for kind in range(2):
-                if said[kind] > loud:
+                if said[kind] > lasting_nats[i]:
                     loud_row[kind, j] = row
                 reach = 0 if kind == 0 else calm_rows
                 if loud_row[kind, j] >= 0 and row - loud_row[kind, j] <= reach:

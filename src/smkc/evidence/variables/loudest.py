@@ -20,8 +20,9 @@ __all__ = ["LOUD_RATE", "Heard", "Loudest"]
 # questions counted: the default budget of false alerts.
 LOUD_RATE = 1e-3
 
-# What was loud in so many rows more than it was not is a new normal.
-LASTING_ROWS = 200
+# What was met in fewer than one of so many rows, and that in so many rows more than not, is a new
+# normal. The rate is that above which an alert is released: what holds an alert open must end.
+LASTING_RATE, LASTING_ROWS = 10.0 * LOUD_RATE, 200
 
 # An episode of a column ends after so many calm rows; earlier ones are forgotten by halves.
 CALM_ROWS, HALF_LIFE_ROWS = 20, 20_000.0
@@ -102,6 +103,7 @@ class Loudest:
             nats,
             self.is_lasting,
             asked - np.log(LOUD_RATE),
+            asked - np.log(LASTING_RATE),
             LASTING_ROWS,
             CALM_ROWS,
             HALF_LIFE_ROWS,
