@@ -21,7 +21,8 @@ SHARE = 0.05  # of the rows, in the tail on either side
 MIN_PRIOR, TAILS_PER_EPISODE, TRUSTED = 8.0, 8, 4.0
 MAX_INDEX, MAX_DISTANCE = 12.0, 4.0
 
-LASTING_ROWS, CALM_ROWS, HALF_LIFE_ROWS, LOUD_RATE, N_KEPT = 200, 20, 20_000.0, 1e-3, 16
+LOUD_RATE, LASTING_RATE = 1e-3, 1e-2
+LASTING_ROWS, CALM_ROWS, HALF_LIFE_ROWS, N_KEPT = 200, 20, 20_000.0, 16
 
 
 def f32(value: float) -> float:
@@ -183,12 +184,13 @@ class NaiveVoice:
         self.episode_end: int | None = None  # latest loud row of an episode that goes on
         self.past_episodes: list[int] = []  # last rows of the episodes that are over
 
-    def say(self, row: int, loud: float, nats: list[float], is_lasting: list[bool]) -> float:
+    def say(self, row: int, asked: float, nats: list[float], is_lasting: list[bool]) -> float:
         """Take the surprises of a row; return the surprise that is heard."""
         best = 0.0
         for kind in (0, 1):
-            most = max([x for x, yes in zip(nats, is_lasting, strict=True) if yes == (kind == 0)])
-            if most > loud:
+            of_kind = [x for x, yes in zip(nats, is_lasting, strict=True) if yes == (kind == 0)]
+            most = max(of_kind, default=0.0)
+            if most > asked - math.log(LASTING_RATE):
                 self.loud_rows[kind] = row
             at = self.loud_rows[kind]
             if at is not None and row - at <= (0, CALM_ROWS)[kind]:
@@ -205,7 +207,7 @@ class NaiveVoice:
         if best <= 0.0:
             return 0.0
         best -= math.log1p(sum(0.5 ** ((row - end) / HALF_LIFE_ROWS) for end in self.past_episodes))
-        if best > loud:
+        if best > asked - math.log(LOUD_RATE):
             self.episode_end = row
         return best
 
@@ -226,7 +228,7 @@ def loudest(
         heard = []
         for j, voice in enumerate(voices):
             said = [nats[q][row][j] for q in range(n_questions)]
-            heard.append((voice.say(row, asked - math.log(LOUD_RATE), said, is_lasting), j))
+            heard.append((voice.say(row, asked, said, is_lasting), j))
         order = sorted((one for one in heard if one[0] > 0.0), key=lambda one: (-one[0], one[1]))
         ranked.append(order[:N_KEPT])
         surprises.append(max((order[0][0] if order else 0.0) - asked, 0.0))

@@ -346,17 +346,14 @@ def _forward(
     return _normal(scored.statistics, evidences, choices), after.rows, scored.residuals
 
 
-def _less_explained(
-    first: NDArray[np.float32], second: NDArray[np.float32]
-) -> NDArray[np.float32]:
+def _less_explained(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
     """(n, C) of two residuals, for each column those that change more.
 
     Components of the whole reference may explain less than those of its first part, if it changed
     in between; what they leave is no surprise later.
     """
     own, other = (
-        np.nansum(np.diff(some.astype(np.float64), axis=0) ** 2, axis=0)
-        for some in (first, second)
+        np.nansum(np.diff(some.astype(np.float64), axis=0) ** 2, axis=0) for some in (first, second)
     )
     return np.where(own >= other, first, second)
 
