@@ -4,6 +4,7 @@ It imports nothing of smkc. A column is a list of numbers in order of time, NaN 
 was not observed.
 """
 
+import itertools
 import math
 import statistics
 from typing import Any
@@ -85,7 +86,7 @@ def rms_changes(column: Column) -> Column:
     out: Column = []
     for row in range(len(column)):
         values = last(column, row, RELATION + 1)
-        changes = [after - before for before, after in zip(values, values[1:], strict=False)]
+        changes = [after - before for before, after in itertools.pairwise(values)]
         squares = [change**2 for change in changes if not is_nan(change)]
         enough = 2 * len(squares) >= RELATION
         out.append(math.sqrt(math.fsum(squares) / len(squares)) if enough else NAN)
@@ -153,7 +154,7 @@ def tail_of(seen: Column, gap: int, min_spread: float) -> dict[str, Any]:
         start = sorted(distances)[int((1.0 - SHARE) * (len(seen) - 1))]
         beyond = [(at, x - start) for at, x in enumerate(distances) if x > start]
         rows = [at for at, _ in beyond]
-        n_joined = sum(b - a <= gap for a, b in zip(rows, rows[1:], strict=False))
+        n_joined = sum(b - a <= gap for a, b in itertools.pairwise(rows))
         excess = math.fsum(x for _, x in beyond) / len(beyond) if beyond else 0.0
         sides.append({"start": start, "excess": excess, "episodes": len(rows) - n_joined})
     return {"centre": centre, "spread": spread, "sides": sides}

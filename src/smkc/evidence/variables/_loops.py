@@ -211,7 +211,8 @@ def hear(
     A column is loud in a row if a surprise of it is above the row's ``loud_nats``, and may be a
     new normal above ``lasting_nats``. Its lasting questions (0) and its passing ones (1) are told
     apart in ``n_loud_rows``, ``is_muted`` and ``loud_row`` (2, C): what is above ``lasting_nats``
-    in ``lasting_rows`` rows more than it is not is muted until it has been as quiet again. Passing questions count as loud for ``calm_rows`` after a loud row.
+    in ``lasting_rows`` rows more than it is not is muted until it has been as quiet again. Passing
+    questions count as above it for ``calm_rows`` after such a row.
     ``episode_row`` (2, C) is the latest loud row of an episode that goes on, -1 if none does, and
     the row at which episodes were counted last. Each earlier episode of a column, halved in
     ``half_life`` rows, counts against it: its surprise is less by log(1 + episodes).
