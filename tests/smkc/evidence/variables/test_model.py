@@ -125,7 +125,9 @@ def test_later_rows_do_not_change_earlier_ones(fitted, live):
     np.testing.assert_array_equal(actual.surprises[:350], expected.surprises[:350])
 
 
-@pytest.mark.parametrize(("name", "is_certain"), [("up", True), ('up{job="a"}', True), ("u", False)])
+@pytest.mark.parametrize(
+    ("name", "is_certain"), [("up", True), ('up{job="a"}', True), ("u", False)]
+)
 def test_only_a_target_that_is_down_is_certain_trouble(rng, name, is_certain):
     values = rng.normal(size=(600, 3)).astype(np.float32)
     values[:, 2] = 1.0
