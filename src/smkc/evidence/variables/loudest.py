@@ -126,6 +126,11 @@ class Loudest:
         asked: NDArray[np.float64] = np.log(self.n_asked * np.maximum(n_present, 1))
         return asked
 
+    def were_loud_since(self, row: int) -> NDArray[np.bool_]:
+        """(C,) which columns said anything since a row that could hold an alert open."""
+        loud: NDArray[np.bool_] = (self.loud_row >= row).any(axis=0)
+        return loud
+
     def mute(self, columns: NDArray[np.integer[Any]]) -> None:
         """Take what some columns say now for normal, as if it had lasted."""
         self.n_loud_rows[:, columns] = LASTING_ROWS
