@@ -214,7 +214,6 @@ def test_what_was_not_loud_in_accepted_rows_keeps_its_say(detector, seed):
 # ------------------------------------------------------------------ false alarms
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("memory", [0.0, 0.9])
 def test_normal_rows_raise_no_more_alerts_than_asked_for(memory):
     rng = np.random.default_rng(3)
