@@ -74,11 +74,15 @@ class Blame:
         each variable's share of all, the largest first; they sum to 1 if anything was said.
     by_evidence
         the same within each evidence that spoke of variables.
+    silent, n_usual
+        those that fell silent at once, if a large share did, and how many are usually there.
     """
 
     evidences: Mapping[str, float]
     variables: Mapping[str, float]
     by_evidence: Mapping[str, Mapping[str, float]]
+    silent: tuple[str, ...] = ()
+    n_usual: int = 0
 
 
 # What an alert calls the question whether one member stands apart from its peers.
@@ -192,7 +196,23 @@ class EvidenceState:
             for name, x in each.items():
                 total[name] = total.get(name, 0.0) + x
         spoke = {name: shares for name, shares in by_evidence.items() if shares}
-        return Blame(evidences=said, variables=_shares(total), by_evidence=spoke)
+        silent, n_usual = self._silent(scorer)
+        return Blame(
+            evidences=said,
+            variables=_shares(total),
+            by_evidence=spoke,
+            silent=silent,
+            n_usual=n_usual,
+        )
+
+    def _silent(self, scorer: Scorer) -> tuple[tuple[str, ...], int]:
+        """Return who fell silent in trouble that goes on, and how many are usually there."""
+        if scorer.variables is None:
+            return (), 0
+        silence = scorer.variables.silence
+        names = self._model.asked_columns
+        gone = [names[at].removesuffix(" (middle)") for at in np.flatnonzero(silence.is_gone)]
+        return tuple(sorted(gone)), silence.n_residents
 
     def _loudest(
         self, scorer: Scorer, names: Sequence[str], first: int, last: int

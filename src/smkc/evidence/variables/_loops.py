@@ -190,8 +190,9 @@ def column_surprises(
 @njit(cache=True)
 def hear(
     nats: NDArray[np.float32],
+    asked_nats: NDArray[np.float64],
     is_lasting: NDArray[np.bool_],
-    loud_nats: NDArray[np.float64],
+    loud: float,
     lasting_rows: int,
     calm_rows: int,
     half_life: float,
@@ -204,10 +205,12 @@ def hear(
     top_columns: NDArray[np.int32],
     top_questions: NDArray[np.int8],
     top_nats: NDArray[np.float32],
+    top_surprises: NDArray[np.float64],
 ) -> None:
     """Fill (n, K) the loudest columns of each row, the loudest first; -1 where there is none.
 
-    A column is loud in a row if a surprise of it is above the row's ``loud_nats``. Its lasting
+    A column's surprise is its largest nats less its ``asked_nats`` (C,); it is loud if that is
+    above ``loud``. Its lasting
     questions (0) and its passing ones (1) are told apart in ``n_loud_rows``, ``is_muted`` and
     ``loud_row`` (2, C): what is loud in ``lasting_rows`` rows more than it is not is muted until it
     has been as quiet again. Passing questions count as loud for ``calm_rows`` after a loud row.
@@ -219,10 +222,11 @@ def hear(
     n_kept = top_columns.shape[1]
     said, asked = np.empty(2, np.float32), np.empty(2, np.int64)
     for i in range(n):
-        row, loud = first_row + i, loud_nats[i]
+        row = first_row + i
         top_columns[i, :] = -1
         top_questions[i, :] = -1
         top_nats[i, :] = 0.0
+        top_surprises[i, :] = -np.inf
         for j in range(n_columns):
             said[:] = 0.0
             asked[:] = -1
@@ -232,7 +236,7 @@ def hear(
                     said[kind], asked[kind] = nats[q, i, j], q
             best, which = np.float32(0.0), -1
             for kind in range(2):
-                if said[kind] > loud:
+                if said[kind] - asked_nats[j] > loud:
                     loud_row[kind, j] = row
                 reach = 0 if kind == 0 else calm_rows
                 if loud_row[kind, j] >= 0 and row - loud_row[kind, j] <= reach:
@@ -255,15 +259,18 @@ def hear(
             if n_episodes[j] > 0.0:
                 age = float(row - episode_row[1, j])
                 best -= np.float32(np.log1p(n_episodes[j] * 0.5 ** (age / half_life)))
-            if best > loud:
+            surprise = best - asked_nats[j]
+            if surprise > loud:
                 episode_row[0, j] = row
-            if best > top_nats[i, n_kept - 1]:
+            if surprise > top_surprises[i, n_kept - 1]:
                 k = n_kept - 1
-                while k > 0 and best > top_nats[i, k - 1]:
+                while k > 0 and surprise > top_surprises[i, k - 1]:
+                    top_surprises[i, k] = top_surprises[i, k - 1]
                     top_nats[i, k] = top_nats[i, k - 1]
                     top_columns[i, k] = top_columns[i, k - 1]
                     top_questions[i, k] = top_questions[i, k - 1]
                     k -= 1
+                top_surprises[i, k] = surprise
                 top_nats[i, k] = best
                 top_columns[i, k] = j
                 top_questions[i, k] = which
