@@ -85,6 +85,9 @@ class Blame:
     n_usual: int = 0
 
 
+# Columns less loud than this share of the loudest are not blamed: that much is noise.
+MIN_LOUD_SHARE = 0.5
+
 # What an alert calls the question whether one member stands apart from its peers.
 APART = "apart from peers"
 
@@ -221,9 +224,13 @@ class EvidenceState:
         if scorer.variables is None:
             return {}
         of_peers = set(self._model.roles.peer_columns)
+        by_question = scorer.variables.loudest_of(first, last)
+        most = max((max(columns.values()) for columns in by_question.values()), default=0.0)
         found: dict[str, dict[str, float]] = {}
-        for question, columns in scorer.variables.loudest_of(first, last).items():
+        for question, columns in by_question.items():
             for column, nats in columns.items():
+                if nats < MIN_LOUD_SHARE * most:
+                    continue
                 name = names[column]
                 asked = APART if name in of_peers else QUESTIONS[question].name
                 found.setdefault(asked, {})[name] = nats

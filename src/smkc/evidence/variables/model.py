@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.evidence.variables.loudest import N_KEPT, Heard, Loudest
-from smkc.evidence.variables.questions import FROZEN, LEVEL, QUESTIONS, RELATION, Statistics
+from smkc.evidence.variables.questions import FROZEN, JUMP, LEVEL, QUESTIONS, RELATION, Statistics
 from smkc.evidence.variables.silence import Silence
 from smkc.evidence.variables.tails import Tails, centre_and_spread
 from smkc.recording import parse
@@ -96,7 +96,9 @@ class VariableQuestions:
         later: NDArray[np.float32],
         residuals: NDArray[np.float32],
         names: Sequence[str],
+        *,
         members: Sequence[bool],
+        of_several: Sequence[bool],
     ) -> "VariableQuestions":
         """Learn from reference rows.
 
@@ -110,6 +112,9 @@ class VariableQuestions:
         names, members
             (C,) of the columns; whether each is replaced routinely, so that its end is no trouble
             and its role speaks for it.
+        of_several
+            (C,) whether a column speaks for several members: when one is replaced it jumps, which
+            says nothing.
         """
         n_columns = values.shape[1]
         statistics = Statistics(n_columns).push(values)
@@ -134,6 +139,7 @@ class VariableQuestions:
         is_constant, constant = _constants(values)
         for number in (FROZEN, RELATION):
             tails[number].start[:, ~_are_lively(statistics[FROZEN])] = np.inf
+        tails[JUMP].start[:, np.array(of_several, bool)] = np.inf
         is_member = np.array(members, bool)
         for tail in tails:
             tail.start[:, is_constant | is_member] = np.inf
