@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from smkc.evidence.variables.loudest import N_KEPT, Heard, Loudest
 from smkc.evidence.variables.questions import FROZEN, JUMP, LEVEL, QUESTIONS, RELATION, Statistics
+from smkc.evidence.variables.runs import Runs
 from smkc.evidence.variables.silence import Silence
 from smkc.evidence.variables.tails import Tails, centre_and_spread
 from smkc.recording import parse
 
 __all__ = ["VariableQuestions", "VariableState"]
 
-# Spread of a statistic, at least, as a share of the spread of the values themselves; of run
-# lengths, in rows.
-MIN_SPREAD_SHARE, MIN_RUN_SPREAD = 0.1, 0.5
+# Spread of a statistic, at least, as a share of the spread of the values themselves.
+MIN_SPREAD_SHARE = 0.1
 TINY = 1e-9
 
 # Constants are judged by how many constants of this first share of the reference moved later.
@@ -32,10 +32,6 @@ CONSTANT_SHARE = 0.6
 # A column is asked for its relation to the others if these leave no more than this share of its
 # squared changes unexplained.
 UNEXPLAINED_SHARE = 0.1
-
-# A column can be seen to stand still, or to leave the others, if at least this share of its
-# observations are changes.
-LIVELY_SHARE = 0.5
 
 # A newcomer is asked after so many observations.
 MIN_NEWCOMER_OBSERVATIONS = 64
@@ -54,7 +50,7 @@ class VariableQuestions:
     Parameters
     ----------
     level, short_level, long_level, jump, step, frozen, relation
-        the tails of each question's statistics, in the order of ``QUESTIONS``.
+        the tails of each question's statistics, or runs, in the order of ``QUESTIONS``.
     is_constant
         (C,) bool: whether the column never changed in the reference.
     constant
@@ -78,7 +74,7 @@ class VariableQuestions:
     long_level: Tails
     jump: Tails
     step: Tails
-    frozen: Tails
+    frozen: Runs
     relation: Tails
     is_constant: NDArray[np.bool_]
     constant: NDArray[np.float32]
@@ -123,30 +119,30 @@ class VariableQuestions:
         relation[:, :n_related] = Statistics(n_related).push(residuals, residuals)[RELATION]
         relation[:, :n_related][:, ~_are_related(later, residuals)] = np.nan
         _, spread = centre_and_spread(values)
-        tails = []
-        for number, question in enumerate(QUESTIONS):
-            least = np.maximum(MIN_SPREAD_SHARE * spread, TINY)
-            if number == FROZEN:
-                least = np.full(len(spread), MIN_RUN_SPREAD)
-            tails.append(
-                Tails.fit(
-                    relation if number == RELATION else statistics[number],
-                    gap=question.rows,
-                    min_spread=least,
-                    is_one_sided=question.is_one_sided,
-                )
+        least = np.maximum(MIN_SPREAD_SHARE * spread, TINY)
+        runs = Runs.fit(statistics[FROZEN])
+        relation[:, np.isinf(runs.longest)] = np.nan  # of what hardly moves, nothing can be said
+        tails = {
+            number: Tails.fit(
+                relation if number == RELATION else statistics[number],
+                gap=question.rows,
+                min_spread=least,
+                is_one_sided=question.is_one_sided,
             )
+            for number, question in enumerate(QUESTIONS)
+            if number != FROZEN
+        }
         is_constant, constant = _constants(values)
-        for number in (FROZEN, RELATION):
-            tails[number].start[:, ~_are_lively(statistics[FROZEN])] = np.inf
         tails[JUMP].start[:, np.array(of_several, bool)] = np.inf
         is_member = np.array(members, bool)
-        for tail in tails:
+        for tail in tails.values():
             tail.start[:, is_constant | is_member] = np.inf
+        runs.longest[is_constant | is_member] = np.inf
         is_target = np.array([_is_target(name) for name in names], bool)
         asked_nats, n_groups = _shares(names, ~is_constant & ~is_member)
         return cls(
-            **dict(zip(_TAILS, tails, strict=True)),
+            **{_FITTED[number]: tail for number, tail in tails.items()},
+            frozen=runs,
             is_constant=is_constant,
             constant=constant,
             constant_nats=_surprise_of_constants(values),
@@ -158,9 +154,9 @@ class VariableQuestions:
         )
 
     @property
-    def tails(self) -> tuple[Tails, ...]:
-        """(Q,) the tails, in the order of the questions."""
-        return tuple(getattr(self, name) for name in _TAILS)
+    def of_questions(self) -> tuple[Tails | Runs, ...]:
+        """(Q,) what each question's statistics are judged by."""
+        return tuple(getattr(self, name) for name in _FITTED)
 
     def start(self, before: NDArray[np.float32], n_kept_rows: int) -> "VariableState":
         """Return a state after the rows ``before`` (m, C), of which there may be none.
@@ -170,7 +166,7 @@ class VariableQuestions:
         return VariableState(self, before, n_kept_rows)
 
 
-_TAILS = ("level", "short_level", "long_level", "jump", "step", "frozen", "relation")
+_FITTED = ("level", "short_level", "long_level", "jump", "step", "frozen", "relation")
 
 
 class VariableState:
@@ -212,8 +208,8 @@ class VariableState:
         statistics = self.statistics.push(wide, residuals)
         nats = np.zeros(statistics.shape, np.float32)
         n_known = values.shape[1]
-        for number, tails in enumerate(self.fitted.tails):
-            nats[number, :, :n_known] = tails.nats(statistics[number, :, :n_known])
+        for number, fitted in enumerate(self.fitted.of_questions):
+            nats[number, :, :n_known] = fitted.nats(statistics[number, :, :n_known])
         self._ask_constants(values, nats)
         asked = self.fitted.asked_nats
         if newcomers.shape[1]:
@@ -257,9 +253,9 @@ class VariableState:
         n_asked = (~is_young).sum(axis=1, keepdims=True)
         for_number = np.log(np.maximum(n_asked, 1))
         self.newcomer_counts = counts[-1] if len(counts) else self.newcomer_counts
-        for number, tails in enumerate(self.fitted.tails):
-            if number not in (FROZEN, RELATION):
-                found = tails.shared(n_new).nats(statistics[number, :, n_known:])
+        for number, fitted in enumerate(self.fitted.of_questions):
+            if isinstance(fitted, Tails) and number != RELATION:
+                found = fitted.shared(n_new).nats(statistics[number, :, n_known:])
                 nats[number, :, n_known:] = np.where(is_young, 0.0, found - for_number)
 
     def _keep(self, first: int, heard: Heard) -> None:
@@ -354,14 +350,6 @@ def _are_related(values: NDArray[np.float32], residuals: NDArray[np.float32]) ->
     own, left = (np.where(both, some, 0.0).sum(axis=0) for some in changes)
     related: NDArray[np.bool_] = left < UNEXPLAINED_SHARE * own
     return related
-
-
-def _are_lively(lengths: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """(C,) which columns usually change from one observation to the next, by run lengths (n, C)."""
-    n_seen = (~np.isnan(lengths)).sum(axis=0)
-    n_changes = (lengths == 1.0).sum(axis=0)
-    lively: NDArray[np.bool_] = n_changes >= LIVELY_SHARE * np.maximum(n_seen, 1)
-    return lively
 
 
 def _constants(values: NDArray[np.float32]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
