@@ -77,6 +77,10 @@ class Components:
         """What an alert says that spoke."""
         return "relation"
 
+    def residuals(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
+        """(n, C) what the components leave of each observed entry; NaN where not observed."""
+        return _residuals(rows, self.centre, self.loadings, self.prior)
+
     def start(self, before: Block, memory: Memory) -> "ComponentsPart":
         """Return the evidence at some moment; rows before play no part."""
         return ComponentsPart(self, memory)
@@ -94,7 +98,7 @@ class ComponentsPart:
     def push(self, block: Block) -> NDArray[np.float64]:
         """Take rows in; return (n, 2) residuals, in the reference's units and in grown ones."""
         fitted = self.fitted
-        residuals = _residuals(block.rows, fitted.centre, fitted.loadings, fitted.prior)
+        residuals = fitted.residuals(block.rows)
         self.residuals = residuals.astype(np.float32)
         squared = np.minimum(residuals**2, MOST)
         n_seen = np.maximum((~np.isnan(squared)).sum(axis=1), 1)

@@ -160,6 +160,9 @@ class ReferenceEvidence:
         block = _as_block(reference.rows, reference.values, names, roles, choices)
         columns = names + roles.columns
         normal, later, residuals = _forward(block, columns, choices, bool(roles.names))
+        evidences = _evidences(block, columns, choices, bool(roles.names))
+        relation = next(one for one in evidences if isinstance(one, Components))
+        residuals = _less_explained(residuals, relation.residuals(later).astype(np.float32))
         asked = names + roles.middle_columns + roles.peer_columns
         n = len(names)
         return cls(
@@ -167,7 +170,7 @@ class ReferenceEvidence:
             names=names,
             roles=roles,
             choices=choices,
-            evidences=_evidences(block, columns, choices, bool(roles.names)),
+            evidences=evidences,
             normal=normal,
             variables=VariableQuestions.fit(
                 block.values,
@@ -346,6 +349,18 @@ def _forward(
     normal = _normal(statistics, evidences, choices)
     scored = Scorer(evidences, choices, before, normal).push(after)
     return _normal(scored.statistics, evidences, choices), after.rows, scored.residuals
+
+
+def _less_explained(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
+    """(n, C) of two residuals, for each column those that change more.
+
+    Components of the whole reference may explain less than those of its first part, if it changed
+    in between; what they leave is no surprise later.
+    """
+    own, other = (
+        np.nansum(np.diff(some.astype(np.float64), axis=0) ** 2, axis=0) for some in (first, second)
+    )
+    return np.where(own >= other, first, second)
 
 
 def _normal(

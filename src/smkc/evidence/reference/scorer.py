@@ -174,7 +174,9 @@ class Scorer:
         if self.normal is not None and self.variables is not None:
             n_related = self.variables.fitted.n_related
             heard = self.variables.push(block.values, block.fresh_values, residuals[:, :n_related])
-            loudest = LOUDEST_WEIGHT * heard.nats[:, :N_LOUDEST].mean(axis=1, dtype=np.float64)
+            # No more than the reference knows: newcomers in later rows must not change this one.
+            top = heard.nats[:, : min(N_LOUDEST, block.values.shape[1])]
+            loudest = LOUDEST_WEIGHT * top.mean(axis=1, dtype=np.float64)
             surprises = np.maximum(heard.surprises, self._of_system(system, self.normal.system))
             p_values = np.minimum(N_WAYS * np.exp(-surprises), 1.0)
         self.said[memory.places(n)] = nats[:, :, 1]

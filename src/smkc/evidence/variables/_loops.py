@@ -193,6 +193,7 @@ def hear(
     asked_nats: NDArray[np.float64],
     is_lasting: NDArray[np.bool_],
     loud: float,
+    lasting: float,
     lasting_rows: int,
     calm_rows: int,
     half_life: float,
@@ -209,11 +210,11 @@ def hear(
 ) -> None:
     """Fill (n, K) the loudest columns of each row, the loudest first; -1 where there is none.
 
-    A column's surprise is its largest nats less its ``asked_nats`` (C,); it is loud if that is
-    above ``loud``. Its lasting
-    questions (0) and its passing ones (1) are told apart in ``n_loud_rows``, ``is_muted`` and
-    ``loud_row`` (2, C): what is loud in ``lasting_rows`` rows more than it is not is muted until it
-    has been as quiet again. Passing questions count as loud for ``calm_rows`` after a loud row.
+    A column's surprise is its largest nats less its ``asked_nats`` (C,). It is loud above ``loud``,
+    and may be a new normal above ``lasting``. Its lasting questions (0) and its passing ones (1)
+    are told apart in ``n_loud_rows``, ``is_muted`` and ``loud_row`` (2, C): what is above
+    ``lasting`` in ``lasting_rows`` rows more than it is not is muted until it has been as quiet
+    again. Passing questions count as above it for ``calm_rows`` after such a row.
     ``episode_row`` (2, C) is the latest loud row of an episode that goes on, -1 if none does, and
     the row at which episodes were counted last. Each earlier episode of a column, halved in
     ``half_life`` rows, counts against it: its surprise is less by log(1 + episodes).
@@ -236,7 +237,7 @@ def hear(
                     said[kind], asked[kind] = nats[q, i, j], q
             best, which = np.float32(0.0), -1
             for kind in range(2):
-                if said[kind] - asked_nats[j] > loud:
+                if said[kind] - asked_nats[j] > lasting:
                     loud_row[kind, j] = row
                 reach = 0 if kind == 0 else calm_rows
                 if loud_row[kind, j] >= 0 and row - loud_row[kind, j] <= reach:

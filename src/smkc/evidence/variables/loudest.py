@@ -20,8 +20,9 @@ __all__ = ["CALM_ROWS", "LASTING_ROWS", "N_KEPT", "Heard", "Loudest"]
 # questions counted: the default budget of false alerts.
 LOUD_RATE = 1e-3
 
-# What was loud in so many rows more than it was not is a new normal.
-LASTING_ROWS = 200
+# What was met in fewer than one of so many rows, and that in so many rows more than not, is a new
+# normal. The rate is that above which an alert is released: what holds an alert open must end.
+LASTING_RATE, LASTING_ROWS = 10.0 * LOUD_RATE, 200
 
 # An episode of a column ends after so many calm rows; earlier ones are forgotten by halves.
 CALM_ROWS, HALF_LIFE_ROWS = 20, 20_000.0
@@ -96,6 +97,7 @@ class Loudest:
             asked_nats,
             self.is_lasting,
             -float(np.log(LOUD_RATE)),
+            -float(np.log(LASTING_RATE)),
             LASTING_ROWS,
             CALM_ROWS,
             HALF_LIFE_ROWS,

@@ -40,15 +40,17 @@ def test_a_window_may_be_asked_for(rng):
 
 def test_false_alarms_on_normal_rows_are_as_rare_as_stated():
     below = []
-    for seed in range(4):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         rows = rng.normal(size=(4500, 1)) + 0.5 * rng.normal(size=(4500, 6))
         model = ReferenceEvidence.fit(recording(rows[:1500]))
         p_values = model.start().push_rows(recording(rows[1500:], first=1500)).p_values
-        below.append([(p_values < rate).mean() for rate in (0.01, 0.1, 0.5)])
+        below.append([(p_values < rate).mean() for rate in (0.001, 0.01, 0.1)])
     rates = np.mean(below, axis=0)
-    assert 0.003 < rates[0] < 0.02
-    assert rates[1:] == pytest.approx([0.1, 0.5], rel=0.4)
+    # They bound the rate: two ways to alarm share it, and the bulk of rows is no surprise at all.
+    assert rates[0] <= 0.001
+    assert 0.0005 < rates[1] <= 0.01
+    assert 0.02 < rates[2] <= 0.12
 
 
 def test_no_surprise_ranks_higher_than_the_reference_can_tell_of(rng):
@@ -72,7 +74,20 @@ def test_more_reference_data_can_be_learned(rng):
     assert wiser.names == ("v0", "v1", "v2", "w")
     live = recording(more[:50] + 0.1, names, 500)
     before, after = model.start().push_rows(live), wiser.start().push_rows(live)
-    assert np.median(after.p_values) > 10 * np.median(before.p_values)
+    assert (before.p_values < 0.001).all()
+    assert (after.p_values > 0.1).all()
+
+
+def test_a_relation_that_changed_within_the_reference_is_no_surprise_later(rng):
+    """Components of the whole reference leave more unexplained than those of its first part."""
+
+    def rows(n):
+        return np.column_stack([rng.normal(size=(n, 3)) + 6.0, rng.normal(size=n)])
+
+    early = np.column_stack([rng.normal(size=(300, 3)), np.full(300, np.nan)])
+    model = ReferenceEvidence.fit(recording(np.concatenate([early, rows(200)])))
+    found = model.start().push_rows(recording(rows(300), first=500))
+    assert (found.p_values < 0.01).mean() < 0.02
 
 
 def test_constants_and_rare_variables_are_survived(rng):

@@ -11,14 +11,15 @@ from smkc.evidence.reference.presence import Presence, groups_of
 NAMES = [f"pod-{pod}/{what}" for pod in "abcd" for what in ("cpu", "mem", "net", "disk")]
 
 
+def block_of(rows):
+    nothing = np.empty((len(rows), 0), np.float32)
+    return Block(rows, nothing, nothing, np.ones(len(rows), np.float32), rows, nothing)
+
+
 def surprises(fitted, rows, cuts=()):
     memory = Memory(Choices(window=2, block=8, quarantine=100, memory=512), 1)
-    nothing = np.empty((len(rows), 0), np.float32)
-    part = fitted.start(Block(rows[:1], nothing[:1], nothing[:1], np.ones(1, np.int64)), memory)
-    found = []
-    for some in np.split(rows, cuts):
-        empty = np.empty((len(some), 0), np.float32)
-        found.append(part.push(Block(some, empty, empty, np.ones(len(some), np.int64))))
+    part = fitted.start(block_of(rows[:1]), memory)
+    found = [part.push(block_of(some)) for some in np.split(rows, cuts)]
     return np.concatenate(found)[:, 0], part
 
 

@@ -1,0 +1,274 @@
+"""Questions asked of single variables in plain Python, a variable at a time: the slow twin.
+
+It imports nothing of smkc. A column is a list of numbers in order of time, NaN where the variable
+was not observed.
+"""
+
+import itertools
+import math
+import statistics
+from typing import Any
+
+import numpy as np
+
+NAN = math.nan
+Column = list[float]
+
+# Rows of the short and long level, those before a step, and those of a relation.
+SHORT, LONG, BEFORE, RELATION = 4, 16, 32, 8
+PAST = SHORT + BEFORE
+
+SHARE = 0.05  # of the rows, in the tail on either side
+MIN_PRIOR, TAILS_PER_EPISODE, TRUSTED = 8.0, 8, 4.0
+MAX_INDEX, MAX_DISTANCE = 12.0, 4.0
+
+LOUD_RATE, LASTING_RATE = 1e-3, 1e-2
+LASTING_ROWS, CALM_ROWS, HALF_LIFE_ROWS, N_KEPT = 200, 20, 20_000.0, 16
+
+
+def f32(value: float) -> float:
+    """Return the nearest float32."""
+    return float(np.float32(value))
+
+
+def is_nan(value: float) -> bool:
+    """Whether a value was not observed."""
+    return value != value
+
+
+# ------------------------------------------------------------------ statistics
+
+
+def mean_of(values: Column) -> float:
+    """Return the mean of what was observed, if that is a quarter of the values or more."""
+    seen = [value for value in values if not is_nan(value)]
+    return math.fsum(seen) / len(seen) if 4 * len(seen) >= len(values) else NAN
+
+
+def last(column: Column, row: int, n: int) -> Column:
+    """Return the n values up to a row, NaN before the first."""
+    return [column[at] if at >= 0 else NAN for at in range(row - n + 1, row + 1)]
+
+
+def levels(column: Column) -> list[Column]:
+    """Return, for each row, its value, short mean, long mean, jump and step."""
+    out = []
+    for row, value in enumerate(column):
+        short = mean_of(last(column, row, SHORT))
+        out.append(
+            [
+                value,
+                short,
+                mean_of(last(column, row, LONG)),
+                value - (column[row - 1] if row else NAN),
+                f32(short) - mean_of(last(column, row - SHORT, BEFORE)),
+            ]
+        )
+    return out
+
+
+def run_lengths(column: Column) -> Column:
+    """Return, for each row, how many observations in a row had the value that it has."""
+    out: Column = []
+    previous, length = NAN, 0
+    for value in column:
+        if is_nan(value):
+            out.append(NAN)
+            continue
+        length = length + 1 if value == previous else 1
+        previous = value
+        out.append(float(length))
+    return out
+
+
+def rms_changes(column: Column) -> Column:
+    """Return, for each row, the root mean square of the latest changes; half must be observed."""
+    out: Column = []
+    for row in range(len(column)):
+        values = last(column, row, RELATION + 1)
+        changes = [after - before for before, after in itertools.pairwise(values)]
+        squares = [change**2 for change in changes if not is_nan(change)]
+        enough = 2 * len(squares) >= RELATION
+        out.append(math.sqrt(math.fsum(squares) / len(squares)) if enough else NAN)
+    return out
+
+
+# ------------------------------------------------------------------ tails
+
+
+class NaiveTails:
+    """The tails of some columns of statistics."""
+
+    def __init__(
+        self,
+        columns: list[Column],
+        gap: int,
+        min_spread: float = 1e-9,
+        is_one_sided: bool = False,
+        assumed: float = 0.25,
+        min_observations: int = 24,
+    ) -> None:
+        self.n_sides = 1 if is_one_sided else 2
+        self.columns: list[dict[str, Any]] = []
+        for column in columns:
+            seen = [value for value in column if not is_nan(value)]
+            self.columns.append(
+                tail_of(seen, gap, min_spread) if len(seen) >= min_observations else {}
+            )
+        told = [
+            (side["episodes"], side["excess"])
+            for column in self.columns
+            if column
+            for side in column["sides"]
+            if side["episodes"]
+        ]
+        self.prior_mean, self.prior_worth = shared_tail(told, assumed)
+
+    def nats(self, j: int, value: float) -> float:
+        """Return the surprise of one statistic of column j."""
+        column = self.columns[j]
+        if not column or is_nan(value) or value == column["centre"]:
+            return 0.0
+        is_above = value > column["centre"]
+        if not is_above and self.n_sides == 1:
+            return 0.0
+        side = column["sides"][0 if is_above else 1]
+        distance = math.log1p(abs(value - column["centre"]) / column["spread"])
+        if distance <= side["start"]:
+            return 0.0
+        k, m, worth = side["episodes"], side["excess"], self.prior_worth
+        mean = (k * m + worth * self.prior_mean) / (k + worth)
+        index = min(1.0 / max(mean, 1e-9), MAX_INDEX)
+        weight = k + worth - MIN_PRIOR + TRUSTED
+        beyond = min(distance - side["start"], MAX_DISTANCE)
+        return -math.log(self.n_sides * SHARE) + weight * math.log1p(index * beyond / weight)
+
+
+def tail_of(seen: Column, gap: int, min_spread: float) -> dict[str, Any]:
+    """Return centre, spread and both sides' tails of what was observed of a column."""
+    low, centre, high = statistics.quantiles(seen, n=4, method="inclusive")
+    spread = max((high - low) / 1.349, 0.25 * statistics.pstdev(seen), min_spread)
+    sides = []
+    for sign in (1.0, -1.0):
+        distances = [math.log1p(max(sign * (x - centre) / spread, 0.0)) for x in seen]
+        start = sorted(distances)[int((1.0 - SHARE) * (len(seen) - 1))]
+        beyond = [(at, x - start) for at, x in enumerate(distances) if x > start]
+        rows = [at for at, _ in beyond]
+        n_joined = sum(b - a <= gap for a, b in itertools.pairwise(rows))
+        excess = math.fsum(x for _, x in beyond) / len(beyond) if beyond else 0.0
+        sides.append({"start": start, "excess": excess, "episodes": len(rows) - n_joined})
+    return {"centre": centre, "spread": spread, "sides": sides}
+
+
+def shared_tail(told: list[tuple[int, float]], assumed: float) -> tuple[float, float]:
+    """Return the mean excess that tails have in common, and the episodes that it counts for."""
+    total = sum(k for k, _ in told)
+    mean = (math.fsum(k * m for k, m in told) + MIN_PRIOR * assumed) / (total + MIN_PRIOR)
+    if len(told) < 2:
+        return mean, MIN_PRIOR
+    between = math.fsum(k * ((m - mean) ** 2 - mean**2 / k) for k, m in told) / total
+    most = max(len(told) / TAILS_PER_EPISODE, MIN_PRIOR)
+    worth = mean**2 / between if between > 0 else most
+    return mean, min(max(worth, MIN_PRIOR), most)
+
+
+# ------------------------------------------------------------------ the loudest
+
+
+class NaiveVoice:
+    """What one column says: its lasting questions (0) and its passing ones (1)."""
+
+    def __init__(self) -> None:
+        self.counters = [0, 0]
+        self.is_muted = [False, False]
+        self.loud_rows: list[int | None] = [None, None]
+        self.episode_end: int | None = None  # latest loud row of an episode that goes on
+        self.past_episodes: list[int] = []  # last rows of the episodes that are over
+
+    def say(self, row: int, asked: float, nats: list[float], is_lasting: list[bool]) -> float:
+        """Take the surprises of a row; return the surprise that is heard."""
+        best = 0.0
+        for kind in (0, 1):
+            of_kind = [x for x, yes in zip(nats, is_lasting, strict=True) if yes == (kind == 0)]
+            most = max(of_kind, default=0.0)
+            if most > asked - math.log(LASTING_RATE):
+                self.loud_rows[kind] = row
+            at = self.loud_rows[kind]
+            if at is not None and row - at <= (0, CALM_ROWS)[kind]:
+                self.counters[kind] = min(self.counters[kind] + 1, LASTING_ROWS)
+                self.is_muted[kind] |= self.counters[kind] == LASTING_ROWS
+            else:
+                self.counters[kind] = max(self.counters[kind] - 1, 0)
+                self.is_muted[kind] &= self.counters[kind] > 0
+            if not self.is_muted[kind]:
+                best = max(best, most)
+        if self.episode_end is not None and row - self.episode_end > CALM_ROWS:
+            self.past_episodes.append(self.episode_end)
+            self.episode_end = None
+        if best <= 0.0:
+            return 0.0
+        best -= math.log1p(sum(0.5 ** ((row - end) / HALF_LIFE_ROWS) for end in self.past_episodes))
+        if best > asked - math.log(LOUD_RATE):
+            self.episode_end = row
+        return best
+
+
+def loudest(
+    nats: list[list[list[float]]], is_lasting: list[bool], n_present: list[int]
+) -> tuple[list[float], list[list[tuple[float, int]]]]:
+    """Return, for each row, its surprise, and the loudest columns with theirs.
+
+    ``nats`` are of each question, row and column.
+    """
+    n_questions, n_rows = len(nats), len(nats[0])
+    n_columns = len(nats[0][0]) if n_rows else 0
+    voices = [NaiveVoice() for _ in range(n_columns)]
+    surprises, ranked = [], []
+    for row in range(n_rows):
+        asked = math.log(n_questions * max(n_present[row], 1))
+        heard = []
+        for j, voice in enumerate(voices):
+            said = [nats[q][row][j] for q in range(n_questions)]
+            heard.append((voice.say(row, asked, said, is_lasting), j))
+        order = sorted((one for one in heard if one[0] > 0.0), key=lambda one: (-one[0], one[1]))
+        ranked.append(order[:N_KEPT])
+        surprises.append(max((order[0][0] if order else 0.0) - asked, 0.0))
+    return surprises, ranked
+
+
+# ------------------------------------------------------------------ silence
+
+
+def silent(
+    columns: list[Column], is_resident: list[bool], n_certain: int
+) -> tuple[list[bool], int]:
+    """Return, for each row, whether many residents are gone; and the most that went at once."""
+    residents = [column for column, yes in zip(columns, is_resident, strict=True) if yes]
+    n_rows = len(columns[0])
+    usual, lasted, most = 0.0, 0, 0
+    gone: set[int] = set()
+    out = []
+    for row in range(n_rows):
+        lengths = [silence_at(column, row) for column in residents]
+        recent = {j for j, length in enumerate(lengths) if 2 <= length <= 10}
+        most = max(most, len(recent))
+        n_back = sum(lengths[j] == 0 for j in gone)
+        if gone and (2 * n_back >= len(gone) or lasted >= LASTING_ROWS):
+            gone = set()
+        if len(recent) >= n_certain + 4 * usual:
+            gone |= recent
+        out.append(bool(gone))
+        if gone:
+            lasted += 1
+        else:
+            usual += (len(recent) - usual) / LASTING_ROWS
+            lasted = 0
+    return out, most
+
+
+def silence_at(column: Column, row: int) -> int:
+    """Return for how many rows a column has not been observed."""
+    length = 0
+    while row >= 0 and is_nan(column[row]):
+        length, row = length + 1, row - 1
+    return length

@@ -1,0 +1,170 @@
+"""Who is heard, who is muted and who counts less, against plain Python."""
+
+import numpy as np
+import pytest
+from tests import naive_variables as naive
+
+from smkc.evidence.variables import Loudest
+from smkc.evidence.variables.loudest import CALM_ROWS, LASTING_ROWS, N_KEPT
+
+IS_LASTING = [True, False, True]
+
+# Surprises are kept in float32.
+CLOSE = 1e-4
+
+# Of one question asked of one column: a surprise that is loud, one that is not.
+LOUD, QUIET = 12.0, 1.0
+
+
+def said(rng, n, n_columns):
+    """(Q, n, C) surprises with episodes, some of which last."""
+    nats = rng.exponential(size=(len(IS_LASTING), n, n_columns)).astype(np.float32)
+    nats[rng.random(nats.shape) < 0.3] = 0.0
+    for _ in range(6 * n_columns):
+        question, column = rng.integers(len(IS_LASTING)), rng.integers(n_columns)
+        first, length = rng.integers(n), rng.choice([1, 5, 30, 260])
+        nats[question, first : first + length, column] += rng.uniform(5, 20)
+    return nats
+
+
+def one(nats):
+    """Push one lasting question of one column; return its surprises."""
+    nats = np.asarray(nats, np.float32)
+    return Loudest([True], 1).push(nats[None, :, None]).nats[:, 0]
+
+
+@pytest.mark.parametrize("n_columns", [1, 3, 20])
+def test_the_loudest_are_those_of_plain_python(rng, n_columns):
+    n = 1200
+    nats = said(rng, n, n_columns)
+    n_present = rng.integers(0, n_columns + 1, size=n)
+    heard = Loudest(IS_LASTING, n_columns).push(nats, n_present)
+    surprises, ranked = naive.loudest(nats.tolist(), IS_LASTING, n_present.tolist())
+    np.testing.assert_allclose(heard.surprises, surprises, rtol=CLOSE, atol=CLOSE)
+    assert heard.columns.shape == (n, min(n_columns, N_KEPT))
+    for row, expected in enumerate(ranked):
+        found = heard.columns[row]
+        assert found[: len(expected)].tolist() == [column for _, column in expected]
+        assert (found[len(expected) :] == -1).all()
+        np.testing.assert_allclose(
+            heard.nats[row, : len(expected)], [x for x, _ in expected], rtol=CLOSE, atol=CLOSE
+        )
+        asked = heard.questions[row, : len(expected)]
+        assert (nats[asked, row, found[: len(expected)]] >= heard.nats[row, : len(expected)]).all()
+
+
+def test_the_surprise_counts_all_that_were_asked():
+    nats = np.zeros((2, 3, 5), np.float32)
+    nats[1, :, 2] = 9.0
+    found = Loudest([True, True], 5).push(nats, np.array([5, 1, 0])).surprises
+    np.testing.assert_allclose(found, [9 - np.log(10), 9 - np.log(2), 9 - np.log(2)])
+    few = Loudest([True, True], 5, n_asked=1).push(nats, np.array([5, 1, 0])).surprises
+    np.testing.assert_allclose(few, [9 - np.log(5), 9.0, 9.0])
+
+
+@pytest.mark.parametrize("cuts", [[1], [0, 300, 300, 301], list(range(1, 500))])
+def test_cuts_saving_and_late_columns_change_no_bit(rng, cuts):
+    nats = said(rng, 500, 6)
+    nats[:, :350, 4:] = 0.0  # the last two columns came at row 350
+    expected = Loudest(IS_LASTING, 6).push(nats, np.full(500, 4))
+    state = Loudest(IS_LASTING, 4)
+    parts = []
+    for rows in np.split(np.arange(500), cuts):
+        width = 6 if len(rows) and rows[-1] >= 350 else 4
+        parts.append(state.push(nats[:, rows, :width], np.full(len(rows), 4)))
+        again = Loudest(IS_LASTING, width)
+        again.restore({key: array.copy() for key, array in state.to_arrays().items()})
+        state = again
+    np.testing.assert_array_equal(
+        np.concatenate([part.surprises for part in parts]), expected.surprises
+    )
+    np.testing.assert_array_equal(
+        np.concatenate([part.columns[:, :4] for part in parts]), expected.columns[:, :4]
+    )
+
+
+def test_shuffled_columns_are_heard_the_same(rng):
+    nats = said(rng, 600, 8)
+    order = rng.permutation(8)
+    expected = Loudest(IS_LASTING, 8).push(nats)
+    actual = Loudest(IS_LASTING, 8).push(np.ascontiguousarray(nats[:, :, order]))
+    np.testing.assert_array_equal(actual.surprises, expected.surprises)
+    np.testing.assert_array_equal(actual.nats, expected.nats)
+    names = np.append(order, -1)
+    is_alone = np.diff(expected.nats, axis=1, prepend=-1, append=-1) != 0
+    is_alone = is_alone[:, 1:] & is_alone[:, :-1]  # columns that say the same may be in any order
+    np.testing.assert_array_equal(names[actual.columns][is_alone], expected.columns[is_alone])
+
+
+def test_what_lasts_is_muted_and_heard_again_after_as_long():
+    nats = np.full(1000, QUIET)
+    nats[100:600] = LOUD
+    nats[900:910] = LOUD
+    heard = one(nats)
+    assert (heard[100 : 100 + LASTING_ROWS - 1] == LOUD).all()
+    assert (heard[100 + LASTING_ROWS - 1 : 600 + LASTING_ROWS - 1] == 0.0).all()
+    assert (heard[600 + LASTING_ROWS : 900] > 0.0).all()
+    assert heard[900:910] == pytest.approx(LOUD - np.log(2), abs=0.02), "one episode before"
+
+
+def test_what_holds_an_alert_open_is_muted_as_well():
+    nats = np.full(400, QUIET)
+    nats[100:] = -np.log(0.005)  # in fewer than 1 in 100 rows, but not in fewer than 1 in 1,000
+    heard = one(nats)
+    assert (heard[100 + LASTING_ROWS :] == 0.0).all()
+    nats[100:] = -np.log(0.02)
+    assert (one(nats)[100:] > 0.0).all(), "that is nothing to be muted for"
+
+
+def test_a_fault_of_a_muted_question_leaves_passing_ones_their_say():
+    nats = np.zeros((2, 500, 1), np.float32)
+    nats[0, 50:, 0] = LOUD
+    nats[1, 400, 0] = LOUD
+    heard = Loudest([True, False], 1).push(nats)
+    assert heard.nats[399, 0] == 0.0
+    assert heard.nats[400, 0] == pytest.approx(LOUD - np.log(2), abs=0.02), "one episode before"
+    assert heard.questions[400, 0] == 1
+
+
+def test_each_episode_counts_against_its_column_alone():
+    nats = np.zeros((1, 3000, 2), np.float32)
+    for k in range(20):
+        nats[0, 100 * k : 100 * k + 10, 0] = LOUD
+    nats[0, 2500, :] = LOUD
+    heard = Loudest([True], 2).push(nats)
+    for k in range(20):
+        first = heard.nats[100 * k, 0]
+        # At most log(1 + k): earlier ones are forgotten by halves, in 20,000 rows.
+        assert LOUD - np.log1p(k) <= first + 1e-4 < LOUD - np.log1p(0.9 * k) + 0.01
+    assert heard.columns[2500].tolist() == [1, 0]
+    assert heard.nats[2500, 0] == LOUD
+    assert heard.nats[2500, 1] == pytest.approx(LOUD - np.log(21), abs=0.1)
+
+
+def test_loud_rows_close_together_are_one_episode():
+    def after(gap):
+        nats = np.full(200, QUIET)
+        nats[[20, 20 + gap]] = LOUD
+        nats[190] = LOUD
+        return one(nats)[190]
+
+    assert after(CALM_ROWS) == pytest.approx(LOUD - np.log(2), abs=0.01)
+    assert after(CALM_ROWS + 1) == pytest.approx(LOUD - np.log(3), abs=0.01)
+
+
+def test_what_is_accepted_is_muted_until_it_has_been_quiet():
+    loudest = Loudest([True], 2)
+    nats = np.zeros((1, 10, 2), np.float32)
+    nats[0, :, 0] = LOUD
+    loudest.push(nats)
+    loudest.mute(np.array([0]))
+    assert (loudest.push(nats).nats == 0.0).all()
+    loudest.push(np.zeros((1, LASTING_ROWS, 2), np.float32))
+    assert loudest.push(nats).nats[0, 0] > 10.0
+
+
+@pytest.mark.parametrize("shape", [(3, 0, 4), (3, 5, 0), (3, 1, 1)])
+def test_nothing_and_next_to_nothing(shape):
+    heard = Loudest(IS_LASTING, shape[2]).push(np.zeros(shape, np.float32))
+    assert heard.surprises.tolist() == [0.0] * shape[1]
+    assert (heard.columns == -1).all()

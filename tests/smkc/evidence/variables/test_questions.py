@@ -1,0 +1,99 @@
+"""Statistics of single variables, against plain Python, and however rows are cut."""
+
+import numpy as np
+import pytest
+from tests import naive_variables as naive
+
+from smkc.evidence.variables import PAST_ROWS, QUESTIONS
+from smkc.evidence.variables.questions import FROZEN, RELATION, Statistics
+
+# Sums of float32 numbers of order 1, in float64, rounded to float32.
+EXACT = 1e-6
+
+N = 120
+
+
+@pytest.fixture
+def values(rng):
+    """Return columns with gaps, that is empty, constant, in steps, and late."""
+    values = rng.normal(size=(N, 6)).astype(np.float32)
+    values[rng.random(N) < 0.5, 1] = np.nan
+    values[:, 2] = np.nan
+    values[:, 3] = 7.0
+    values[:, 4] = np.round(values[:, 4])
+    values[:70, 5] = np.nan
+    return values
+
+
+def columns_of(values):
+    return [column.astype(float).tolist() for column in values.T]
+
+
+def test_levels_jumps_and_steps(values):
+    actual = Statistics(6).push(values)[:FROZEN]
+    expected = np.array([naive.levels(column) for column in columns_of(values)])
+    np.testing.assert_allclose(actual, expected.transpose(2, 1, 0), rtol=EXACT, atol=EXACT)
+    assert np.isnan(actual[:, :, 2]).all()
+    assert (actual[[3, 4], 40:, 3] == 0.0).all()
+
+
+def test_lengths_of_runs(values):
+    actual = Statistics(6).push(values)[FROZEN]
+    expected = np.array([naive.run_lengths(column) for column in columns_of(values)]).T
+    np.testing.assert_array_equal(actual, expected)
+    np.testing.assert_array_equal(actual[:, 3], np.arange(1, N + 1))
+
+
+def test_changes_of_residuals(rng, values):
+    residuals = rng.normal(size=values.shape).astype(np.float32)
+    residuals[np.isnan(values)] = np.nan
+    actual = Statistics(6).push(values, residuals)[RELATION]
+    expected = np.array([naive.rms_changes(column) for column in columns_of(residuals)]).T
+    np.testing.assert_allclose(actual, expected, rtol=EXACT, atol=EXACT)
+    assert np.isnan(Statistics(6).push(values)[RELATION]).all(), "nothing was given to ask of"
+
+
+def test_a_gap_neither_ends_a_run_nor_lengthens_it():
+    values = np.array([[1.0], [np.nan], [1.0], [2.0], [2.0]], np.float32)
+    found = Statistics(1).push(values)[FROZEN].ravel()
+    np.testing.assert_array_equal(found, [1.0, np.nan, 2.0, 1.0, 2.0])
+
+
+def test_a_mean_needs_a_quarter_of_its_rows():
+    values = np.full((16, 1), np.nan, np.float32)
+    values[[12, 15]] = 3.0
+    _, short, long, _, _, _, _ = Statistics(1).push(values)[:, -1, 0]
+    assert short == 3.0
+    assert np.isnan(long)
+    values[[4, 5]] = 3.0
+    assert Statistics(1).push(values)[2, -1, 0] == 3.0
+
+
+@pytest.mark.parametrize("cuts", [[], [1], [5, 5, 60], list(range(1, N))])
+def test_cuts_and_late_columns_change_no_bit(rng, values, cuts):
+    residuals = rng.normal(size=(N, 4)).astype(np.float32)
+    expected = Statistics(6).push(values, residuals)
+    state = Statistics(5)
+    parts = []
+    for rows in np.split(np.arange(N), cuts):
+        width = 6 if len(rows) and rows[-1] >= 70 else 5  # the last column came at row 70
+        found = np.full((len(QUESTIONS), len(rows), 6), np.nan, np.float32)
+        found[:, :, :width] = state.push(values[rows, :width], residuals[rows])
+        parts.append(found)
+        again = Statistics(width)
+        again.restore({key: array.copy() for key, array in state.to_arrays().items()})
+        state = again
+    np.testing.assert_array_equal(np.concatenate(parts, axis=1), expected)
+
+
+def test_rows_farther_back_than_stated_play_no_part(values):
+    first = values.copy()
+    first[: N - 1 - PAST_ROWS, :3] += 5.0
+    many = [Statistics(6).push(some)[:FROZEN, -1] for some in (values, first)]
+    np.testing.assert_array_equal(*many)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (4, 0), (1, 1), (0, 0)])
+def test_nothing_and_next_to_nothing(shape):
+    state = Statistics(shape[1])
+    assert state.push(np.zeros(shape, np.float32)).shape == (len(QUESTIONS), *shape)

@@ -1,0 +1,92 @@
+"""Many variables that fall silent at once, against plain Python."""
+
+import numpy as np
+import pytest
+from tests import naive_variables as naive
+
+from smkc.evidence.variables.loudest import LASTING_ROWS
+from smkc.evidence.variables.silence import Silence
+
+N_VARIABLES = 20
+
+
+@pytest.fixture
+def present():
+    return np.zeros((400, N_VARIABLES), np.float32)
+
+
+def fitted(values, members=None):
+    return Silence.fit(values, members or [False] * values.shape[1])
+
+
+def rows_of(flags):
+    return np.flatnonzero(flags).tolist()
+
+
+def test_trouble_is_that_of_plain_python(rng):
+    values = np.zeros((1500, N_VARIABLES), np.float32)
+    for _ in range(60):
+        first, length = rng.integers(1500), rng.choice([1, 3, 12, 300])
+        some = rng.random(N_VARIABLES) < rng.choice([0.1, 0.3, 0.8])
+        values[first : first + length, some] = np.nan
+    is_resident = rng.random(N_VARIABLES) < 0.8
+    state = Silence(is_resident=is_resident, n_certain=5).start()
+    actual = state.push(values)
+    columns = [column.tolist() for column in values.T]
+    expected, most = naive.silent(columns, is_resident.tolist(), 5)
+    assert 100 < sum(expected) < 1400
+    np.testing.assert_array_equal(actual, expected)
+    assert state.n_most == most
+    again, parts = Silence(is_resident=is_resident, n_certain=5).start(), []
+    for some in np.split(values, [1, 1, 700]):
+        parts.append(again.push(some))
+        after = Silence(is_resident=is_resident, n_certain=5).start()
+        after.restore({key: array.copy() for key, array in again.to_arrays().items()})
+        again = after
+    np.testing.assert_array_equal(np.concatenate(parts), expected)
+
+
+def test_half_of_them_at_once_is_trouble_until_they_are_back(present):
+    silence = fitted(present)
+    present[100:150, :10] = np.nan
+    assert rows_of(silence.start().push(present)) == list(range(101, 150))
+
+
+def test_one_lost_row_and_a_few_variables_are_no_trouble(present):
+    silence = fitted(present)
+    present[100] = np.nan
+    present[200:, :3] = np.nan
+    assert not silence.start().push(present).any()
+
+
+def test_those_that_are_gone_for_good_end_it(present):
+    silence = fitted(present)
+    present[100:, :10] = np.nan
+    assert rows_of(silence.start().push(present)) == list(range(101, 101 + LASTING_ROWS))
+
+
+def test_who_is_seldom_there_or_replaced_routinely_does_not_count(present):
+    reference = present.copy()
+    reference[::4, :8] = np.nan
+    members = [False] * 12 + [True] * 8
+    silence = fitted(reference, members)
+    np.testing.assert_array_equal(np.flatnonzero(silence.is_resident), [8, 9, 10, 11])
+    present[100:, :8] = present[100:, 12:] = np.nan
+    assert not silence.start().push(present).any()
+
+
+def test_what_the_reference_showed_is_no_trouble(present):
+    reference = present.copy()
+    reference[50:60, :6] = np.nan
+    silence = fitted(reference)
+    assert silence.n_certain == 12
+    assert not silence.start().push(reference).any()
+
+
+@pytest.mark.parametrize("n_columns", [0, 1, 4])
+def test_a_few_variables_are_no_share(n_columns):
+    values = np.zeros((50, n_columns), np.float32)
+    silence = fitted(values)
+    values[20:] = np.nan
+    assert not silence.start().push(values).any()
+    assert len(silence.start().push(values[:0])) == 0
