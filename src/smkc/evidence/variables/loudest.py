@@ -64,7 +64,7 @@ class Loudest:
     Examples
     --------
     >>> loudest = Loudest([True], 3)
-    >>> heard = loudest.push(np.array([[[0.0, 9.0, 2.0]]], np.float32), np.full(3, np.log(3)))
+    >>> heard = loudest.push(np.array([[[0.0, 9.0, 2.0]]], np.float32))
     >>> heard.columns[0, :2].tolist(), heard.surprises.round(2).tolist()
     ([1, 2], [7.9])
     """
@@ -80,13 +80,17 @@ class Loudest:
         # The latest loud row of an episode that goes on, and when episodes were counted last.
         self.episode_row = np.array([[-1] * n_columns, [0] * n_columns], np.int64)
 
-    def push(self, nats: NDArray[np.float32], asked_nats: NDArray[np.float64]) -> Heard:
+    def push(
+        self, nats: NDArray[np.float32], asked_nats: NDArray[np.float64] | None = None
+    ) -> Heard:
         """Take in (Q, n, C) nats of the next rows.
 
         ``asked_nats`` (C,) are taken off each column's: the logarithm of how many questions are
-        asked, or more for a column that has a smaller part of the budget.
+        asked, which is the default, or more for a column that has a smaller part of the budget.
         """
-        _, n, n_columns = nats.shape
+        n_questions, n, n_columns = nats.shape
+        if asked_nats is None:
+            asked_nats = np.full(n_columns, np.log(max(n_questions * n_columns, 1)))
         self._widen(n_columns)
         columns = np.empty((n, N_KEPT), np.int32)
         questions = np.empty((n, N_KEPT), np.int8)

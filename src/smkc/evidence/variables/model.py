@@ -92,9 +92,8 @@ class VariableQuestions:
         later: NDArray[np.float32],
         residuals: NDArray[np.float32],
         names: Sequence[str],
-        *,
         members: Sequence[bool],
-        of_several: Sequence[bool],
+        of_several: Sequence[bool] | None = None,
     ) -> "VariableQuestions":
         """Learn from reference rows.
 
@@ -110,7 +109,7 @@ class VariableQuestions:
             and its role speaks for it.
         of_several
             (C,) whether a column speaks for several members: when one is replaced it jumps, which
-            says nothing.
+            says nothing. None does unless given.
         """
         n_columns = values.shape[1]
         statistics = Statistics(n_columns).push(values)
@@ -133,7 +132,8 @@ class VariableQuestions:
             if number != FROZEN
         }
         is_constant, constant = _constants(values)
-        tails[JUMP].start[:, np.array(of_several, bool)] = np.inf
+        if of_several is not None:
+            tails[JUMP].start[:, np.array(of_several, bool)] = np.inf
         is_member = np.array(members, bool)
         for tail in tails.values():
             tail.start[:, is_constant | is_member] = np.inf
