@@ -119,7 +119,7 @@ class VariableQuestions:
         relation[:, :n_related][:, ~_are_related(later, residuals)] = np.nan
         _, spread = centre_and_spread(values)
         least = np.maximum(MIN_SPREAD_SHARE * spread, TINY)
-        runs = Runs.fit(statistics[FROZEN])
+        runs = Runs.fit(statistics[FROZEN], values)
         relation[:, np.isinf(runs.longest)] = np.nan  # of what hardly moves, nothing can be said
         tails = {
             number: Tails.fit(

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 __all__ = ["Runs"]
 
-# A column can be seen to stand still if at least this share of its observations are changes.
-LIVELY_SHARE = 0.5
+# A column can be seen to stand still if at least this share of its observations have a value of
+# their own: counts and rates of a few events repeat themselves when there is little to do.
+DISTINCT_SHARE = 0.5
 
 # Columns observed less often in the reference are not asked.
 MIN_OBSERVATIONS = 24
@@ -35,7 +36,8 @@ class Runs:
 
     Examples
     --------
-    >>> runs = Runs.fit(np.ones((1000, 1), np.float32))
+    >>> values = np.arange(1000.0, dtype=np.float32)[:, None]
+    >>> runs = Runs.fit(np.ones((1000, 1), np.float32), values)
     >>> runs.nats(np.array([[1.0], [2.0], [20.0]], np.float32)).ravel().round(1).tolist()
     [0.0, 7.6, 20.1]
     """
@@ -45,11 +47,12 @@ class Runs:
     nats_per_row: NDArray[np.float64]
 
     @classmethod
-    def fit(cls, lengths: NDArray[np.float32]) -> "Runs":
-        """Learn from run lengths (n, C) of reference rows, NaN where not observed."""
+    def fit(cls, lengths: NDArray[np.float32], values: NDArray[np.float32]) -> "Runs":
+        """Learn from (n, C) run lengths and values of reference rows, NaN where not observed."""
         n_seen = (~np.isnan(lengths)).sum(axis=0)
-        n_first, n_second, n_third = ((lengths == length).sum(axis=0) for length in (1, 2, 3))
-        is_asked = (n_seen >= MIN_OBSERVATIONS) & (n_first >= LIVELY_SHARE * n_seen)
+        n_second, n_third = ((lengths == length).sum(axis=0) for length in (2, 3))
+        n_distinct = np.array([len(np.unique(column[~np.isnan(column)])) for column in values.T])
+        is_asked = (n_seen >= MIN_OBSERVATIONS) & (n_distinct >= DISTINCT_SHARE * n_seen)
         longest = np.nan_to_num(lengths, nan=0.0).max(axis=0, initial=0.0).astype(np.float64)
         again = (n_third + 1.0) / (n_second + 2.0)
         return cls(
