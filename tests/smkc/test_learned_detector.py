@@ -90,7 +90,11 @@ def test_scores_are_finite_and_aligned(det, live):
     assert ((windows.p_value > 0) & (windows.p_value <= 1)).all()
     prompt = det.decision_function(live, align="prompt")
     np.testing.assert_array_equal(prompt[15:], windows.score)
-    np.testing.assert_array_equal(det.predict(live), det.decision_function(live) > det.threshold_)
+    marked = np.zeros(len(live), bool)
+    for alert in det.alerts(live, explain=False):
+        marked[alert.first_row : alert.last_row + 1] = True
+    np.testing.assert_array_equal(det.predict(live), marked)
+    assert marked[det.decision_function(live) > det.threshold_].all()
 
 
 def test_the_spike_is_the_highest_score_with_its_cause(det, live):

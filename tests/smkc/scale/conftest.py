@@ -110,7 +110,7 @@ def detectors(recordings) -> dict[str, smkc.Detector]:
     reference = recordings["host-3"].rows(0, N_REFERENCE)
     return {
         "evidence": smkc.Detector(false_alarm_rate=0.02).fit(reference),
-        "evidence prompt": smkc.Detector(align="prompt").fit(reference),
+        "evidence prompt": smkc.Detector(align="prompt", false_alarm_rate=0.01).fit(reference),
         "knn": smkc.Detector(detector="knn", **SMALL).fit(reference),
         "knn prompt": smkc.Detector(detector="knn", align="prompt", **SMALL).fit(reference),
         "knn stride": smkc.Detector(detector="knn", stride=5, **SMALL).fit(reference),

@@ -9,8 +9,12 @@ from tests.smkc.scale.conftest import TINY, long_table, write
 import smkc
 from smkc.scale import RayCluster, score_file
 
-# As users have it: the defaults, of which components and neighbours matter to rounding.
-DETECTORS = {"evidence": {}, "knn": {"window": 32}}
+# As users have it: the defaults, of which components and neighbours matter to rounding. The
+# reference is too short for the default rate.
+DETECTORS = {
+    "evidence": {"false_alarm_rate": 0.01},
+    "knn": {"window": 32, "false_alarm_rate": 0.01},
+}
 N_REFERENCE, N_LIVE = 1500, 700
 
 
@@ -59,6 +63,8 @@ def test_stream(detector, live, batch):
     stream = detector.stream()
     scores = [stream.push(live.times[t], live.row(t)) for t in range(len(live))]
     promise.assert_scores_agree(scores, batch[0], detector)
+    if detector.detector == "evidence":
+        np.testing.assert_array_equal(stream.p_value, detector.score_windows(live).p_value[-1])
     with np.errstate(invalid="ignore"):
         is_marked = np.array(scores, float) > detector.threshold_
         np.testing.assert_array_equal(is_marked, batch[0] > detector.threshold_)

@@ -46,8 +46,8 @@ def test_it_follows_alerts_and_closes(playback, tmp_path):
     clock = FastClock(NOW, NOW)
     config = pull_config(playback.url, tmp_path, **settings())
     with running(config, clock) as service:
-        follow_until(service, clock, 355)
-        assert numbers_of(service) == list(range(356))
+        follow_until(service, clock, N_ROWS - 1)
+        assert numbers_of(service) == list(range(N_ROWS))
         (stored,) = service.store.alerts()
         assert FAULT[0] <= stored.record.first_row < FAULT[0] + 18
         assert not stored.record.is_open

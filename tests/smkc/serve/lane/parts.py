@@ -15,7 +15,7 @@ from smkc.serve.live import LiveUpdates
 from smkc.serve.rows import AlertRecord, Row
 from smkc.serve.store import Store
 
-N_ROWS, LEAST = 356, 240
+N_ROWS, LEAST = 420, 240
 FAULT = (300, 311)
 CUT = 306  # in the middle of it
 

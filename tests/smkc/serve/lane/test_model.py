@@ -6,6 +6,8 @@ from tests.smkc.serve.lane.parts import CUT, LEAST, N_ROWS, feed, lane_in, told
 
 from smkc.serve.view import BusyError, UnknownError
 
+AFTER = 390  # the alert on the fault is closed
+
 
 def wait_for_swap(lane, rows):
     """Go on with rows until a new model has taken over; return how many rows that took."""
@@ -22,10 +24,10 @@ def wait_for_swap(lane, rows):
 
 def test_a_refit_swaps_without_stopping_and_is_replayed(rows, tmp_path):
     with lane_in(tmp_path) as lane:
-        feed(lane, rows[:330])
+        feed(lane, rows[:AFTER])
         lane.refit("asked for")
-        taken = wait_for_swap(lane, rows[330:])
-        feed(lane, rows[330 + taken :])
+        taken = wait_for_swap(lane, rows[AFTER:])
+        feed(lane, rows[AFTER + taken :])
         events = lane.journal.events(0)
         whole = told(lane)
     assert [event.kind for event in events] == ["fit", "fit"]
@@ -39,10 +41,10 @@ def test_a_refit_swaps_without_stopping_and_is_replayed(rows, tmp_path):
         lane.take(made_rows(2, N_ROWS + 1)[-1:])
         after = told(lane)
     with lane_in(tmp_path / "other") as other:
-        feed(other, rows[:330])
+        feed(other, rows[:AFTER])
         other.refit("asked for")
-        assert wait_for_swap(other, rows[330:]) == taken
-        feed(other, rows[330 + taken :])
+        assert wait_for_swap(other, rows[AFTER:]) == taken
+        feed(other, rows[AFTER + taken :])
         assert told(other) == whole
         other.take(made_rows(2, N_ROWS + 1)[-1:])
         assert told(other) == after
