@@ -260,6 +260,8 @@ def hear(
             if n_episodes[j] > 0.0:
                 age = float(row - episode_row[1, j])
                 best -= np.float32(np.log1p(n_episodes[j] * 0.5 ** (age / half_life)))
+            if best <= 0.0:
+                continue
             surprise = best - asked_nats[j]
             if surprise > loud:
                 episode_row[0, j] = row
