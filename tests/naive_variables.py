@@ -214,25 +214,24 @@ class NaiveVoice:
 
 
 def loudest(
-    nats: list[list[list[float]]], is_lasting: list[bool], n_present: list[int]
+    nats: list[list[list[float]]], is_lasting: list[bool], asked: list[float]
 ) -> tuple[list[float], list[list[tuple[float, int]]]]:
-    """Return, for each row, its surprise, and the loudest columns with theirs.
+    """Return, for each row, its surprise, and the loudest columns with their nats.
 
-    ``nats`` are of each question, row and column.
+    ``nats`` are of each question, row and column; ``asked`` is taken off each column's.
     """
     n_questions, n_rows = len(nats), len(nats[0])
-    n_columns = len(nats[0][0]) if n_rows else 0
-    voices = [NaiveVoice() for _ in range(n_columns)]
+    voices = [NaiveVoice() for _ in asked]
     surprises, ranked = [], []
     for row in range(n_rows):
-        asked = math.log(n_questions * max(n_present[row], 1))
         heard = []
         for j, voice in enumerate(voices):
             said = [nats[q][row][j] for q in range(n_questions)]
-            heard.append((voice.say(row, asked, said, is_lasting), j))
-        order = sorted((one for one in heard if one[0] > 0.0), key=lambda one: (-one[0], one[1]))
+            heard.append((voice.say(row, asked[j], said, is_lasting), j))
+        spoke = [one for one in heard if one[0] > 0.0]
+        order = sorted(spoke, key=lambda one: (asked[one[1]] - one[0], one[1]))
         ranked.append(order[:N_KEPT])
-        surprises.append(max((order[0][0] if order else 0.0) - asked, 0.0))
+        surprises.append(max(order[0][0] - asked[order[0][1]], 0.0) if order else 0.0)
     return surprises, ranked
 
 

@@ -20,7 +20,7 @@ from smkc.recording import Recording
 __all__ = ["RATES", "FalseAlarms", "Fate", "Judge", "Outcome", "choose_places", "fate", "over"]
 
 # False-alarm rates that are tried beside the one asked for.
-RATES = (0.001, 0.005, 0.01, 0.02, 0.05)
+RATES = (0.0003, 0.001, 0.003, 0.01)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class Fate:
     delay
         rows from its first to the alarm, at the rate asked for; None if it was missed.
     change
-        mean of its rows' scores less those of the same rows untouched.
+        mean of its rows' surprises less those of the same rows untouched.
     is_named
         whether a planted variable was the first cause; None if there was no alert to explain.
     """
@@ -153,10 +153,10 @@ class Judge:
         self.doubts = [str(w.message) for w in caught if issubclass(w.category, CalibrationWarning)]
 
     def scores(self, recording: Recording) -> NDArray[np.float64]:
-        """(T,) a score a row, of what was known when it came."""
+        """(T,) the surprise of each row, minus the logarithm of its p-value: what alerts go by."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return np.asarray(self._detector.decision_function(recording), np.float64)
+            return -np.log(np.asarray(self._detector.p_values(recording), np.float64))
 
     def alerts(self, recording: Recording, explain: bool = True) -> list[Alert]:
         """Return the alerts with their causes."""
@@ -165,11 +165,9 @@ class Judge:
             return list(self._detector.alerts(recording, explain=explain))
 
     def _threshold(self, rate: float) -> float:
-        self._detector.set_params(false_alarm_rate=rate)
-        try:
-            return float(self._detector.threshold_)
-        finally:
-            self._detector.set_params(false_alarm_rate=self.rate)
+        """Return the surprise above which a row is marked; warn of rates nobody can show."""
+        self._detector.fitted_.threshold(rate)
+        return -float(np.log(rate))
 
 
 def over(scores: NDArray[np.float64], threshold: float) -> NDArray[np.bool_]:

@@ -5,6 +5,7 @@ guilty first.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,13 +38,36 @@ OF_SYSTEM = "pooled lags"
 # So many causes are named, of at least this share.
 MOST_NAMED, LEAST_SHARE = 64, 0.01
 
+# The part of an alert that is given to a large share of variables that fell silent at once.
+SILENT_SHARE = 0.9
+
 # Steps of up to so many spreads are usual; a spread is at least this share of the largest step.
 USUAL_STEP, SMALLEST_STEP = 3.0, 0.05
 TINY = float(np.finfo(np.float64).tiny)
 
 
 def causes_of(blame: Blame, rows: Recording, scaling: Scaling) -> list[Cause]:
-    """Return the causes of a window: rows of the recording, its variables scaled thus."""
+    """Return the causes of a window: rows of the recording, its variables scaled thus.
+
+    Variables that fell silent at once are one cause, the first.
+    """
+    causes = _causes_of_values(blame, rows, scaling)
+    if not blame.silent:
+        return causes
+    first, *others = blame.silent
+    silent = Cause(
+        variable=first,
+        share=SILENT_SHARE,
+        kind="presence",
+        joint_with=tuple(others),
+        detail=f"{len(blame.silent)} of {blame.n_usual} series fell silent at once",
+    )
+    rest = [replace(cause, share=(1.0 - SILENT_SHARE) * cause.share) for cause in causes]
+    return [silent, *rest]
+
+
+def _causes_of_values(blame: Blame, rows: Recording, scaling: Scaling) -> list[Cause]:
+    """Return the causes that evidences named, most guilty first."""
     spoke = dict(blame.by_evidence)
     if blame.evidences.get(OF_SYSTEM, 0.0) > 0:
         spoke[OF_SYSTEM] = _movers(rows, scaling)

@@ -173,7 +173,12 @@ class ReferenceEvidence:
             evidences=evidences,
             normal=normal,
             variables=VariableQuestions.fit(
-                block.values, later[:, :n], residuals[:, :n], asked, roles.are_members(asked)
+                block.values,
+                later[:, :n],
+                residuals[:, :n],
+                asked,
+                members=roles.are_members(asked),
+                of_several=[False] * n + roles.of_several,
             ),
             rows=block.rows[-MOST_KEPT:],
             values=block.values[-MOST_KEPT:],

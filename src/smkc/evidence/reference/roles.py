@@ -96,6 +96,11 @@ class Roles:
         shared = np.flatnonzero(self.is_shared).tolist()
         return tuple(f"{self.names[at]} (one member apart)" for at in shared)
 
+    @property
+    def of_several(self) -> list[bool]:
+        """Whether each of the middle and peer columns is of several members, replaced at times."""
+        return [*self.is_shared.tolist(), *(True for _ in self.peer_columns)]
+
     def are_members(self, names: Iterable[str]) -> list[bool]:
         """Whether each variable is replaced routinely, so that its role speaks for it."""
         return [_role(name, self.dropped) is not None for name in names]

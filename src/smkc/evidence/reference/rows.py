@@ -123,8 +123,15 @@ class Rows:
             clipped(fresh),
             np.diff(familiar.indptr).astype(np.float32),
             values,
-            fresh,
+            self._without_members(fresh),
         )
+
+    def _without_members(self, fresh: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return newcomers' values without those of roles' members, whom their roles speak for."""
+        if not self.members.roles.names:
+            return fresh
+        is_member = np.array([self.members.knows(name) for name in self.fresh], bool)
+        return np.where(is_member, np.float32(np.nan), fresh) if is_member.any() else fresh
 
     def _states(self, familiar: Recording, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """(n, M) sketches of rows (n, C), gaps bridged."""

@@ -28,7 +28,7 @@ BULK = 0.95
 
 # What the whole system is asked: its joined surprise against the reference, which lasts as long as
 # a state does, and against what is normal by now. They hardly differ and count as one question.
-SYSTEM_IS_LASTING, SYSTEM_N_ASKED = (True, False), 1
+SYSTEM_IS_LASTING = (True, False)
 
 # The system and the single variables share the budget of false alerts.
 N_WAYS = 2
@@ -112,7 +112,7 @@ class Scorer:
         judge = next(part for part in self.parts if isinstance(part, LevelPart))
         self.memory.judge = judge.distances
         self.relation = next(part for part in self.parts if isinstance(part, ComponentsPart))
-        self.system = Loudest(SYSTEM_IS_LASTING, 1, SYSTEM_N_ASKED)
+        self.system = Loudest(SYSTEM_IS_LASTING, 1)
         self.variables = (
             None if variables is None else variables.start(before.values, self.memory.size)
         )
@@ -201,7 +201,7 @@ class Scorer:
     def _of_system(self, system: NDArray[np.float32], tails: Tails) -> NDArray[np.float64]:
         """(n,) surprise of what the whole system was asked."""
         nats = tails.nats(system)
-        return self.system.push(np.ascontiguousarray(nats.T)[:, :, None]).surprises
+        return self.system.push(np.ascontiguousarray(nats.T)[:, :, None], np.zeros(1)).surprises
 
     def accept(self, first: int, last: int) -> None:
         """Count rows first to last, by number, as normal from now on."""

@@ -74,12 +74,19 @@ class Blame:
         each variable's share of all, the largest first; they sum to 1 if anything was said.
     by_evidence
         the same within each evidence that spoke of variables.
+    silent, n_usual
+        those that fell silent at once, if a large share did, and how many are usually there.
     """
 
     evidences: Mapping[str, float]
     variables: Mapping[str, float]
     by_evidence: Mapping[str, Mapping[str, float]]
+    silent: tuple[str, ...] = ()
+    n_usual: int = 0
 
+
+# Columns less loud than this share of the loudest are not blamed: that much is noise.
+MIN_LOUD_SHARE = 0.5
 
 # What an alert calls the question whether one member stands apart from its peers.
 APART = "apart from peers"
@@ -192,7 +199,23 @@ class EvidenceState:
             for name, x in each.items():
                 total[name] = total.get(name, 0.0) + x
         spoke = {name: shares for name, shares in by_evidence.items() if shares}
-        return Blame(evidences=said, variables=_shares(total), by_evidence=spoke)
+        silent, n_usual = self._silent(scorer)
+        return Blame(
+            evidences=said,
+            variables=_shares(total),
+            by_evidence=spoke,
+            silent=silent,
+            n_usual=n_usual,
+        )
+
+    def _silent(self, scorer: Scorer) -> tuple[tuple[str, ...], int]:
+        """Return who fell silent in trouble that goes on, and how many are usually there."""
+        if scorer.variables is None:
+            return (), 0
+        silence = scorer.variables.silence
+        names = self._model.asked_columns
+        gone = [names[at].removesuffix(" (middle)") for at in np.flatnonzero(silence.is_gone)]
+        return tuple(sorted(gone)), silence.n_residents
 
     def _loudest(
         self, scorer: Scorer, names: Sequence[str], first: int, last: int
@@ -201,9 +224,13 @@ class EvidenceState:
         if scorer.variables is None:
             return {}
         of_peers = set(self._model.roles.peer_columns)
+        by_question = scorer.variables.loudest_of(first, last)
+        most = max((max(columns.values()) for columns in by_question.values()), default=0.0)
         found: dict[str, dict[str, float]] = {}
-        for question, columns in scorer.variables.loudest_of(first, last).items():
+        for question, columns in by_question.items():
             for column, nats in columns.items():
+                if nats < MIN_LOUD_SHARE * most:
+                    continue
                 name = names[column]
                 asked = APART if name in of_peers else QUESTIONS[question].name
                 found.setdefault(asked, {})[name] = nats

@@ -8,10 +8,14 @@ questions.py
     the statistics: level over 1, 4 and 16 rows, jump, step, freezing, relation to the others
 tails.py
     how far each column went in the reference, and how likely it is to go farther
+runs.py
+    how long each column repeats one value
+silence.py
+    whether a large share of the columns fell silent at once
 loudest.py
     the largest surprise of a row; columns that stay loud or are often loud lose their say
 model.py
-    the three together, fitted on a reference
+    all of these together, fitted on a reference
 """
 
 from smkc.evidence.variables.loudest import Heard, Loudest

@@ -190,9 +190,10 @@ def column_surprises(
 @njit(cache=True)
 def hear(
     nats: NDArray[np.float32],
+    asked_nats: NDArray[np.float64],
     is_lasting: NDArray[np.bool_],
-    loud_nats: NDArray[np.float64],
-    lasting_nats: NDArray[np.float64],
+    loud: float,
+    lasting: float,
     lasting_rows: int,
     calm_rows: int,
     half_life: float,
@@ -205,14 +206,15 @@ def hear(
     top_columns: NDArray[np.int32],
     top_questions: NDArray[np.int8],
     top_nats: NDArray[np.float32],
+    top_surprises: NDArray[np.float64],
 ) -> None:
     """Fill (n, K) the loudest columns of each row, the loudest first; -1 where there is none.
 
-    A column is loud in a row if a surprise of it is above the row's ``loud_nats``, and may be a
-    new normal above ``lasting_nats``. Its lasting questions (0) and its passing ones (1) are told
-    apart in ``n_loud_rows``, ``is_muted`` and ``loud_row`` (2, C): what is above ``lasting_nats``
-    in ``lasting_rows`` rows more than it is not is muted until it has been as quiet again. Passing
-    questions count as above it for ``calm_rows`` after such a row.
+    A column's surprise is its largest nats less its ``asked_nats`` (C,). It is loud above ``loud``,
+    and may be a new normal above ``lasting``. Its lasting questions (0) and its passing ones (1)
+    are told apart in ``n_loud_rows``, ``is_muted`` and ``loud_row`` (2, C): what is above
+    ``lasting`` in ``lasting_rows`` rows more than it is not is muted until it has been as quiet
+    again. Passing questions count as above it for ``calm_rows`` after such a row.
     ``episode_row`` (2, C) is the latest loud row of an episode that goes on, -1 if none does, and
     the row at which episodes were counted last. Each earlier episode of a column, halved in
     ``half_life`` rows, counts against it: its surprise is less by log(1 + episodes).
@@ -221,10 +223,11 @@ def hear(
     n_kept = top_columns.shape[1]
     said, asked = np.empty(2, np.float32), np.empty(2, np.int64)
     for i in range(n):
-        row, loud = first_row + i, loud_nats[i]
+        row = first_row + i
         top_columns[i, :] = -1
         top_questions[i, :] = -1
         top_nats[i, :] = 0.0
+        top_surprises[i, :] = -np.inf
         for j in range(n_columns):
             said[:] = 0.0
             asked[:] = -1
@@ -234,7 +237,7 @@ def hear(
                     said[kind], asked[kind] = nats[q, i, j], q
             best, which = np.float32(0.0), -1
             for kind in range(2):
-                if said[kind] > lasting_nats[i]:
+                if said[kind] - asked_nats[j] > lasting:
                     loud_row[kind, j] = row
                 reach = 0 if kind == 0 else calm_rows
                 if loud_row[kind, j] >= 0 and row - loud_row[kind, j] <= reach:
@@ -257,15 +260,20 @@ def hear(
             if n_episodes[j] > 0.0:
                 age = float(row - episode_row[1, j])
                 best -= np.float32(np.log1p(n_episodes[j] * 0.5 ** (age / half_life)))
-            if best > loud:
+            if best <= 0.0:
+                continue
+            surprise = best - asked_nats[j]
+            if surprise > loud:
                 episode_row[0, j] = row
-            if best > top_nats[i, n_kept - 1]:
+            if surprise > top_surprises[i, n_kept - 1]:
                 k = n_kept - 1
-                while k > 0 and best > top_nats[i, k - 1]:
+                while k > 0 and surprise > top_surprises[i, k - 1]:
+                    top_surprises[i, k] = top_surprises[i, k - 1]
                     top_nats[i, k] = top_nats[i, k - 1]
                     top_columns[i, k] = top_columns[i, k - 1]
                     top_questions[i, k] = top_questions[i, k - 1]
                     k -= 1
+                top_surprises[i, k] = surprise
                 top_nats[i, k] = best
                 top_columns[i, k] = j
                 top_questions[i, k] = which

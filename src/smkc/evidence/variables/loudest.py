@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from smkc.evidence.variables._loops import hear
 
-__all__ = ["LOUD_RATE", "Heard", "Loudest"]
+__all__ = ["CALM_ROWS", "LASTING_ROWS", "N_KEPT", "Heard", "Loudest"]
 
 # A column is loud if its surprise is met in fewer than one of so many rows, all columns and
 # questions counted: the default budget of false alerts.
@@ -38,11 +38,11 @@ class Heard:
     Parameters
     ----------
     surprises
-        (n,) nats of the loudest column, less the logarithm of the number of questions asked of all
-        columns that were there: minus the logarithm of a p-value.
+        (n,) nats of the loudest column, less what is taken off for the number of questions asked of
+        all columns: minus the logarithm of a p-value.
     columns, questions, nats
-        (n, K) the loudest columns, what each was asked, and its surprise before that correction;
-        -1, -1 and 0 where fewer columns have anything to say.
+        (n, K) the loudest columns, what each was asked, and its nats before that correction; -1, -1
+        and 0 where fewer columns have anything to say.
     """
 
     surprises: NDArray[np.float64]
@@ -60,8 +60,6 @@ class Loudest:
         (Q,) for each question, whether it stays loud while a state lasts.
     n_columns
         C at the beginning; columns may be added.
-    n_asked
-        how many independent questions a column is asked; Q unless given.
 
     Examples
     --------
@@ -71,11 +69,8 @@ class Loudest:
     ([1, 2], [7.9])
     """
 
-    def __init__(
-        self, is_lasting: Sequence[bool], n_columns: int, n_asked: int | None = None
-    ) -> None:
+    def __init__(self, is_lasting: Sequence[bool], n_columns: int) -> None:
         self.is_lasting = np.array(is_lasting, bool)
-        self.n_asked = len(is_lasting) if n_asked is None else n_asked
         self.n_rows = 0
         # The first row is of lasting questions, the second of passing ones.
         self.n_loud_rows = np.zeros((2, n_columns), np.int64)
@@ -85,25 +80,28 @@ class Loudest:
         # The latest loud row of an episode that goes on, and when episodes were counted last.
         self.episode_row = np.array([[-1] * n_columns, [0] * n_columns], np.int64)
 
-    def push(self, nats: NDArray[np.float32], n_present: NDArray[np.int64] | None = None) -> Heard:
-        """Take in (Q, n, C) surprises of the next rows, in which (n,) columns were observed.
+    def push(
+        self, nats: NDArray[np.float32], asked_nats: NDArray[np.float64] | None = None
+    ) -> Heard:
+        """Take in (Q, n, C) nats of the next rows.
 
-        All columns count as observed unless that is given.
+        ``asked_nats`` (C,) are taken off each column's: the logarithm of how many questions are
+        asked, which is the default, or more for a column that has a smaller part of the budget.
         """
-        _, n, n_columns = nats.shape
-        if n_present is None:
-            n_present = np.full(n, n_columns)
+        n_questions, n, n_columns = nats.shape
+        if asked_nats is None:
+            asked_nats = np.full(n_columns, np.log(max(n_questions * n_columns, 1)))
         self._widen(n_columns)
-        n_kept = min(N_KEPT, max(n_columns, 1))
-        columns = np.empty((n, n_kept), np.int32)
-        questions = np.empty((n, n_kept), np.int8)
-        top = np.empty((n, n_kept), np.float32)
-        asked = self.asked_nats(n_present)
+        columns = np.empty((n, N_KEPT), np.int32)
+        questions = np.empty((n, N_KEPT), np.int8)
+        top = np.empty((n, N_KEPT), np.float32)
+        surprises = np.empty((n, N_KEPT))
         hear(
             nats,
+            asked_nats,
             self.is_lasting,
-            asked - np.log(LOUD_RATE),
-            asked - np.log(LASTING_RATE),
+            -float(np.log(LOUD_RATE)),
+            -float(np.log(LASTING_RATE)),
             LASTING_ROWS,
             CALM_ROWS,
             HALF_LIFE_ROWS,
@@ -116,15 +114,11 @@ class Loudest:
             columns,
             questions,
             top,
+            surprises,
         )
         self.n_rows += n
-        surprises = np.maximum(top[:, 0].astype(np.float64) - asked, 0.0)
-        return Heard(surprises=surprises, columns=columns, questions=questions, nats=top)
-
-    def asked_nats(self, n_present: NDArray[np.int64]) -> NDArray[np.float64]:
-        """(n,) logarithm of the number of questions asked in rows with so many columns."""
-        asked: NDArray[np.float64] = np.log(self.n_asked * np.maximum(n_present, 1))
-        return asked
+        loudest = np.maximum(surprises[:, 0], 0.0)
+        return Heard(surprises=loudest, columns=columns, questions=questions, nats=top)
 
     def were_loud_since(self, row: int) -> NDArray[np.bool_]:
         """(C,) which columns said anything since a row that could hold an alert open."""

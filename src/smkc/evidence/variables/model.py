@@ -4,6 +4,8 @@ In: reference rows of scaled values. Out: a state that takes further rows in and
 are loudest in each.
 """
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,17 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.evidence.variables.loudest import Heard, Loudest
-from smkc.evidence.variables.questions import FROZEN, LEVEL, QUESTIONS, RELATION, Statistics
+from smkc.evidence.variables.loudest import N_KEPT, Heard, Loudest
+from smkc.evidence.variables.questions import FROZEN, JUMP, LEVEL, QUESTIONS, RELATION, Statistics
+from smkc.evidence.variables.runs import Runs
 from smkc.evidence.variables.silence import Silence
 from smkc.evidence.variables.tails import Tails, centre_and_spread
 from smkc.recording import parse
 
 __all__ = ["VariableQuestions", "VariableState"]
 
-# Spread of a statistic, at least, as a share of the spread of the values themselves; of run
-# lengths, in rows.
-MIN_SPREAD_SHARE, MIN_RUN_SPREAD = 0.1, 0.5
+# Spread of a statistic, at least, as a share of the spread of the values themselves.
+MIN_SPREAD_SHARE = 0.1
 TINY = 1e-9
 
 # Constants are judged by how many constants of this first share of the reference moved later.
@@ -31,12 +33,11 @@ CONSTANT_SHARE = 0.6
 # squared changes unexplained.
 UNEXPLAINED_SHARE = 0.1
 
-# A column can be seen to stand still, or to leave the others, if at least this share of its
-# observations are changes.
-LIVELY_SHARE = 0.5
-
 # A newcomer is asked after so many observations.
 MIN_NEWCOMER_OBSERVATIONS = 64
+
+# What ends the first word of a name.
+_WORDS = re.compile(r"[^A-Za-z0-9]")
 
 # Surprise that no budget of false alarms outweighs.
 CERTAIN_NATS = 100.0
@@ -49,7 +50,7 @@ class VariableQuestions:
     Parameters
     ----------
     level, short_level, long_level, jump, step, frozen, relation
-        the tails of each question's statistics, in the order of ``QUESTIONS``.
+        the tails of each question's statistics, or runs, in the order of ``QUESTIONS``.
     is_constant
         (C,) bool: whether the column never changed in the reference.
     constant
@@ -58,8 +59,10 @@ class VariableQuestions:
         surprise when any constant moves: by how often constants of this reference did.
     n_related
         how many columns, the first, have a relation to the others.
-    is_asked
-        (C,) bool: whether the column is asked as itself; not if its role speaks for it.
+    asked_nats
+        (C,) what is taken off each column's nats for the number of questions asked of all.
+    n_groups
+        how many groups of columns share the budget.
     silence
         how many variables must fall silent at once for certain trouble.
     is_target
@@ -71,13 +74,14 @@ class VariableQuestions:
     long_level: Tails
     jump: Tails
     step: Tails
-    frozen: Tails
+    frozen: Runs
     relation: Tails
     is_constant: NDArray[np.bool_]
     constant: NDArray[np.float32]
     constant_nats: float
     n_related: int
-    is_asked: NDArray[np.bool_]
+    asked_nats: NDArray[np.float64]
+    n_groups: int
     silence: Silence
     is_target: NDArray[np.bool_]
 
@@ -89,6 +93,7 @@ class VariableQuestions:
         residuals: NDArray[np.float32],
         names: Sequence[str],
         members: Sequence[bool],
+        of_several: Sequence[bool] | None = None,
     ) -> "VariableQuestions":
         """Learn from reference rows.
 
@@ -102,6 +107,9 @@ class VariableQuestions:
         names, members
             (C,) of the columns; whether each is replaced routinely, so that its end is no trouble
             and its role speaks for it.
+        of_several
+            (C,) whether a column speaks for several members: when one is replaced it jumps, which
+            says nothing. None does unless given.
         """
         n_columns = values.shape[1]
         statistics = Statistics(n_columns).push(values)
@@ -110,41 +118,45 @@ class VariableQuestions:
         relation[:, :n_related] = Statistics(n_related).push(residuals, residuals)[RELATION]
         relation[:, :n_related][:, ~_are_related(later, residuals)] = np.nan
         _, spread = centre_and_spread(values)
-        tails = []
-        for number, question in enumerate(QUESTIONS):
-            least = np.maximum(MIN_SPREAD_SHARE * spread, TINY)
-            if number == FROZEN:
-                least = np.full(len(spread), MIN_RUN_SPREAD)
-            tails.append(
-                Tails.fit(
-                    relation if number == RELATION else statistics[number],
-                    gap=question.rows,
-                    min_spread=least,
-                    is_one_sided=question.is_one_sided,
-                )
+        least = np.maximum(MIN_SPREAD_SHARE * spread, TINY)
+        runs = Runs.fit(statistics[FROZEN], values)
+        relation[:, np.isinf(runs.longest)] = np.nan  # of what hardly moves, nothing can be said
+        tails = {
+            number: Tails.fit(
+                relation if number == RELATION else statistics[number],
+                gap=question.rows,
+                min_spread=least,
+                is_one_sided=question.is_one_sided,
             )
+            for number, question in enumerate(QUESTIONS)
+            if number != FROZEN
+        }
         is_constant, constant = _constants(values)
-        for number in (FROZEN, RELATION):
-            tails[number].start[:, ~_are_lively(statistics[FROZEN])] = np.inf
+        if of_several is not None:
+            tails[JUMP].start[:, np.array(of_several, bool)] = np.inf
         is_member = np.array(members, bool)
-        for tail in tails:
+        for tail in tails.values():
             tail.start[:, is_constant | is_member] = np.inf
+        runs.longest[is_constant | is_member] = np.inf
         is_target = np.array([_is_target(name) for name in names], bool)
+        asked_nats, n_groups = _shares(names, ~is_constant & ~is_member)
         return cls(
-            **dict(zip(_TAILS, tails, strict=True)),
+            **{_FITTED[number]: tail for number, tail in tails.items()},
+            frozen=runs,
             is_constant=is_constant,
             constant=constant,
             constant_nats=_surprise_of_constants(values),
             n_related=n_related,
-            is_asked=~is_constant & ~is_member,
+            asked_nats=asked_nats,
+            n_groups=n_groups,
             silence=Silence.fit(values, members),
             is_target=is_target & is_constant & ~is_member,
         )
 
     @property
-    def tails(self) -> tuple[Tails, ...]:
-        """(Q,) the tails, in the order of the questions."""
-        return tuple(getattr(self, name) for name in _TAILS)
+    def of_questions(self) -> tuple[Tails | Runs, ...]:
+        """(Q,) what each question's statistics are judged by."""
+        return tuple(getattr(self, name) for name in _FITTED)
 
     def start(self, before: NDArray[np.float32], n_kept_rows: int) -> "VariableState":
         """Return a state after the rows ``before`` (m, C), of which there may be none.
@@ -154,7 +166,7 @@ class VariableQuestions:
         return VariableState(self, before, n_kept_rows)
 
 
-_TAILS = ("level", "short_level", "long_level", "jump", "step", "frozen", "relation")
+_FITTED = ("level", "short_level", "long_level", "jump", "step", "frozen", "relation")
 
 
 class VariableState:
@@ -172,9 +184,9 @@ class VariableState:
         self.silence = fitted.silence.start()
         self.newcomer_counts = np.zeros(0, np.int64)
         self.kept: dict[str, NDArray[Any]] = {
-            "columns": np.full((n_kept_rows, 1), -1, np.int32),
-            "questions": np.full((n_kept_rows, 1), -1, np.int8),
-            "nats": np.zeros((n_kept_rows, 1), np.float32),
+            "columns": np.full((n_kept_rows, N_KEPT), -1, np.int32),
+            "questions": np.full((n_kept_rows, N_KEPT), -1, np.int8),
+            "nats": np.zeros((n_kept_rows, N_KEPT), np.float32),
         }
 
     def push(
@@ -196,16 +208,16 @@ class VariableState:
         statistics = self.statistics.push(wide, residuals)
         nats = np.zeros(statistics.shape, np.float32)
         n_known = values.shape[1]
-        for number, tails in enumerate(self.fitted.tails):
-            nats[number, :, :n_known] = tails.nats(statistics[number, :, :n_known])
-        is_seen = ~np.isnan(wide)
-        n_asked = is_seen[:, :n_known][:, self.fitted.is_asked].sum(axis=1)
-        n_asked += is_seen[:, n_known:].sum(axis=1)
-        self._ask_constants(values, self.loudest.asked_nats(n_asked), nats)
+        for number, fitted in enumerate(self.fitted.of_questions):
+            nats[number, :, :n_known] = fitted.nats(statistics[number, :, :n_known])
+        self._ask_constants(values, nats)
+        asked = self.fitted.asked_nats
         if newcomers.shape[1]:
             self._ask_newcomers(newcomers, statistics, nats)
+            of_each = _nats_of_share(self.fitted.n_groups, 1)
+            asked = np.concatenate([asked, np.full(newcomers.shape[1], of_each)])
         first = self.loudest.n_rows
-        heard = self.loudest.push(nats, n_asked)
+        heard = self.loudest.push(nats, asked)
         is_silent = self.silence.push(values)
         if is_silent.any():
             surprises = np.where(is_silent, CERTAIN_NATS, heard.surprises)
@@ -213,23 +225,15 @@ class VariableState:
         self._keep(first, heard)
         return heard
 
-    def _ask_constants(
-        self,
-        values: NDArray[np.float32],
-        asked: NDArray[np.float64],
-        nats: NDArray[np.float32],
-    ) -> None:
-        """Let constants that moved, and targets that died, speak as a level.
-
-        ``asked`` (n,) is taken off again for the number of columns: constants have their own.
-        """
+    def _ask_constants(self, values: NDArray[np.float32], nats: NDArray[np.float32]) -> None:
+        """Let constants that moved, and targets that died, speak as a level."""
         fitted = self.fitted
         some = np.flatnonzero(fitted.is_constant)
         if not len(some):
             return
         has_moved = ~np.isnan(values[:, some]) & (values[:, some] != fitted.constant[some])
         surprise = np.where(fitted.is_target[some], CERTAIN_NATS, fitted.constant_nats)
-        nats[LEVEL][:, some] = np.where(has_moved, surprise + asked[:, None], 0.0)
+        nats[LEVEL][:, some] = np.where(has_moved, surprise, 0.0)
 
     def _ask_newcomers(
         self,
@@ -237,28 +241,26 @@ class VariableState:
         statistics: NDArray[np.float32],
         nats: NDArray[np.float32],
     ) -> None:
-        """Judge newcomers by the tails that known columns have in common, once they have a past."""
+        """Judge newcomers by the tails that known columns have in common, once they have a past.
+
+        What is taken off for their number depends on those that came before a row alone.
+        """
         n_known, n_new = len(self.fitted.constant), newcomers.shape[1]
         more = n_new - len(self.newcomer_counts)
         self.newcomer_counts = np.pad(self.newcomer_counts, (0, more))
         counts = np.cumsum(~np.isnan(newcomers), axis=0) + self.newcomer_counts
         is_young = counts < MIN_NEWCOMER_OBSERVATIONS
+        n_asked = (~is_young).sum(axis=1, keepdims=True)
+        for_number = np.log(np.maximum(n_asked, 1))
         self.newcomer_counts = counts[-1] if len(counts) else self.newcomer_counts
-        for number, tails in enumerate(self.fitted.tails):
-            if number not in (FROZEN, RELATION):
-                found = tails.shared(n_new).nats(statistics[number, :, n_known:])
-                nats[number, :, n_known:] = np.where(is_young, 0.0, found)
+        for number, fitted in enumerate(self.fitted.of_questions):
+            if isinstance(fitted, Tails) and number != RELATION:
+                found = fitted.shared(n_new).nats(statistics[number, :, n_known:])
+                nats[number, :, n_known:] = np.where(is_young, 0.0, found - for_number)
 
     def _keep(self, first: int, heard: Heard) -> None:
-        size, n_kept = len(self.kept["columns"]), heard.columns.shape[1]
-        places = (first + np.arange(len(heard.columns))) % size
+        places = (first + np.arange(len(heard.columns))) % len(self.kept["columns"])
         for key in self.kept:
-            lacking = n_kept - self.kept[key].shape[1]
-            if lacking > 0:
-                nobody = 0 if key == "nats" else -1
-                self.kept[key] = np.pad(
-                    self.kept[key], ((0, 0), (0, lacking)), constant_values=nobody
-                )
             self.kept[key][places] = getattr(heard, key)
 
     def accept(self, first: int, last: int) -> None:
@@ -303,6 +305,39 @@ class VariableState:
         self.newcomer_counts = arrays["newcomer_counts"].copy()
 
 
+def _shares(names: Sequence[str], is_asked: NDArray[np.bool_]) -> tuple[NDArray[np.float64], int]:
+    """(C,) what is taken off each column's nats, 0 where it is not asked; how many groups share.
+
+    Every group has the same part of the budget, so that the hundreds of series of one exporter do
+    not drown a handful of others; newcomers are a group of their own.
+    """
+    groups = [_group(name) for name in names]
+    sizes = Counter(group for group, asked in zip(groups, is_asked, strict=True) if asked)
+    n_groups = len(sizes) + 1
+    nats = [
+        _nats_of_share(n_groups, sizes[group]) if asked else 0.0
+        for group, asked in zip(groups, is_asked, strict=True)
+    ]
+    return np.array(nats), n_groups
+
+
+def _nats_of_share(n_groups: int, n_columns: int) -> float:
+    """Return what is taken off the nats of one of so many columns in one of so many groups."""
+    return float(np.log(len(QUESTIONS) * n_groups * n_columns))
+
+
+def _group(name: str) -> str:
+    """Return the first word of a variable's name: with Prometheus' metrics, who exports it.
+
+    Examples
+    --------
+    >>> _group('node_load1{instance="a"}'), _group("carts/cpu"), _group("x")
+    ('node', 'carts', 'x')
+    """
+    parts = parse(name)
+    return _WORDS.split(name if parts is None else parts[0], maxsplit=1)[0]
+
+
 def _is_target(name: str) -> bool:
     """Whether a variable is Prometheus' ``up``: 1 while its target can be scraped."""
     parts = parse(name)
@@ -316,14 +351,6 @@ def _are_related(values: NDArray[np.float32], residuals: NDArray[np.float32]) ->
     own, left = (np.where(both, some, 0.0).sum(axis=0) for some in changes)
     related: NDArray[np.bool_] = left < UNEXPLAINED_SHARE * own
     return related
-
-
-def _are_lively(lengths: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """(C,) which columns usually change from one observation to the next, by run lengths (n, C)."""
-    n_seen = (~np.isnan(lengths)).sum(axis=0)
-    n_changes = (lengths == 1.0).sum(axis=0)
-    lively: NDArray[np.bool_] = n_changes >= LIVELY_SHARE * np.maximum(n_seen, 1)
-    return lively
 
 
 def _constants(values: NDArray[np.float32]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:

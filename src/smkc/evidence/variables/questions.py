@@ -65,7 +65,7 @@ QUESTIONS = (
         is_one_sided=True,
     ),
 )  # fmt: skip
-LEVEL, FROZEN, RELATION = 0, 5, 6
+LEVEL, JUMP, FROZEN, RELATION = 0, 3, 5, 6
 
 
 class Statistics:

@@ -24,7 +24,7 @@ SILENT_ROWS, RECENT_ROWS = 2, 10
 
 # So large a share of the variables at once is certain trouble, if the reference never showed half
 # of it; fewer variables than these are no share.
-MIN_SHARE, MIN_VARIABLES = 0.2, 5
+MIN_SHARE, MIN_VARIABLES = 0.2, 3
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -70,7 +70,7 @@ class WatchConfig:
         lanes at most; the samples of further entities are counted.
     false_alarms_a_day
         alerts that normal rows of a lane may raise in a day, about. Which p-value opens an alert
-        follows from it, the step and the window: see :func:`smkc.serve.lane.alerting.alert_rate`.
+        follows from it and the step: see :func:`smkc.serve.lane.alerting.alert_rate`.
     refit_every
         how often a lane learns anew; 0 for never.
     detector

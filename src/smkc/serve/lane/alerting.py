@@ -12,7 +12,15 @@ from hashlib import sha256
 from smkc.decide import Cause
 from smkc.serve.rows import AlertRecord, Verdict
 
-__all__ = ["LEAST_PAUSE", "Alerting", "Change", "alert_id", "alert_rate", "anomaly_of"]
+__all__ = [
+    "LEAST_PAUSE",
+    "Alerting",
+    "Change",
+    "alert_id",
+    "alert_rate",
+    "anomaly_of",
+    "calm_rows",
+]
 
 DAY = 86_400_000  # milliseconds
 
@@ -20,22 +28,22 @@ DAY = 86_400_000  # milliseconds
 # alert any more.
 RAREST, COMMONEST = 1e-6, 0.05
 
-# Rows past the threshold for each alert of normal data, in windows. Measured on made-up coupled
-# variables, 1,440 rows of reference: 0.4 alerts a day at one row, 1.0 at this, 1.6 at a window.
-ROWS_AN_ALERT = 0.5
+# Rows closer together than this, in milliseconds, count as one look: what is asked of a row looks
+# back over the rows before it, so that a shorter step brings more rows but hardly more chances.
+LOOK = 60_000
 
 # An alert goes on while the p-value stays below a rate so many times higher, as in Detector.alerts.
 RELEASE_RATE = 10.0
 
 # A row so many times as anomalous as the one that was told last is explained and told at once. Any
-# other peak is explained, and told to nobody, once a window has passed since the row that was
-# explained last, but not fewer rows than these, or the alert closes: explaining thousands of
-# variables takes longer than judging them. So an alert is explained at most once in so many rows,
-# as often as it grew by this factor, which is as often as it is told, and at its end.
+# other peak is explained, and told to nobody, once so many rows have passed since the row that was
+# explained last, or the alert closes: explaining thousands of variables takes longer than judging
+# them. So an alert is explained at most once in so many rows, as often as it grew by this factor,
+# which is as often as it is told, and at its end.
 WORSE, LEAST_PAUSE = 1.5, 8
 
-# An alert closes after a window without a loud row, but not after fewer quiet rows than this.
-LEAST_JOIN = 2
+# An alert closes after so many milliseconds without a loud row, at least and at most so many rows.
+CALM, MIN_CALM_ROWS, MAX_CALM_ROWS = 60_000, 5, 20
 
 
 Explain = Callable[[int], tuple[Cause, ...] | None]
@@ -57,11 +65,8 @@ class Change:
     alert: AlertRecord
 
 
-def alert_rate(false_alarms_a_day: float, step: int, window: int) -> float:
-    """Return the share of normal rows that may be past the threshold.
-
-    Rows past the threshold come together, as an anomaly is a window's: so many alerts have some
-    times as many rows. At half a window for each, normal data raised as many alerts as asked for.
+def alert_rate(false_alarms_a_day: float, step: int) -> float:
+    """Return the p-value below which a row raises an alert.
 
     Parameters
     ----------
@@ -69,16 +74,25 @@ def alert_rate(false_alarms_a_day: float, step: int, window: int) -> float:
         alerts that normal data may raise in a day.
     step
         milliseconds from row to row.
-    window
-        rows a window of the model.
 
     Examples
     --------
-    >>> round(1 / alert_rate(1.0, 15_000, 1)), round(1 / alert_rate(1.0, 15_000, 8))
-    (5760, 1440)
+    >>> round(1 / alert_rate(1.0, 300_000)), round(1 / alert_rate(1.0, 2_000))
+    (288, 1440)
     """
-    rate = false_alarms_a_day * step / DAY * max(1.0, ROWS_AN_ALERT * window)
+    rate = false_alarms_a_day * max(step, LOOK) / DAY
     return min(max(rate, RAREST), COMMONEST)
+
+
+def calm_rows(step: int) -> int:
+    """Return after how many quiet rows an alert closes, for a step in milliseconds.
+
+    Examples
+    --------
+    >>> calm_rows(2_000), calm_rows(10_000), calm_rows(60_000)
+    (20, 6, 5)
+    """
+    return min(max(CALM // step, MIN_CALM_ROWS), MAX_CALM_ROWS)
 
 
 def anomaly_of(p_value: float, rate: float) -> float:
@@ -118,7 +132,7 @@ class Alerting:
         """The alert that is open."""
         return self._alert
 
-    def take(self, verdict: Verdict, rate: float, window: int, explain: Explain) -> Change | None:
+    def take(self, verdict: Verdict, rate: float, calm: int, explain: Explain) -> Change | None:
         """Judge the next row; return what it did to an alert, None if there is none.
 
         Parameters
@@ -127,8 +141,8 @@ class Alerting:
             of the row.
         rate
             that the verdict's anomaly was told by.
-        window
-            rows a window of the model: so many quiet rows close an alert.
+        calm
+            so many quiet rows close an alert.
         explain
             returns the causes of a row by its number, most guilty first; None if they cannot be
             told any more.
@@ -148,8 +162,8 @@ class Alerting:
                 evidences=verdict.evidences,
             )
         is_far_worse = verdict.anomaly > WORSE * alert.told_anomaly
-        is_over = verdict.number - alert.last_row >= max(window, LEAST_JOIN)
-        is_time = verdict.number - alert.causes_row >= max(window, LEAST_PAUSE) or is_over
+        is_over = verdict.number - alert.last_row >= calm
+        is_time = verdict.number - alert.causes_row >= LEAST_PAUSE or is_over
         if alert.causes_row != alert.peak_row and (is_far_worse or is_time):
             alert = _explained(alert, explain)
         if is_far_worse:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from smkc.errors import SmkcError
 from smkc.serve.config import Config, WatchConfig
-from smkc.serve.lane.alerting import Alerting, Change, alert_rate, anomaly_of
+from smkc.serve.lane.alerting import Alerting, Change, alert_rate, anomaly_of, calm_rows
 from smkc.serve.lane.files import LaneFiles
 from smkc.serve.lane.model import LaneModel
 from smkc.serve.lane.recent import Recent, causes_at
@@ -169,7 +169,7 @@ class Lane:
             self._recent.take(number, row, None)
             return None, None
         judged = follower.push(row)
-        rate = alert_rate(self.watch.false_alarms_a_day, self.watch.step, follower.window)
+        rate = alert_rate(self.watch.false_alarms_a_day, self.watch.step)
         verdict = Verdict(
             number=number,
             time=row.time,
@@ -183,7 +183,7 @@ class Lane:
         )
         self._recent.take(number, row, verdict)
         change = self._alerting.take(
-            verdict, rate, follower.window, lambda at: self._recent.causes(follower, at)
+            verdict, rate, calm_rows(self.watch.step), lambda at: self._recent.causes(follower, at)
         )
         return verdict, change
 

