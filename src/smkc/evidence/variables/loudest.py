@@ -120,6 +120,11 @@ class Loudest:
         loudest = np.maximum(surprises[:, 0], 0.0)
         return Heard(surprises=loudest, columns=columns, questions=questions, nats=top)
 
+    def were_loud_since(self, row: int) -> NDArray[np.bool_]:
+        """(C,) which columns said anything since a row that could hold an alert open."""
+        loud: NDArray[np.bool_] = (self.loud_row >= row).any(axis=0)
+        return loud
+
     def mute(self, columns: NDArray[np.integer[Any]]) -> None:
         """Take what some columns say now for normal, as if it had lasted."""
         self.n_loud_rows[:, columns] = LASTING_ROWS

@@ -264,10 +264,11 @@ class VariableState:
             self.kept[key][places] = getattr(heard, key)
 
     def accept(self, first: int, last: int) -> None:
-        """Take what columns said in rows first to last - 1 for normal."""
+        """Take what columns that were loud in rows first to last - 1 said there for normal."""
         places = np.arange(first, last) % len(self.kept["columns"])
         columns = np.unique(self.kept["columns"][places])
-        self.loudest.mute(columns[columns >= 0])
+        columns = columns[columns >= 0]
+        self.loudest.mute(columns[self.loudest.were_loud_since(first)[columns]])
 
     def loudest_of(self, first: int, last: int) -> dict[int, dict[int, float]]:
         """Return, by question and column, the largest surprise in rows first to last - 1."""

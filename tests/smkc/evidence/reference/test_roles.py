@@ -136,3 +136,48 @@ def test_members_without_end_are_not_all_remembered(monkeypatch):
     assert len(members.ages) <= 2 * 20 + 1
     assert len(members._role_of) <= 2 * 20 + 1
     assert members.ages['cpu{pod="stays"}'] == roles_module.YOUNG
+
+
+# ------------------------------------------------------------------ in the variable's own unit
+
+
+def test_members_are_compared_with_their_peers_in_their_own_unit(rng):
+    """Against plain loops; a newcomer counts from its first observation."""
+    names = [f'cpu{{pod="{pod}"}}' for pod in "abcd"] + ['mem{pod="a"}', "load"]
+    values = rng.normal(size=(40, 6)).astype(np.float32)
+    values[rng.random(values.shape) < 0.4] = np.nan
+    values[:20, 3] = np.nan
+    values[30] = np.nan
+    rows, codes = np.nonzero(~np.isnan(values))
+    plain = values[rows, codes]
+    scaled = Recording.from_observations(np.arange(40), rows, codes, plain * 7, tuple(names))
+    members = Members(Roles.of(names, ("pod",)), names[:3])
+    middles, apart, who = members.in_own_unit(scaled, scaled.values / 7)
+    assert members.roles.middle_columns == ("cpu (middle)", "mem (middle)")
+    assert members.roles.peer_columns == ("cpu (one member apart)",)
+    for t in range(40):
+        seen = sorted((float(values[t, j]), j) for j in range(4) if not np.isnan(values[t, j]))
+        middle = float(np.median([x for x, _ in seen])) if seen else np.nan
+        np.testing.assert_allclose(middles[t, 0], middle, rtol=1e-5)
+        np.testing.assert_allclose(middles[t, 1], values[t, 4], rtol=1e-5)
+        if len(seen) < 2:
+            assert np.isnan(apart[t, 0])
+            assert who[t, 0] == -1
+            continue
+        farthest = max(abs(x - middle) for x, _ in seen)
+        assert abs(apart[t, 0]) == pytest.approx(farthest, rel=1e-4)
+        name = scaled.names[who[t, 0]]
+        assert values[t, names.index(name)] - middle == pytest.approx(apart[t, 0], rel=1e-4)
+
+
+def test_a_member_that_leaves_its_peers_is_alerted_however_young(rng):
+    reference = Recording.from_rows(range(900), fleet(rng, 900, 6))
+    rows = fleet(rng, 200, 2, start=6)
+    for row in rows[120:150]:  # twenty rows after it came
+        row['latency{pod="web-7-1",service="web"}'] += 12.0
+    model = ReferenceEvidence.fit(reference)
+    state = model.start()
+    found = state.push_rows(Recording.from_rows(range(900, 1100), rows))
+    assert (found.p_values[120:150] < 0.001).mean() > 0.9
+    assert (found.p_values[:120] > 0.001).all()
+    assert next(iter(state.blame(125, 150).variables)) == 'latency{pod="web-7-1",service="web"}'

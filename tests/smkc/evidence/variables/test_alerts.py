@@ -197,10 +197,23 @@ def test_what_a_person_calls_normal_is_muted(detector, live):
     assert (joined.totals < left.totals).all()
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_what_was_not_loud_in_accepted_rows_keeps_its_say(detector, seed):
+    live = np.random.default_rng(seed).normal(size=(500, 20))
+    live[300:, 4] += 8.0
+    live[380:430, 9] += 8.0
+    rows = recording(live, N_REFERENCE)
+    stream = detector.stream()
+    stream.push_rows(rows.rows(0, 350))
+    stream.accept(300, 350)
+    p_values = stream.push_rows(rows.rows(350, 500)).p_values
+    assert (p_values[:30] > 0.001).all()
+    assert (p_values[34:80] < 0.001).all()
+
+
 # ------------------------------------------------------------------ false alarms
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("memory", [0.0, 0.9])
 def test_normal_rows_raise_no_more_alerts_than_asked_for(memory):
     rng = np.random.default_rng(3)
