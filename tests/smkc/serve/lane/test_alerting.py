@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from smkc.decide import Cause
-from smkc.serve.lane.alerting import Alerting, alert_id, alert_rate, anomaly_of
+from smkc.serve.lane.alerting import Alerting, alert_id, alert_rate, anomaly_of, calm_rows
 from smkc.serve.rows import Verdict
 
 RATE = 0.001
@@ -63,8 +63,18 @@ def test_a_loud_row_within_the_window_keeps_it_open():
     assert found[-1].alert.last_row == 3
 
 
-def test_one_row_windows_wait_for_two_quiet_rows():
-    assert kinds(changes([1.2, 0.1, 0.1], window=1)) == ["open", "go on", "close"]
+def test_an_alert_closes_after_as_many_quiet_rows_as_asked():
+    assert kinds(changes([1.2, 0.1, 0.1], window=2)) == ["open", "go on", "close"]
+
+
+def test_calm_is_a_minute_but_at_least_five_and_at_most_twenty_rows():
+    assert [calm_rows(step) for step in (1_000, 3_000, 6_000, 15_000, 300_000)] == [
+        20,
+        20,
+        10,
+        5,
+        5,
+    ]
 
 
 def test_rows_above_the_release_are_loud_and_those_at_it_quiet():
@@ -95,11 +105,11 @@ def test_the_record_holds_the_worst_row_though_it_is_not_explained_yet():
     assert alert.causes[0].variable == "of row 0"
 
 
-@pytest.mark.parametrize(("window", "at"), [(1, 8), (3, 8), (8, 8), (10, 10)])
-def test_a_peak_is_explained_once_a_window_or_eight_rows_have_passed(window, at):
+@pytest.mark.parametrize("window", [1, 3, 8, 10])
+def test_a_peak_is_explained_once_eight_rows_have_passed(window):
     found = changes([2.0, 2.5, 2.9, *[1.5] * 10], window)
     assert kinds(found) == ["open", *["go on"] * 12]  # nobody is told of that
-    assert [change.alert.causes_row for change in found] == [0] * at + [2] * (13 - at)
+    assert [change.alert.causes_row for change in found] == [0] * 8 + [2] * 5
     alert = found[-1].alert
     assert (alert.causes_at, alert.causes_anomaly) == (alert.peak, alert.anomaly) == (3_000, 2.9)
     assert alert.causes[0].variable == "of row 2"
@@ -171,8 +181,8 @@ def test_an_alerts_name_tells_lanes_and_starts_apart():
 
 
 def test_the_rate_stays_within_sense():
-    assert alert_rate(1e-9, 1_000, 1) == 1e-6
-    assert alert_rate(1e9, 1_000, 1) == 0.05
+    assert alert_rate(1e-9, 1_000) == 1e-6
+    assert alert_rate(1e9, 1_000) == 0.05
 
 
 def test_the_smallest_p_value_has_a_finite_anomaly():
