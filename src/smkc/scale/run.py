@@ -106,7 +106,7 @@ def score_file(
     >>> live = {"time": np.arange(600, 800), "cpu": rng.normal(size=200)}
     >>> pq.write_table(pa.table(live), folder / "live.parquet")
     >>> reference = {"time": np.arange(600), "cpu": rng.normal(size=600)}
-    >>> detector = Detector().fit(reference)
+    >>> detector = Detector(false_alarm_rate=0.01).fit(reference)
     >>> score_file(folder / "live.parquet", detector, folder / "scores.parquet").rows
     200
     >>> scores = pq.read_table(folder / "scores.parquet")["score"].to_numpy()

@@ -122,8 +122,7 @@ class Loudest:
 
     def were_loud_since(self, row: int) -> NDArray[np.bool_]:
         """(C,) which columns said anything since a row that could hold an alert open."""
-        loud: NDArray[np.bool_] = (self.loud_row >= row).any(axis=0)
-        return loud
+        return np.asarray(self.loud_row.max(axis=0) >= row)
 
     def mute(self, columns: NDArray[np.integer[Any]]) -> None:
         """Take what some columns say now for normal, as if it had lasted."""

@@ -38,7 +38,7 @@ class Runs:
     --------
     >>> values = np.arange(1000.0, dtype=np.float32)[:, None]
     >>> runs = Runs.fit(np.ones((1000, 1), np.float32), values)
-    >>> runs.nats(np.array([[1.0], [2.0], [20.0]], np.float32)).ravel().round(1).tolist()
+    >>> [round(float(nats), 1) for nats in runs.nats(np.float32([[1.0], [2.0], [20.0]]))[:, 0]]
     [0.0, 7.6, 20.1]
     """
 

@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 
 from smkc.decide import Cause
+<<<<<<< HEAD
 from smkc.serve.lane.alerting import Alerting, alert_id, alert_rate, anomaly_of, calm_rows
+=======
+from smkc.serve.lane.alerting import (
+    LEAST_PAUSE,
+    Alerting,
+    alert_id,
+    alert_rate,
+    anomaly_of,
+    calm_rows,
+)
+>>>>>>> alert-tests
 from smkc.serve.rows import Verdict
 
 RATE = 0.001
@@ -32,10 +43,10 @@ def explain(number):
     return (Cause(variable=f"of row {number}", share=1.0, kind="level"),)
 
 
-def changes(anomalies, window=3, alerting=None, first=0):
+def changes(anomalies, calm=3, alerting=None, first=0):
     alerting = alerting or Alerting("shop", "eu")
     return [
-        alerting.take(verdict(first + number, anomaly), RATE, window, explain)
+        alerting.take(verdict(first + number, anomaly), RATE, calm, explain)
         for number, anomaly in enumerate(anomalies)
     ]
 
@@ -48,7 +59,7 @@ def test_quiet_rows_raise_nothing():
     assert kinds(changes([0.0, 0.5, 0.99, 1.0, 0.2])) == [None] * 5
 
 
-def test_an_alert_opens_goes_on_and_closes_after_a_window_of_quiet_rows():
+def test_an_alert_opens_goes_on_and_closes_after_calm_rows():
     found = changes([0.1, 1.2, 0.9, 0.1, 0.1, 0.1, 0.1])
     assert kinds(found) == [None, "open", "go on", "go on", "go on", "close", None]
     closed = found[5].alert
@@ -57,12 +68,13 @@ def test_an_alert_opens_goes_on_and_closes_after_a_window_of_quiet_rows():
     assert (closed.start, closed.end, closed.peak) == (2_000, 3_000, 2_000)
 
 
-def test_a_loud_row_within_the_window_keeps_it_open():
+def test_a_loud_row_among_calm_ones_keeps_it_open():
     found = changes([1.2, 0.1, 0.1, 1.1, 0.1, 0.1, 0.1])
     assert kinds(found) == ["open", *["go on"] * 5, "close"]
     assert found[-1].alert.last_row == 3
 
 
+<<<<<<< HEAD
 def test_an_alert_closes_after_as_many_quiet_rows_as_asked():
     assert kinds(changes([1.2, 0.1, 0.1], window=2)) == ["open", "go on", "close"]
 
@@ -75,6 +87,18 @@ def test_calm_is_a_minute_but_at_least_five_and_at_most_twenty_rows():
         5,
         5,
     ]
+=======
+def test_calm_rows_are_a_minute_within_bounds():
+    assert [calm_rows(step) for step in (1_000, 3_000, 5_000, 12_000, 15_000, 3_600_000)] == [
+        20,
+        20,
+        12,
+        5,
+        5,
+        5,
+    ]
+    assert kinds(changes([1.2, 0.1, 0.1], calm=2)) == ["open", "go on", "close"]
+>>>>>>> alert-tests
 
 
 def test_rows_above_the_release_are_loud_and_those_at_it_quiet():
@@ -105,11 +129,19 @@ def test_the_record_holds_the_worst_row_though_it_is_not_explained_yet():
     assert alert.causes[0].variable == "of row 0"
 
 
+<<<<<<< HEAD
 @pytest.mark.parametrize("window", [1, 3, 8, 10])
 def test_a_peak_is_explained_once_eight_rows_have_passed(window):
     found = changes([2.0, 2.5, 2.9, *[1.5] * 10], window)
     assert kinds(found) == ["open", *["go on"] * 12]  # nobody is told of that
     assert [change.alert.causes_row for change in found] == [0] * 8 + [2] * 5
+=======
+@pytest.mark.parametrize("calm", [1, 3, 8, 10])
+def test_a_peak_is_explained_once_eight_rows_have_passed(calm):
+    found = changes([2.0, 2.5, 2.9, *[1.5] * 10], calm)
+    assert kinds(found) == ["open", *["go on"] * 12]  # nobody is told of that
+    assert [change.alert.causes_row for change in found] == [0] * LEAST_PAUSE + [2] * 5
+>>>>>>> alert-tests
     alert = found[-1].alert
     assert (alert.causes_at, alert.causes_anomaly) == (alert.peak, alert.anomaly) == (3_000, 2.9)
     assert alert.causes[0].variable == "of row 2"
@@ -121,12 +153,12 @@ def test_what_grows_slowly_is_explained_as_it_grows_and_told_when_far_worse():
     assert [change.alert.causes_row for change in found] == [0] * 8 + [8] * 3 + [11] * 3
 
 
-@pytest.mark.parametrize("window", [1, 2, 3, 8])
-def test_a_closed_alert_names_the_causes_of_its_worst_row(window):
-    rng = np.random.default_rng(window)
+@pytest.mark.parametrize("calm", [1, 2, 3, 8])
+def test_a_closed_alert_names_the_causes_of_its_worst_row(calm):
+    rng = np.random.default_rng(calm)
     for _ in range(50):
-        anomalies = [1.1, *rng.uniform(0.1, 2.0, 12), *[0.1] * (window + 2)]
-        for change in changes(anomalies, window):
+        anomalies = [1.1, *rng.uniform(0.1, 2.0, 12), *[0.1] * (calm + 2)]
+        for change in changes(anomalies, calm):
             if change is not None and change.kind == "close":
                 alert = change.alert
                 assert alert.causes_at == alert.peak
@@ -136,18 +168,18 @@ def test_a_closed_alert_names_the_causes_of_its_worst_row(window):
 
 @pytest.mark.parametrize("least", [0.5, 1.0], ids=["up and down", "row by row"])
 def test_an_alert_that_gets_ever_worse_is_explained_and_told_a_bounded_number_of_times(least):
-    n, window = 2_000, 8
+    n, calm = 2_000, 8
     rng = np.random.default_rng(0)
     asked, told = [], []
     alerting = Alerting("shop", "eu")
     for number in range(n):
         anomaly = (2.01 + 0.05 * number) * rng.uniform(least, 1.0)
         change = alerting.take(
-            verdict(number, anomaly), RATE, window, lambda at: asked.append(at) or ()
+            verdict(number, anomaly), RATE, calm, lambda at: asked.append(at) or ()
         )
         told += [number] * (change.kind == "update")
     assert 0 < len(told) <= math.log(2.01 + 0.05 * n) / math.log(1.5)
-    assert len(told) < len(asked) <= n / window + len(told) + 1
+    assert len(told) < len(asked) <= n / LEAST_PAUSE + len(told) + 1
 
 
 def test_causes_that_cannot_be_told_any_more_stay_those_of_their_moment():
@@ -183,6 +215,14 @@ def test_an_alerts_name_tells_lanes_and_starts_apart():
 def test_the_rate_stays_within_sense():
     assert alert_rate(1e-9, 1_000) == 1e-6
     assert alert_rate(1e9, 1_000) == 0.05
+<<<<<<< HEAD
+=======
+
+
+def test_rows_within_a_minute_share_its_chances():
+    assert alert_rate(1.0, 1_000) == alert_rate(1.0, 60_000) == pytest.approx(1 / 1440)
+    assert alert_rate(2.0, 120_000) == pytest.approx(2 / 720)
+>>>>>>> alert-tests
 
 
 def test_the_smallest_p_value_has_a_finite_anomaly():
