@@ -47,12 +47,8 @@ def test_a_permanent_shift_stops_alarming_after_the_stated_time(model, shift):
     values = noise(np.random.default_rng(3), 200 + 6 * quarantine)
     values[200:, 1] += shift
     found = model.start(follows=True).push_rows(values, NAMES)
-<<<<<<< HEAD
-    assert (found.p_values[205 : 200 + LASTING_ROWS - 5] < 0.02).all()
-=======
     assert (found.p_values[205 : 200 + quarantine] < 0.01).all()
     assert (found.p_values[200 + quarantine : 190 + LASTING_ROWS] < 0.01).mean() > 0.8
->>>>>>> alert-tests
     assert (found.p_values[200 + LASTING_ROWS :] < 0.01).mean() < 0.02
     # What is joined has followed after quarantine; half of it is the frozen view.
     waiting, joined = slice(205, 195 + quarantine), slice(205 + 2 * quarantine, None)

@@ -6,9 +6,6 @@ import numpy as np
 import pytest
 
 from smkc.decide import Cause
-<<<<<<< HEAD
-from smkc.serve.lane.alerting import Alerting, alert_id, alert_rate, anomaly_of, calm_rows
-=======
 from smkc.serve.lane.alerting import (
     LEAST_PAUSE,
     Alerting,
@@ -17,7 +14,6 @@ from smkc.serve.lane.alerting import (
     anomaly_of,
     calm_rows,
 )
->>>>>>> alert-tests
 from smkc.serve.rows import Verdict
 
 RATE = 0.001
@@ -74,20 +70,6 @@ def test_a_loud_row_among_calm_ones_keeps_it_open():
     assert found[-1].alert.last_row == 3
 
 
-<<<<<<< HEAD
-def test_an_alert_closes_after_as_many_quiet_rows_as_asked():
-    assert kinds(changes([1.2, 0.1, 0.1], window=2)) == ["open", "go on", "close"]
-
-
-def test_calm_is_a_minute_but_at_least_five_and_at_most_twenty_rows():
-    assert [calm_rows(step) for step in (1_000, 3_000, 6_000, 15_000, 300_000)] == [
-        20,
-        20,
-        10,
-        5,
-        5,
-    ]
-=======
 def test_calm_rows_are_a_minute_within_bounds():
     assert [calm_rows(step) for step in (1_000, 3_000, 5_000, 12_000, 15_000, 3_600_000)] == [
         20,
@@ -98,7 +80,6 @@ def test_calm_rows_are_a_minute_within_bounds():
         5,
     ]
     assert kinds(changes([1.2, 0.1, 0.1], calm=2)) == ["open", "go on", "close"]
->>>>>>> alert-tests
 
 
 def test_rows_above_the_release_are_loud_and_those_at_it_quiet():
@@ -129,19 +110,11 @@ def test_the_record_holds_the_worst_row_though_it_is_not_explained_yet():
     assert alert.causes[0].variable == "of row 0"
 
 
-<<<<<<< HEAD
-@pytest.mark.parametrize("window", [1, 3, 8, 10])
-def test_a_peak_is_explained_once_eight_rows_have_passed(window):
-    found = changes([2.0, 2.5, 2.9, *[1.5] * 10], window)
-    assert kinds(found) == ["open", *["go on"] * 12]  # nobody is told of that
-    assert [change.alert.causes_row for change in found] == [0] * 8 + [2] * 5
-=======
 @pytest.mark.parametrize("calm", [1, 3, 8, 10])
 def test_a_peak_is_explained_once_eight_rows_have_passed(calm):
     found = changes([2.0, 2.5, 2.9, *[1.5] * 10], calm)
     assert kinds(found) == ["open", *["go on"] * 12]  # nobody is told of that
     assert [change.alert.causes_row for change in found] == [0] * LEAST_PAUSE + [2] * 5
->>>>>>> alert-tests
     alert = found[-1].alert
     assert (alert.causes_at, alert.causes_anomaly) == (alert.peak, alert.anomaly) == (3_000, 2.9)
     assert alert.causes[0].variable == "of row 2"
@@ -215,14 +188,11 @@ def test_an_alerts_name_tells_lanes_and_starts_apart():
 def test_the_rate_stays_within_sense():
     assert alert_rate(1e-9, 1_000) == 1e-6
     assert alert_rate(1e9, 1_000) == 0.05
-<<<<<<< HEAD
-=======
 
 
 def test_rows_within_a_minute_share_its_chances():
     assert alert_rate(1.0, 1_000) == alert_rate(1.0, 60_000) == pytest.approx(1 / 1440)
     assert alert_rate(2.0, 120_000) == pytest.approx(2 / 720)
->>>>>>> alert-tests
 
 
 def test_the_smallest_p_value_has_a_finite_anomaly():
