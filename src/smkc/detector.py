@@ -261,19 +261,24 @@ class Detector:
 
         A trained detector has them for held-out rows; NaN for those it was trained on.
         """
+        return self.fitted_.reference_scores(self._kept_reference())
+
+    @property
+    def labels_(self) -> NDArray[np.int64]:
+        """(T,) 1 where the reference data themselves would raise an alert, else 0."""
         learned = self.fitted_
+        alarms = learned.reference_alarms(self._kept_reference())
+        with np.errstate(invalid="ignore"):
+            marked = alarms > learned.of_steps.threshold(self.false_alarm_rate)
+        return marked.astype(np.int64)
+
+    def _kept_reference(self) -> Recording:
         if self._reference is None:
             raise NotFittedError(
                 "the reference data are not kept by partial_fit or in a model file; score them "
                 "with decision_function"
             )
-        return learned.reference_scores(self._reference)
-
-    @property
-    def labels_(self) -> NDArray[np.int64]:
-        """(T,) 1 where the reference data themselves are past the threshold, else 0."""
-        with np.errstate(invalid="ignore"):
-            return (self.decision_scores_ > self.threshold_).astype(np.int64)
+        return self._reference
 
     # ------------------------------------------------------------------ settings
 

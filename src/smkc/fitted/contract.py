@@ -88,5 +88,8 @@ class Learned(Protocol):
     def reference_scores(self, reference: Recording) -> NDArray[np.float64]:
         """(T,) scores of the rows learned from, as if those had not been; NaN where none can be."""
 
+    def reference_alarms(self, reference: Recording) -> NDArray[np.float64]:
+        """(T,) what alerts would be raised by, of the same rows; NaN where none can be."""
+
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return arrays and a JSON-able header for the model file."""

@@ -152,10 +152,18 @@ class EvidenceFitted:
 
     def reference_scores(self, reference: Recording) -> NDArray[np.float64]:
         """(T,) scores of the last rows of the reference by the first; NaN for those."""
+        cut, ours, judged = self._reference_judged(reference)
+        return np.concatenate([np.full(cut, np.nan), ours.step_scores(judged, self.align)])
+
+    def reference_alarms(self, reference: Recording) -> NDArray[np.float64]:
+        """(T,) alarms of the last rows of the reference by the first; NaN for those."""
+        cut, ours, judged = self._reference_judged(reference)
+        return np.concatenate([np.full(cut, np.nan), ours.step_alarms(judged)])
+
+    def _reference_judged(self, reference: Recording) -> tuple[int, "EvidenceFitted", Judged]:
         cut = int(FITTED_SHARE * len(reference))
         ours = replace(self, model=None).learned(reference.rows(0, cut), 0)
-        judged = ours.judged(reference.rows(cut, len(reference)))
-        return np.concatenate([np.full(cut, np.nan), ours.step_scores(judged, self.align)])
+        return cut, ours, ours.judged(reference.rows(cut, len(reference)))
 
     def _scored(self, recording: Recording) -> list[EvidenceScores]:
         """Push all rows through one state, some at a time."""

@@ -191,6 +191,10 @@ class Fitted:
             _calibration(np.concatenate(steps), reach),
         )
 
+    def reference_alarms(self, reference: Recording) -> NDArray[np.float64]:
+        """(T,) what alerts would be raised by: the scores."""
+        return self.reference_scores(reference)
+
     # ------------------------------------------------------------------ saving
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
