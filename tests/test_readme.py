@@ -150,7 +150,7 @@ def test_the_rooms_are_listed_in_the_order_that_is_linted() -> None:
 def test_the_defaults_and_the_version_are_as_told() -> None:
     text = (ROOT / "README.md").read_text()
     rate = smkc.Detector().false_alarm_rate
-    assert f"false alerts normal data may raise per time step; {rate} by default" in text
+    assert f"false alerts per time step that normal data may raise; {rate} by default" in text
     assert f"with {smkc.Detector().buckets} buckets" in text
     assert smkc.Detector().representation == "log3 band(8)"
     assert f"smkc {smkc.__version__} `Detector`" in text

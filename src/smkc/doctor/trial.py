@@ -20,7 +20,7 @@ from smkc.recording import Recording
 __all__ = ["RATES", "FalseAlarms", "Fate", "Judge", "Outcome", "choose_places", "fate", "over"]
 
 # False-alarm rates that are tried beside the one asked for.
-RATES = (0.0003, 0.001, 0.003, 0.01)
+RATES = (0.0003, 0.001, 0.003, 0.01, 0.03)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,8 +165,15 @@ class Judge:
             return list(self._detector.alerts(recording, explain=explain))
 
     def _threshold(self, rate: float) -> float:
-        """Return the surprise above which a row is marked; warn of rates nobody can show."""
-        self._detector.fitted_.threshold(rate)
+        """Return the surprise above which a row is marked.
+
+        The detector is asked for its own threshold too, as it warns of rates it cannot know.
+        """
+        self._detector.set_params(false_alarm_rate=rate)
+        try:
+            _ = self._detector.threshold_
+        finally:
+            self._detector.set_params(false_alarm_rate=self.rate)
         return -float(np.log(rate))
 
 

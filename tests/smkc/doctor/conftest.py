@@ -67,6 +67,11 @@ class Deviation:
                 count += np.isfinite(away)
         return self.sign * total / np.maximum(count, 1)
 
+    def p_values(self, recording: Recording) -> np.ndarray:
+        scores = self.decision_function(recording)
+        n_above = (self.normal[:, None] >= scores).sum(axis=0)
+        return (1 + n_above) / (1 + len(self.normal))
+
     @property
     def threshold_(self) -> float:
         return float(np.quantile(self.normal, 1 - self.false_alarm_rate))
