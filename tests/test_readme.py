@@ -82,7 +82,7 @@ def test_python_blocks_print_what_is_shown(here: Path) -> None:
 
 
 def test_command_lines_run(here: Path) -> None:
-    write_telemetry(here / "last-week.parquet", 4000, 1, ("cpu", "mem", "net"))
+    write_telemetry(here / "last-week.parquet", 1500, 1, ("cpu", "mem", "net"))
     write_telemetry(here / "today.parquet", 800, 2, ("cpu", "mem", "disk"))
     write_telemetry(here / "metrics.csv", 1400, 3, ("cpu", "mem", "net"))
     commands = [line for line in shell_lines() if line.startswith("smkc ")]
