@@ -172,6 +172,20 @@ def shared_tail(told: list[tuple[int, float]], assumed: float) -> tuple[float, f
     return mean, min(max(worth, MIN_PRIOR), most)
 
 
+# ------------------------------------------------------------------ runs
+
+
+def run_surprise(reference: Column, length: float) -> float:
+    """Return the surprise of a run of so many observations, given a column of reference values."""
+    seen = [value for value in reference if not is_nan(value)]
+    if is_nan(length) or len(seen) < 24 or 2 * len(set(seen)) < len(seen):
+        return 0.0
+    runs = [len(list(run)) for _, run in itertools.groupby(seen)]
+    beyond = length - max(runs)
+    again = (sum(run >= 3 for run in runs) + 1) / (sum(run >= 2 for run in runs) + 2)
+    return min(math.log(len(seen)) - beyond * math.log(again), 40.0) if beyond > 0 else 0.0
+
+
 # ------------------------------------------------------------------ the loudest
 
 

@@ -82,7 +82,7 @@ def test_python_blocks_print_what_is_shown(here: Path) -> None:
 
 
 def test_command_lines_run(here: Path) -> None:
-    write_telemetry(here / "last-week.parquet", 4000, 1, ("cpu", "mem", "net"))
+    write_telemetry(here / "last-week.parquet", 1500, 1, ("cpu", "mem", "net"))
     write_telemetry(here / "today.parquet", 800, 2, ("cpu", "mem", "disk"))
     write_telemetry(here / "metrics.csv", 1400, 3, ("cpu", "mem", "net"))
     commands = [line for line in shell_lines() if line.startswith("smkc ")]
@@ -150,7 +150,7 @@ def test_the_rooms_are_listed_in_the_order_that_is_linted() -> None:
 def test_the_defaults_and_the_version_are_as_told() -> None:
     text = (ROOT / "README.md").read_text()
     rate = smkc.Detector().false_alarm_rate
-    assert f"false alerts normal data may raise per time step; {rate} by default" in text
+    assert f"false alerts per time step that normal data may raise; {rate} by default" in text
     assert f"with {smkc.Detector().buckets} buckets" in text
     assert smkc.Detector().representation == "log3 band(8)"
     assert f"smkc {smkc.__version__} `Detector`" in text
