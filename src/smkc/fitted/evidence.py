@@ -71,8 +71,8 @@ class EvidenceFitted:
 
     @property
     def of_steps(self) -> InNats:
-        """What normal scores of time steps look like."""
-        return InNats(self.known.normal.n_independent)
+        """What normal alarms of time steps look like; each row of the null says something."""
+        return InNats(self.known.normal.n_independent * self.window)
 
     @property
     def of_windows(self) -> InNats:

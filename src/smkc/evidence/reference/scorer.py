@@ -206,7 +206,7 @@ class Scorer:
     def accept(self, first: int, last: int) -> None:
         """Count rows first to last, by number, as normal from now on."""
         self.memory.accept(first, last)
-        self.system.mute(np.zeros(1, np.int64))
+        self.system.mute(np.flatnonzero(self.system.were_loud_since(first)))
         if self.variables is not None:
             self.variables.accept(first, last)
         for part in self.parts:
