@@ -44,6 +44,8 @@ KIND_WORDS = {
     "shape": "the whole system moved unlike before",
     "presence": "it appeared or vanished",
     "newcomer": "it is new and did not stay as it came",
+    "frozen": "it repeats one value",
+    "peers": "it stands apart from the others of its kind",
 }
 
 EVIDENCE_WORDS = {
@@ -59,8 +61,8 @@ EVIDENCE_WORDS = {
 }
 
 SCORE_WORDS = {
-    "evidence": "How surprised the evidences were together: minus the logarithm of a p-value under "
-    "what was normal when the row came. Higher is stranger.",
+    "evidence": "How surprising each row is: minus the logarithm of its p-value, by the loudest "
+    "variable or by the whole system. Higher is stranger.",
 }
 
 LEAST_HIGH = 10.0  # nats at the bright end of the colours, at least

@@ -20,6 +20,8 @@ const KINDS = {
   "shape": "the whole system moved unlike before",
   "presence": "it appeared or vanished",
   "newcomer": "it is new and did not stay as it came",
+  "frozen": "it repeats one value",
+  "peers": "it stands apart from the others of its kind",
 };
 
 const TITLES = {
@@ -29,6 +31,8 @@ const TITLES = {
   "shape": "the whole system moves unlike before",
   "presence": "came or went",
   "newcomer": "new and unsettled",
+  "frozen": "standing still",
+  "peers": "apart from its peers",
 };
 
 export const CHANNELS = {
