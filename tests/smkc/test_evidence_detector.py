@@ -99,7 +99,7 @@ def test_marks_close_together_are_one_alert(detector):
 
 
 def test_a_short_reference_is_said_to_be_too_short_for_the_default_rate(reference, live):
-    short = smkc.Detector().fit(reference.rows(0, 800))
+    short = smkc.Detector().fit(reference.rows(0, 200))
     with pytest.warns(CalibrationWarning, match=r"rate of 0.001 is far below"):
         short.alerts(live, explain=False)
     short.false_alarm_rate = 0.01
