@@ -142,6 +142,7 @@ def until(is_so):
     wait_until(is_so, PATIENCE, pause=0.3)
 
 
+@pytest.mark.slow
 def test_a_planted_fault_is_alerted_told_and_closed(tmp_path, record_property, capsys):
     textfiles = tmp_path / "textfiles"
     textfiles.mkdir()
