@@ -17,12 +17,12 @@ from smkc.parallel import products_on_one_thread
 
 __all__ = ["NeighbourIndex", "cells_for", "learned_centres", "need_faiss"]
 
-# Of so many cells one is searched; see docs/scale.md for recall and speed.
+# One cell in this many is searched; see docs/scale.md for recall and speed.
 CELLS_PER_PROBE = 8
 
 CODE_BITS = 4
 
-# What centres are learned from: this many vectors per cell, in so many rounds.
+# Training of the cell centres: vectors per cell, and rounds.
 VECTORS_PER_CELL, ROUNDS = 32, 6
 
 # Vectors that the codes are learned from, at most twice as many.

@@ -23,7 +23,7 @@ BUDGET_PER_ROW = 1 / 1000
 # A peer learns from this share of the reference; the rest, which it has not seen, is its null.
 FITTED_SHARE = 0.6
 
-# A peer that is asked what to blame sees so many rows before the row it is asked about.
+# Rows before the explained row that a peer is given when it names causes.
 BLAME_ROWS = 200
 
 

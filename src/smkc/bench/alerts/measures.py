@@ -25,7 +25,7 @@ __all__ = [
     "recall_at_budget",
 ]
 
-# An alert up to so many rows before or after an event is not false; one after it still finds it.
+# Tolerance around an event, in rows: an alert this close is not false; after it, it is a hit.
 ROWS_BEFORE, ROWS_AFTER = 2, 10
 
 # Marked rows at most this far apart are one alert.

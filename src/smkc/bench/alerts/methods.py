@@ -39,7 +39,7 @@ PEERS = (
 )
 LEFT_OUT = tuple(key for key in real.METHODS if key not in (*PEERS, "smkc-evidence"))
 
-# An alert names at most so many variables here; the tables ask for the first three.
+# Number of variables kept per alert; the tables use the first three.
 MOST_NAMES = 3
 
 # No part of the default detector. When any other file of the package changes, the saved alerts of

@@ -14,11 +14,16 @@ from smkc.errors import InputError, ModelFileError
 from smkc.evidence.reference.choices import Choices, choose
 from smkc.evidence.reference.components import Components
 from smkc.evidence.reference.contract import Block, Evidence
+from smkc.evidence.reference.forward import (
+    WINDOWS_BEFORE,
+    fit_evidences,
+    forward_null,
+    less_explained,
+)
 from smkc.evidence.reference.jump import Jump
-from smkc.evidence.reference.levels import Level, level, pooled_lags, slow_level
+from smkc.evidence.reference.levels import Level
 from smkc.evidence.reference.newcomer_jump import NewcomerJump
 from smkc.evidence.reference.newcomers import Newcomers
-from smkc.evidence.reference.nulls import Nulls, joined, quantile_sample
 from smkc.evidence.reference.presence import Presence
 from smkc.evidence.reference.roles import Roles
 from smkc.evidence.reference.rows import (
@@ -30,32 +35,17 @@ from smkc.evidence.reference.rows import (
     sketched,
 )
 from smkc.evidence.reference.saving import flat, prefixed, rebuilt, under
-from smkc.evidence.reference.scorer import Normal, Scorer, held, of_system
+from smkc.evidence.reference.scorer import Normal
 from smkc.evidence.reference.state import EvidenceState
-from smkc.evidence.variables import PAST_ROWS, Tails, VariableQuestions
+from smkc.evidence.variables import PAST_ROWS, VariableQuestions
 from smkc.recording import Identity, Recording, Scaling
 
 __all__ = ["ReferenceEvidence"]
 
-# The forward null: fitted on this share of the reference, at most so many of its last rows, and
-# taken from what follows, at most so many rows. What follows has drifted as normal data do.
-FITTED_SHARE, MOST_FITTED, MOST_NULL = 0.6, 8_000, 3_000
-
 LEAST_ROWS = 24
 
-# A variable is known to evidences fitted on the first part if it was observed in so many rows.
-SETTLED_ROWS = 32
-
-# One variable in so many plays the newcomer in what follows.
-ONE_IN = 3
-
-# Smallest spread of the joined surprise, in nats. Its tail is thinner than that of a variable, as
-# it is a mean over evidences: a power law of index 7 is assumed.
-SYSTEM_MIN_SPREAD, SYSTEM_EXCESS = 0.1, 0.15
-
-# Rows of the reference that are kept for learning more, and, in windows, those that states start
-# from: enough for the longest past that an evidence looks at.
-MOST_KEPT, BEFORE = 32_768, 4
+# Rows of the reference that are kept for learning more.
+MOST_KEPT = 32_768
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -159,10 +149,10 @@ class ReferenceEvidence:
     ) -> "ReferenceEvidence":
         block = _as_block(reference.rows, reference.values, names, roles, choices)
         columns = names + roles.columns
-        normal, later, residuals = _forward(block, columns, choices, bool(roles.names))
-        evidences = _evidences(block, columns, choices, bool(roles.names))
+        normal, later, residuals = forward_null(block, columns, choices, bool(roles.names))
+        evidences = fit_evidences(block, columns, choices, bool(roles.names))
         relation = next(one for one in evidences if isinstance(one, Components))
-        residuals = _less_explained(residuals, relation.residuals(later).astype(np.float32))
+        residuals = less_explained(residuals, relation.residuals(later).astype(np.float32))
         asked = names + roles.middle_columns + roles.peer_columns
         n = len(names)
         return cls(
@@ -226,7 +216,7 @@ class ReferenceEvidence:
     @property
     def before(self) -> Block:
         """Rows that a state starts from which follows on the reference."""
-        n = max(BEFORE * self.choices.window, PAST_ROWS)
+        n = max(WINDOWS_BEFORE * self.choices.window, PAST_ROWS)
         return _as_block(self.rows[-n:], self.values[-n:], self.names, self.roles, self.choices)
 
     def times_after(self, time: Any, n: int) -> NDArray[Any]:
@@ -306,96 +296,6 @@ _KINDS: Mapping[str, Any] = {
 }
 
 
-def _evidences(
-    reference: Block, names: Sequence[str], choices: Choices, has_roles: bool
-) -> tuple[Evidence, ...]:
-    """Fit every evidence; the first is the one that says what is near in quarantine.
-
-    Where members are replaced their roles speak for them, and their own changes are not asked for.
-    """
-    w = choices.window
-    return (
-        level(reference, w),
-        slow_level(reference, w),
-        pooled_lags(reference, w),
-        Jump.fit(reference.rows),
-        Components.fit(reference.rows),
-        Presence.fit(reference.rows, names, w),
-        Newcomers(window=w),
-        *(() if has_roles else (NewcomerJump(window=w),)),
-    )
-
-
-def _forward(
-    block: Block, names: Sequence[str], choices: Choices, has_roles: bool
-) -> tuple[Normal, NDArray[np.float32], NDArray[np.float32]]:
-    """Score what follows the first part of the reference, by the mechanism that scores later.
-
-    Also returns (n, C) values there, and what other variables leave unexplained of each.
-    """
-    n = len(block.rows)
-    cut = int(FITTED_SHARE * n)
-    known = _part(block, slice(max(0, cut - MOST_FITTED), cut))
-    after = _part(block, slice(cut, min(n, cut + MOST_NULL)))
-    # What came later is no column to those who know the first part alone.
-    is_late = (~np.isnan(known.rows)).sum(axis=0) < min(SETTLED_ROWS, len(known.rows) // 2)
-    after = after._replace(rows=np.where(is_late, np.float32(np.nan), after.rows))
-    fresh = after.rows[:, ONE_IN // 2 :: ONE_IN]
-    after = after._replace(fresh=fresh, fresh_values=fresh)
-    evidences = _evidences(known, names, choices, has_roles)
-    before = _part(known, slice(max(0, len(known.rows) - BEFORE * choices.window), None))
-    # Without suspects first, to learn what a suspect is.
-    statistics = Scorer(evidences, choices, before, None).push(after).statistics
-    normal = _normal(statistics, evidences, choices)
-    scored = Scorer(evidences, choices, before, normal).push(after)
-    return _normal(scored.statistics, evidences, choices), after.rows, scored.residuals
-
-
-def _less_explained(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(n, C) of two residuals, for each column those that change more.
-
-    Components of the whole reference may explain less than those of its first part, if it changed
-    in between; what they leave is no surprise later.
-    """
-    own, other = (
-        np.nansum(np.diff(some.astype(np.float64), axis=0) ** 2, axis=0) for some in (first, second)
-    )
-    return np.where(own >= other, first, second)
-
-
-def _normal(
-    statistics: NDArray[np.float64], evidences: Sequence[Evidence], choices: Choices
-) -> Normal:
-    """Keep what nulls need of (n, E, 2) statistics, and score them by these nulls."""
-    samples = []
-    in_nats = [evidence.name == "presence" for evidence in evidences]
-    for way in (0, 1):
-        columns = [quantile_sample(column) for column in statistics[:, :, way].T]
-        most = max(len(column) for column in columns)
-        filled = np.full((len(columns), most), np.nan)
-        for row, column in zip(filled, columns, strict=True):
-            row[: len(column)] = column
-        samples.append(filled)
-    nats = [Nulls.of(samples[way], in_nats).nats(statistics[:, :, way]) for way in (0, 1)]
-    together = 0.5 * (joined(nats[0]) + joined(nats[1]))
-    w = choices.window
-    scores, _ = held(together, np.full(2 * w - 2, together[0]), w)
-    system = of_system(np.stack(nats, axis=2))
-    return Normal(
-        frozen=samples[0],
-        adaptive=samples[1],
-        scores=quantile_sample(scores),
-        n_independent=len(scores) / w,
-        system=Tails.fit(
-            system,
-            gap=w,
-            min_spread=SYSTEM_MIN_SPREAD,
-            is_one_sided=True,
-            assumed_excess=SYSTEM_EXCESS,
-        ),
-    )
-
-
 def _as_block(
     rows: NDArray[np.float32],
     values: NDArray[np.float32],
@@ -409,7 +309,3 @@ def _as_block(
     states = sketched(bridged(named, longest_gap(roles, choices)), names)
     nobody = np.empty((len(rows), 0), np.float32)
     return Block(rows, states, nobody, counts, values, nobody)
-
-
-def _part(block: Block, rows: slice) -> Block:
-    return Block(*(array[rows] for array in block))

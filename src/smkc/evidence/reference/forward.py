@@ -1,0 +1,135 @@
+"""The forward null: later rows of the reference, judged by evidences fitted on its first part.
+
+In: the reference as one block of rows. Out: the fitted evidences, and what normal rows look like that
+were not fitted on.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.evidence.reference.choices import Choices
+from smkc.evidence.reference.components import Components
+from smkc.evidence.reference.contract import Block, Evidence
+from smkc.evidence.reference.jump import Jump
+from smkc.evidence.reference.levels import level, pooled_lags, slow_level
+from smkc.evidence.reference.newcomer_jump import NewcomerJump
+from smkc.evidence.reference.newcomers import Newcomers
+from smkc.evidence.reference.nulls import Nulls, joined, quantile_sample
+from smkc.evidence.reference.presence import Presence
+from smkc.evidence.reference.scorer import Normal, Scorer, held, of_system
+from smkc.evidence.variables import Tails
+
+__all__ = ["WINDOWS_BEFORE", "fit_evidences", "forward_null", "less_explained"]
+
+# The forward null: fitted on this share of the reference, at most so many of its last rows, and
+# taken from what follows, at most so many rows. What follows has drifted as normal data do.
+FITTED_SHARE, MOST_FITTED, MOST_NULL = 0.6, 8_000, 3_000
+
+# A variable is known to evidences fitted on the first part if it was observed in so many rows.
+SETTLED_ROWS = 32
+
+# One variable in so many plays the newcomer in what follows.
+ONE_IN = 3
+
+# Smallest spread of the joined surprise, in nats. Its tail is thinner than that of a variable, as
+# it is a mean over evidences: a power law of index 7 is assumed.
+SYSTEM_MIN_SPREAD, SYSTEM_EXCESS = 0.1, 0.15
+
+# Windows that a state starts from: enough for the longest past that an evidence looks at.
+WINDOWS_BEFORE = 4
+
+
+def fit_evidences(
+    reference: Block, names: Sequence[str], choices: Choices, has_roles: bool
+) -> tuple[Evidence, ...]:
+    """Fit every evidence; the first is the one that says what is near in quarantine.
+
+    Where members are replaced their roles speak for them, and their own changes are not asked for.
+    """
+    w = choices.window
+    return (
+        level(reference, w),
+        slow_level(reference, w),
+        pooled_lags(reference, w),
+        Jump.fit(reference.rows),
+        Components.fit(reference.rows),
+        Presence.fit(reference.rows, names, w),
+        Newcomers(window=w),
+        *(() if has_roles else (NewcomerJump(window=w),)),
+    )
+
+
+def forward_null(
+    block: Block, names: Sequence[str], choices: Choices, has_roles: bool
+) -> tuple[Normal, NDArray[np.float32], NDArray[np.float32]]:
+    """Score what follows the first part of the reference, by the mechanism that scores later.
+
+    Also returns (n, C) values there, and what other variables leave unexplained of each.
+    """
+    n = len(block.rows)
+    cut = int(FITTED_SHARE * n)
+    known = _part(block, slice(max(0, cut - MOST_FITTED), cut))
+    after = _part(block, slice(cut, min(n, cut + MOST_NULL)))
+    # What came later is no column to those who know the first part alone.
+    is_late = (~np.isnan(known.rows)).sum(axis=0) < min(SETTLED_ROWS, len(known.rows) // 2)
+    after = after._replace(rows=np.where(is_late, np.float32(np.nan), after.rows))
+    fresh = after.rows[:, ONE_IN // 2 :: ONE_IN]
+    after = after._replace(fresh=fresh, fresh_values=fresh)
+    evidences = fit_evidences(known, names, choices, has_roles)
+    before = _part(known, slice(max(0, len(known.rows) - WINDOWS_BEFORE * choices.window), None))
+    # Without suspects first, to learn what a suspect is.
+    statistics = Scorer(evidences, choices, before, None).push(after).statistics
+    normal = _normal(statistics, evidences, choices)
+    scored = Scorer(evidences, choices, before, normal).push(after)
+    return _normal(scored.statistics, evidences, choices), after.rows, scored.residuals
+
+
+def less_explained(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
+    """(n, C) of two residuals, for each column those that change more.
+
+    Components of the whole reference may explain less than those of its first part, if it changed
+    in between; what they leave is no surprise later.
+    """
+    own, other = (
+        np.nansum(np.diff(some.astype(np.float64), axis=0) ** 2, axis=0) for some in (first, second)
+    )
+    return np.where(own >= other, first, second)
+
+
+def _normal(
+    statistics: NDArray[np.float64], evidences: Sequence[Evidence], choices: Choices
+) -> Normal:
+    """Keep what nulls need of (n, E, 2) statistics, and score them by these nulls."""
+    samples = []
+    in_nats = [evidence.name == "presence" for evidence in evidences]
+    for way in (0, 1):
+        columns = [quantile_sample(column) for column in statistics[:, :, way].T]
+        most = max(len(column) for column in columns)
+        filled = np.full((len(columns), most), np.nan)
+        for row, column in zip(filled, columns, strict=True):
+            row[: len(column)] = column
+        samples.append(filled)
+    nats = [Nulls.of(samples[way], in_nats).nats(statistics[:, :, way]) for way in (0, 1)]
+    together = 0.5 * (joined(nats[0]) + joined(nats[1]))
+    w = choices.window
+    scores, _ = held(together, np.full(2 * w - 2, together[0]), w)
+    system = of_system(np.stack(nats, axis=2))
+    return Normal(
+        frozen=samples[0],
+        adaptive=samples[1],
+        scores=quantile_sample(scores),
+        n_independent=len(scores) / w,
+        system=Tails.fit(
+            system,
+            gap=w,
+            min_spread=SYSTEM_MIN_SPREAD,
+            is_one_sided=True,
+            assumed_excess=SYSTEM_EXCESS,
+        ),
+    )
+
+
+def _part(block: Block, rows: slice) -> Block:
+    return Block(*(array[rows] for array in block))
