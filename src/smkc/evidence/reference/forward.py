@@ -1,7 +1,7 @@
 """The forward null: later rows of the reference, judged by evidences fitted on its first part.
 
-In: the reference as one block of rows. Out: the fitted evidences, and what normal rows look like that
-were not fitted on.
+In: the reference as one block of rows. Out: the fitted evidences, and what normal rows look like
+that were not fitted on.
 """
 
 from collections.abc import Sequence
