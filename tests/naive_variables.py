@@ -22,8 +22,7 @@ SHARE = 0.05  # of the rows, in the tail on either side
 MIN_PRIOR, TAILS_PER_EPISODE, TRUSTED = 8.0, 8, 4.0
 MAX_INDEX, MAX_DISTANCE = 12.0, 4.0
 
-LOUD_RATE, LASTING_RATE = 1e-3, 1e-2
-LASTING_ROWS, CALM_ROWS, HALF_LIFE_ROWS, N_KEPT = 200, 20, 20_000.0, 16
+LASTING_RATE, LASTING_ROWS, CALM_ROWS, N_KEPT = 4e-2, 200, 20, 16
 
 
 def f32(value: float) -> float:
@@ -61,10 +60,17 @@ def levels(column: Column) -> list[Column]:
                 short,
                 mean_of(last(column, row, LONG)),
                 value - (column[row - 1] if row else NAN),
-                f32(short) - mean_of(last(column, row - SHORT, BEFORE)),
+                away(f32(short), mean_of(last(column, row - SHORT, BEFORE))),
             ]
         )
     return out
+
+
+def away(now: float, earlier: float) -> float:
+    """Return a change, 0 if it leads towards 0; NaN if one of the two is not known."""
+    if is_nan(now) or is_nan(earlier):
+        return NAN
+    return now - earlier if abs(now) > abs(earlier) else 0.0
 
 
 def run_lengths(column: Column) -> Column:
@@ -196,8 +202,6 @@ class NaiveVoice:
         self.counters = [0, 0]
         self.is_muted = [False, False]
         self.loud_rows: list[int | None] = [None, None]
-        self.episode_end: int | None = None  # latest loud row of an episode that goes on
-        self.past_episodes: list[int] = []  # last rows of the episodes that are over
 
     def say(self, row: int, asked: float, nats: list[float], is_lasting: list[bool]) -> float:
         """Take the surprises of a row; return the surprise that is heard."""
@@ -216,14 +220,6 @@ class NaiveVoice:
                 self.is_muted[kind] &= self.counters[kind] > 0
             if not self.is_muted[kind]:
                 best = max(best, most)
-        if self.episode_end is not None and row - self.episode_end > CALM_ROWS:
-            self.past_episodes.append(self.episode_end)
-            self.episode_end = None
-        if best <= 0.0:
-            return 0.0
-        best -= math.log1p(sum(0.5 ** ((row - end) / HALF_LIFE_ROWS) for end in self.past_episodes))
-        if best > asked - math.log(LOUD_RATE):
-            self.episode_end = row
         return best
 
 

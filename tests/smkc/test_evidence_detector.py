@@ -98,8 +98,8 @@ def test_marks_close_together_are_one_alert(detector):
     assert [alert.first_row for alert in alerts(CALM_ROWS + 1)] == [200, 202 + CALM_ROWS]
 
 
-def test_a_short_reference_is_said_to_be_too_short_for_the_default_rate(reference, live):
-    short = smkc.Detector().fit(reference.rows(0, 200))
+def test_a_short_reference_is_said_to_be_too_short_for_a_low_rate(reference, live):
+    short = smkc.Detector(false_alarm_rate=0.001).fit(reference.rows(0, 200))
     with pytest.warns(CalibrationWarning, match=r"rate of 0.001 is far below"):
         short.alerts(live, explain=False)
     short.false_alarm_rate = 0.01

@@ -130,7 +130,7 @@ class EvidenceFitted:
         """Return the score of a time step that reference data exceed at most so often."""
         self.of_steps.threshold(rate)  # which warns of rates that the data cannot show
         normal = self.known.normal
-        return JoinedNull(np.sort(normal.scores), normal.n_independent).score_at(rate)
+        return JoinedNull(np.sort(normal.totals), normal.n_independent).score_at(rate)
 
     def causes(self, judged: Judged, numbers: Sequence[int]) -> list[list[Cause]]:
         """Return the causes of some windows, asked of the evidences at that moment."""
@@ -146,7 +146,7 @@ class EvidenceFitted:
                 # A surprise is held for two windows; the rows of one more made it.
                 first = max(0, end - 2 * self.window + 1)
                 rows = recording.rows(max(0, first - self.window + 1), end)
-                found[number] = causes_of(state.blame(first, end), rows, self.known.scaling)
+                found[number] = causes_of(state.blame(first, end), rows, self.known)
                 advance(1)
         return [found[number] for number in numbers]
 

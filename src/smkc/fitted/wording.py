@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from smkc.decide import Cause
-from smkc.evidence.reference import Blame
+from smkc.evidence.reference import Blame, ReferenceEvidence
 from smkc.evidence.variables import QUESTIONS
 from smkc.recording import Recording, Scaling
 from smkc.recording.times import show_time
@@ -45,13 +45,16 @@ SILENT_SHARE = 0.9
 USUAL_STEP, SMALLEST_STEP = 3.0, 0.05
 TINY = float(np.finfo(np.float64).tiny)
 
+# Values up to so many spreads from the middle are usual.
+USUAL_SPREADS = 2.0
 
-def causes_of(blame: Blame, rows: Recording, scaling: Scaling) -> list[Cause]:
-    """Return the causes of a window: rows of the recording, its variables scaled thus.
+
+def causes_of(blame: Blame, rows: Recording, known: ReferenceEvidence) -> list[Cause]:
+    """Return the causes of a window: rows of the recording, and what the reference taught.
 
     Variables that fell silent at once are one cause, the first.
     """
-    causes = _causes_of_values(blame, rows, scaling)
+    causes = _causes_of_values(blame, rows, known)
     if not blame.silent:
         return causes
     first, *others = blame.silent
@@ -66,11 +69,11 @@ def causes_of(blame: Blame, rows: Recording, scaling: Scaling) -> list[Cause]:
     return [silent, *rest]
 
 
-def _causes_of_values(blame: Blame, rows: Recording, scaling: Scaling) -> list[Cause]:
+def _causes_of_values(blame: Blame, rows: Recording, known: ReferenceEvidence) -> list[Cause]:
     """Return the causes that evidences named, most guilty first."""
     spoke = dict(blame.by_evidence)
     if blame.evidences.get(OF_SYSTEM, 0.0) > 0:
-        spoke[OF_SYSTEM] = _movers(rows, scaling)
+        spoke[OF_SYSTEM] = _movers(rows, known.scaling)
     nats: dict[str, dict[str, float]] = {}
     for evidence, shares in spoke.items():
         for name, share in shares.items():
@@ -85,7 +88,7 @@ def _causes_of_values(blame: Blame, rows: Recording, scaling: Scaling) -> list[C
             variable=name,
             share=totals[name] / whole,
             kind=_kind(nats[name]),
-            detail=_detail(name, rows, scaling),
+            detail=_detail(name, rows, known),
         )
         for name in ranked[:MOST_NAMED]
         if totals[name] >= LEAST_SHARE * whole
@@ -121,8 +124,9 @@ def _movers(rows: Recording, scaling: Scaling) -> dict[str, float]:
     return {name: step / whole for name, step in steps.items() if step > 0} if whole > 0 else {}
 
 
-def _detail(name: str, rows: Recording, scaling: Scaling) -> str:
+def _detail(name: str, rows: Recording, known: ReferenceEvidence) -> str:
     """Say what a variable did, in its own unit."""
+    scaling = known.scaling
     values = rows.trace(name) if name in rows.names else np.full(len(rows), np.nan)
     seen = np.flatnonzero(np.isfinite(values))
     if not len(seen):
@@ -138,8 +142,12 @@ def _detail(name: str, rows: Recording, scaling: Scaling) -> str:
     centre, spread = float(scaling.centre[at]), float(scaling.spread[at])
     if scaling.counter[at]:
         return f"a counter whose usual rate is {centre:.4g}, give or take {spread:.2g}"
-    farthest = seen[int(np.argmax(np.abs(values[seen].astype(np.float64) - centre)))]
-    return (
-        f"was {values[farthest]:.4g} at {show_time(rows.times[farthest])}; usual is "
-        f"{centre:.4g}, give or take {spread:.2g}"
-    )
+    usual = [known.usual(name, rows.times[row]) for row in seen]
+    middles = np.array([centre if one is None else one.middle for one in usual])
+    farthest = int(np.argmax(np.abs(values[seen].astype(np.float64) - middles)))
+    was = f"was {values[seen[farthest]]:.4g} at {show_time(rows.times[seen[farthest]])}"
+    season = usual[farthest]
+    if season is None:
+        return f"{was}; usual is {centre:.4g}, give or take {spread:.2g}"
+    low, high = (season.middle + sign * USUAL_SPREADS * season.spread for sign in (-1, 1))
+    return f"{was}; usual {season.when} is {low:.4g} to {high:.4g}"

@@ -94,7 +94,7 @@ class EvidenceStream:
         window before, as they were pushed: the causes' words speak of them. A surprise is held for
         two windows: the scores of row n were made by rows n - 2 ``window`` + 2 to n.
         """
-        return causes_of(self._state.blame(first, last), rows, self._fitted.known.scaling)
+        return causes_of(self._state.blame(first, last), rows, self._fitted.known)
 
     def accept(self, first: int, last: int) -> None:
         """Say that rows first to last - 1, counted from the stream's first, were normal."""

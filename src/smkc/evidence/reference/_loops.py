@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 __all__ = [
+    "charge",
     "component_residuals",
     "poisson_surprises",
     "pooled_lags",
@@ -250,3 +251,37 @@ def surprises(
             else:
                 above = n - np.searchsorted(logs[e, :n], log)
                 out[i, e] = min(np.log((1.0 + n) / (1.0 + above)), nats_at_tail)
+
+
+@njit(cache=True)
+def charge(
+    surprises: NDArray[np.float64],
+    threshold: float,
+    release: float,
+    calm_rows: int,
+    half_life: float,
+    power: float,
+    first_row: int,
+    spent: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Fill (n,) surprises less ``power`` log(1 + what earlier alerts count for).
+
+    An alert opens above ``threshold`` and ends after more than ``calm_rows`` rows not above
+    ``release``. ``spent`` (4,): what was counted and the row of that, the peak of the alert that
+    goes on, 0 if none does, and its latest row above ``release``.
+    """
+    for i in range(len(surprises)):
+        row = first_row + i
+        count = spent[0] * 0.5 ** ((row - spent[1]) / half_life)
+        surprise = max(surprises[i] - power * np.log1p(count), 0.0)
+        out[i] = surprise
+        is_open = spent[2] > 0.0
+        if (is_open and surprise > release) or surprise > threshold:
+            spent[2] = max(spent[2], surprise)
+            spent[3] = row
+        elif is_open and row - spent[3] > calm_rows:
+            age = spent[3] - spent[1]
+            spent[0] = spent[0] * 0.5 ** (age / half_life) + np.exp(threshold - spent[2])
+            spent[1] = spent[3]
+            spent[2] = 0.0

@@ -23,10 +23,6 @@ LONGEST = 8
 BLOCK, QUARANTINE, MEMORY = 8, 50, 128
 LEAST_MEMORY = 512
 
-# A season is looked for among lags up to a third of the reference; a peak of the autocorrelation
-# below this is none.
-LEAST_SEASONS, LEAST_CORRELATION = 3, 0.3
-
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
@@ -42,8 +38,6 @@ class Choices:
         rows that a new state must last before it counts as normal.
     memory
         rows of the recording that are remembered.
-    season
-        the period found, in rows; 0 if none was.
     step
         time between rows, in seconds for dates, else in units of the recording's times.
     reasons
@@ -54,7 +48,6 @@ class Choices:
     block: int
     quarantine: int
     memory: int
-    season: int = 0
     step: float = 1.0
     reasons: tuple[str, ...] = field(default=(), compare=False)
 
@@ -82,12 +75,9 @@ def choose(reference: Recording, rows: NDArray[np.float32], window: int | str = 
     else:
         raise SettingError(f"window={window!r} is no number of rows; give 1 or more, or 'auto'")
     step = _step(reference)
-    season = _season(rows)
     unit = " s" if reference.times.dtype.kind == "M" else ""
     reasons.append(f"a step of {step:g}{unit}, the median between the reference's rows")
     quarantine = QUARANTINE * w
-    if season:
-        reasons.append(f"a season of {season} rows, the highest peak of the autocorrelation")
     reasons.append(
         f"quarantine of {quarantine} rows: {QUARANTINE} windows, longer than faults should last"
     )
@@ -98,7 +88,6 @@ def choose(reference: Recording, rows: NDArray[np.float32], window: int | str = 
         block=max(BLOCK * w, BLOCK),
         quarantine=quarantine,
         memory=memory,
-        season=season,
         step=step,
         reasons=tuple(reasons),
     )
@@ -110,27 +99,3 @@ def _step(reference: Recording) -> float:
     gaps = np.diff(reference.times)
     scale = 1e9 if reference.times.dtype.kind == "M" else 1.0
     return float(np.median(gaps.astype(np.float64))) / scale
-
-
-def _season(rows: NDArray[np.float32]) -> int:
-    """Return the period that most variables share, 0 if there is none."""
-    n = len(rows)
-    if n < 4 * LEAST_SEASONS:
-        return 0
-    filled = np.nan_to_num(rows.astype(np.float64))
-    filled -= filled.mean(axis=0)
-    moving = filled[:, filled.std(axis=0) > 1e-6]
-    if not moving.shape[1]:
-        return 0
-    spectrum = np.abs(np.fft.rfft(moving, 1 << (2 * n).bit_length(), axis=0)) ** 2
-    covariance = np.fft.irfft(spectrum, axis=0)[: n // LEAST_SEASONS + 1]
-    counted = n / (n - np.arange(len(covariance)))  # products at a lag become fewer
-    correlation = np.median(covariance / covariance[0], axis=1) * counted
-    # Past the first fall below zero: before that the lag is short, not a period.
-    below = np.flatnonzero(correlation < 0)
-    if not len(below):
-        return 0
-    first = int(below[0])
-    at = first + int(np.argmax(correlation[first:]))
-    is_inside = first < at < len(correlation) - 1
-    return at if is_inside and correlation[at] >= LEAST_CORRELATION else 0

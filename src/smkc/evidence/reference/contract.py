@@ -30,7 +30,8 @@ class Block(NamedTuple):
     ``fresh`` (n, F) float32, scaled values of variables that the reference does not know;
     ``counts`` (n,) how many variables were sketched; ``values`` (n, A) float32, what is asked of
     single columns: scaled values of known variables, not clipped, then for roles the middle of
-    their members and how far one stands apart; ``fresh_values`` (n, F) float32, not clipped.
+    their members and how far one stands apart; ``fresh_values`` (n, F) float32, not clipped;
+    ``clocks`` (n,) the rows' times, in seconds for dates.
     """
 
     rows: NDArray[np.float32]
@@ -39,6 +40,11 @@ class Block(NamedTuple):
     counts: NDArray[np.float32]
     values: NDArray[np.float32]
     fresh_values: NDArray[np.float32]
+    clocks: NDArray[np.float64]
+
+    def part(self, rows: slice) -> "Block":
+        """Return some of the rows."""
+        return Block(*(array[rows] for array in self))  # type: ignore[arg-type]
 
 
 class Part(Protocol):

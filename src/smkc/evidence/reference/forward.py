@@ -5,6 +5,7 @@ that were not fitted on.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from smkc.evidence.reference.presence import Presence
 from smkc.evidence.reference.scorer import Normal, Scorer, held, of_system
 from smkc.evidence.variables import Tails
 
-__all__ = ["WINDOWS_BEFORE", "fit_evidences", "forward_null", "less_explained"]
+__all__ = ["WINDOWS_BEFORE", "Forward", "fit_evidences", "forward_null", "less_explained"]
 
 # The forward null: fitted on this share of the reference, at most so many of its last rows, and
 # taken from what follows, at most so many rows. What follows has drifted as normal data do.
@@ -39,6 +40,20 @@ SYSTEM_MIN_SPREAD, SYSTEM_EXCESS = 0.1, 0.15
 
 # Windows that a state starts from: enough for the longest past that an evidence looks at.
 WINDOWS_BEFORE = 4
+
+
+class Forward(NamedTuple):
+    """Later rows of the reference: which, what is normal in them, and how each was scored.
+
+    ``values`` and ``residuals`` (n, C): their values, and what other variables leave unexplained of
+    each; ``scores`` (n,) of the joined evidences.
+    """
+
+    rows: slice
+    normal: Normal
+    values: NDArray[np.float32]
+    residuals: NDArray[np.float32]
+    scores: NDArray[np.float64]
 
 
 def fit_evidences(
@@ -61,29 +76,26 @@ def fit_evidences(
     )
 
 
-def forward_null(
-    block: Block, names: Sequence[str], choices: Choices, has_roles: bool
-) -> tuple[Normal, NDArray[np.float32], NDArray[np.float32]]:
-    """Score what follows the first part of the reference, by the mechanism that scores later.
-
-    Also returns (n, C) values there, and what other variables leave unexplained of each.
-    """
+def forward_null(block: Block, names: Sequence[str], choices: Choices, has_roles: bool) -> Forward:
+    """Score what follows the first part of the reference, by the mechanism that scores later."""
     n = len(block.rows)
     cut = int(FITTED_SHARE * n)
-    known = _part(block, slice(max(0, cut - MOST_FITTED), cut))
-    after = _part(block, slice(cut, min(n, cut + MOST_NULL)))
+    known = block.part(slice(max(0, cut - MOST_FITTED), cut))
+    later = slice(cut, min(n, cut + MOST_NULL))
+    after = block.part(later)
     # What came later is no column to those who know the first part alone.
     is_late = (~np.isnan(known.rows)).sum(axis=0) < min(SETTLED_ROWS, len(known.rows) // 2)
     after = after._replace(rows=np.where(is_late, np.float32(np.nan), after.rows))
     fresh = after.rows[:, ONE_IN // 2 :: ONE_IN]
     after = after._replace(fresh=fresh, fresh_values=fresh)
     evidences = fit_evidences(known, names, choices, has_roles)
-    before = _part(known, slice(max(0, len(known.rows) - WINDOWS_BEFORE * choices.window), None))
+    before = known.part(slice(max(0, len(known.rows) - WINDOWS_BEFORE * choices.window), None))
     # Without suspects first, to learn what a suspect is.
     statistics = Scorer(evidences, choices, before, None).push(after).statistics
     normal = _normal(statistics, evidences, choices)
     scored = Scorer(evidences, choices, before, normal).push(after)
-    return _normal(scored.statistics, evidences, choices), after.rows, scored.residuals
+    normal = _normal(scored.statistics, evidences, choices)
+    return Forward(later, normal, after.rows, scored.residuals, scored.scores)
 
 
 def less_explained(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -120,6 +132,7 @@ def _normal(
         frozen=samples[0],
         adaptive=samples[1],
         scores=quantile_sample(scores),
+        totals=np.empty(0),
         n_independent=len(scores) / w,
         system=Tails.fit(
             system,
@@ -129,7 +142,3 @@ def _normal(
             assumed_excess=SYSTEM_EXCESS,
         ),
     )
-
-
-def _part(block: Block, rows: slice) -> Block:
-    return Block(*(array[rows] for array in block))

@@ -3,8 +3,9 @@
 In: a reference recording. Out: a model, from which any number of recordings and streams are scored.
 """
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from smkc.evidence.reference.components import Components
 from smkc.evidence.reference.contract import Block, Evidence
 from smkc.evidence.reference.forward import (
     WINDOWS_BEFORE,
+    Forward,
     fit_evidences,
     forward_null,
     less_explained,
@@ -24,6 +26,7 @@ from smkc.evidence.reference.jump import Jump
 from smkc.evidence.reference.levels import Level
 from smkc.evidence.reference.newcomer_jump import NewcomerJump
 from smkc.evidence.reference.newcomers import Newcomers
+from smkc.evidence.reference.nulls import quantile_sample
 from smkc.evidence.reference.presence import Presence
 from smkc.evidence.reference.roles import Roles
 from smkc.evidence.reference.rows import (
@@ -32,12 +35,13 @@ from smkc.evidence.reference.rows import (
     bridged,
     joined_rows,
     longest_gap,
+    seconds,
     sketched,
 )
 from smkc.evidence.reference.saving import flat, prefixed, rebuilt, under
-from smkc.evidence.reference.scorer import Normal
+from smkc.evidence.reference.scorer import Normal, added_by_loudest
 from smkc.evidence.reference.state import EvidenceState
-from smkc.evidence.variables import PAST_ROWS, VariableQuestions
+from smkc.evidence.variables import PAST_ROWS, Usual, VariableQuestions
 from smkc.recording import Identity, Recording, Scaling
 
 __all__ = ["ReferenceEvidence"]
@@ -70,8 +74,8 @@ class ReferenceEvidence:
         what is asked of each column by itself.
     rows
         (n, C) the reference's latest rows, scaled.
-    values
-        (n, A) what is asked of single columns, in the same rows.
+    values, clocks
+        (n, A) what is asked of single columns, in the same rows; (n,) these rows' times.
     last_time
         of the reference.
 
@@ -96,6 +100,7 @@ class ReferenceEvidence:
     variables: VariableQuestions
     rows: NDArray[np.float32]
     values: NDArray[np.float32]
+    clocks: NDArray[np.float64]
     last_time: Any
 
     @classmethod
@@ -147,31 +152,36 @@ class ReferenceEvidence:
         reference: Block,
         last_time: Any,
     ) -> "ReferenceEvidence":
-        block = _as_block(reference.rows, reference.values, names, roles, choices)
+        block = _as_block(reference.rows, reference.values, reference.clocks, names, roles, choices)
         columns = names + roles.columns
-        normal, later, residuals = forward_null(block, columns, choices, bool(roles.names))
+        forward = forward_null(block, columns, choices, bool(roles.names))
         evidences = fit_evidences(block, columns, choices, bool(roles.names))
         relation = next(one for one in evidences if isinstance(one, Components))
-        residuals = less_explained(residuals, relation.residuals(later).astype(np.float32))
+        left = relation.residuals(forward.values).astype(np.float32)
         asked = names + roles.middle_columns + roles.peer_columns
         n = len(names)
+        residuals = less_explained(forward.residuals, left)[:, :n]
+        variables = VariableQuestions.fit(
+            block.values,
+            forward.values[:, :n],
+            residuals,
+            asked,
+            members=roles.are_members(asked),
+            of_several=[False] * n + roles.of_several,
+            clocks=block.clocks,
+            has_dates=np.asarray(last_time).dtype.kind == "M",
+        )
         return cls(
             scaling=scaling,
             names=names,
             roles=roles,
             choices=choices,
             evidences=evidences,
-            normal=normal,
-            variables=VariableQuestions.fit(
-                block.values,
-                later[:, :n],
-                residuals[:, :n],
-                asked,
-                members=roles.are_members(asked),
-                of_several=[False] * n + roles.of_several,
-            ),
+            normal=_with_totals(forward, variables, block, residuals),
+            variables=variables,
             rows=block.rows[-MOST_KEPT:],
             values=block.values[-MOST_KEPT:],
+            clocks=block.clocks[-MOST_KEPT:],
             last_time=last_time,
         )
 
@@ -187,7 +197,10 @@ class ReferenceEvidence:
         rows = joined_rows(self.rows, self.columns, later.rows, names + roles.columns)
         asked = names + roles.middle_columns + roles.peer_columns
         values = joined_rows(self.values, self.asked_columns, later.values, asked)
-        both = later._replace(rows=rows[-MOST_KEPT:], values=values[-MOST_KEPT:])
+        clocks = np.concatenate([self.clocks, later.clocks])
+        both = later._replace(
+            rows=rows[-MOST_KEPT:], values=values[-MOST_KEPT:], clocks=clocks[-MOST_KEPT:]
+        )
         return self._fitted(scaling, names, roles, self.choices, both, more.times[-1])
 
     def start(self, *, follows: bool | None = None) -> EvidenceState:
@@ -217,7 +230,9 @@ class ReferenceEvidence:
     def before(self) -> Block:
         """Rows that a state starts from which follows on the reference."""
         n = max(WINDOWS_BEFORE * self.choices.window, PAST_ROWS)
-        return _as_block(self.rows[-n:], self.values[-n:], self.names, self.roles, self.choices)
+        return _as_block(
+            self.rows[-n:], self.values[-n:], self.clocks[-n:], self.names, self.roles, self.choices
+        )
 
     def times_after(self, time: Any, n: int) -> NDArray[Any]:
         """(n,) times that go on after ``time`` by the reference's step."""
@@ -225,6 +240,22 @@ class ReferenceEvidence:
         if np.asarray(time).dtype.kind == "M":
             return np.asarray(time + (steps * self.choices.step * 1e9).astype("timedelta64[ns]"))
         return np.asarray(time + steps * self.choices.step)
+
+    def usual(self, name: str, time: Any) -> Usual | None:
+        """Return what is usual for a variable at a time; None if it has no season.
+
+        A counter's is its rate.
+        """
+        column = bisect_left(self.names, name)
+        if column == len(self.names) or self.names[column] != name:
+            return None
+        clock = float(seconds(np.asarray([time]))[0])
+        found = self.variables.usual_at(column, clock)
+        if found is None:
+            return None
+        at = self.scaling.names.index(name)
+        centre, spread = float(self.scaling.centre[at]), float(self.scaling.spread[at])
+        return replace(found, middle=centre + spread * found.middle, spread=spread * found.spread)
 
     # ------------------------------------------------------------------ saving
 
@@ -242,7 +273,8 @@ class ReferenceEvidence:
         some, variables = flat(self.variables)
         arrays |= prefixed("variables", some)
         time = np.array([self.last_time])
-        arrays |= {"rows": self.rows, "values": self.values, "last_time": time.view(np.int64)}
+        arrays |= {"rows": self.rows, "values": self.values, "clocks": self.clocks}
+        arrays["last_time"] = time.view(np.int64)
         choices = asdict(self.choices) | {"reasons": list(self.choices.reasons)}
         return arrays, {
             "scaling": scaling,
@@ -278,6 +310,7 @@ class ReferenceEvidence:
                 ),
                 rows=np.asarray(arrays["rows"]),
                 values=np.asarray(arrays["values"]),
+                clocks=np.asarray(arrays["clocks"]),
                 last_time=np.asarray(arrays["last_time"]).view(header["time_type"])[0],
             )
         except (KeyError, TypeError, ValueError) as error:
@@ -296,9 +329,26 @@ _KINDS: Mapping[str, Any] = {
 }
 
 
+def _with_totals(
+    forward: Forward,
+    variables: VariableQuestions,
+    reference: Block,
+    residuals: NDArray[np.float32],
+) -> Normal:
+    """Return what is normal, with the scores of its rows as the detector gives them."""
+    rows, values, clocks = forward.rows, reference.values, reference.clocks
+    before = slice(max(0, rows.start - PAST_ROWS), rows.start)
+    state = variables.start(values[before], clocks[before], 1)
+    nobody = np.empty((len(residuals), 0), np.float32)
+    heard = state.push(values[rows], nobody, residuals, clocks[rows])
+    totals = forward.scores + added_by_loudest(heard, values.shape[1])
+    return replace(forward.normal, totals=quantile_sample(totals))
+
+
 def _as_block(
     rows: NDArray[np.float32],
     values: NDArray[np.float32],
+    clocks: NDArray[np.float64],
     names: Sequence[str],
     roles: Roles,
     choices: Choices,
@@ -308,4 +358,4 @@ def _as_block(
     counts = (~np.isnan(named)).sum(axis=1).astype(np.float32)
     states = sketched(bridged(named, longest_gap(roles, choices)), names)
     nobody = np.empty((len(rows), 0), np.float32)
-    return Block(rows, states, nobody, counts, values, nobody)
+    return Block(rows, states, nobody, counts, values, nobody, clocks)

@@ -15,6 +15,7 @@ from smkc.evidence.reference.contract import Block
 from smkc.evidence.reference.roles import Members, Roles
 from smkc.evidence.reference.successors import Successors
 from smkc.recording import Recording, Scaling
+from smkc.recording.counters import clock
 from smkc.sketch import Sketch
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "follows_on",
     "joined_rows",
     "longest_gap",
+    "seconds",
     "sketched",
     "table",
 ]
@@ -124,6 +126,7 @@ class Rows:
             np.diff(familiar.indptr).astype(np.float32),
             values,
             self._without_members(fresh),
+            seconds(recording.times),
         )
 
     def _without_members(self, fresh: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -195,6 +198,11 @@ def _widened(fresh: NDArray[np.float32], width: int) -> NDArray[np.float32]:
     wide = np.full((len(fresh), width), np.nan, np.float32)
     wide[:, : fresh.shape[1]] = fresh
     return wide
+
+
+def seconds(times: NDArray[Any]) -> NDArray[np.float64]:
+    """(n,) times as numbers: seconds since 1970 for dates."""
+    return clock(times, np.datetime64(0, "ns") if times.dtype.kind == "M" else 0)
 
 
 def clipped(values: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smkc.evidence.reference.budget import Budget
 from smkc.evidence.reference.choices import Choices
 from smkc.evidence.reference.components import ComponentsPart
 from smkc.evidence.reference.contract import Block, Evidence
@@ -18,9 +19,9 @@ from smkc.evidence.reference.levels import LevelPart
 from smkc.evidence.reference.memory import Memory
 from smkc.evidence.reference.nulls import JoinedNull, Nulls, joined, most_nats, upper_quantiles
 from smkc.evidence.reference.saving import prefixed, under
-from smkc.evidence.variables import Loudest, Tails, VariableQuestions
+from smkc.evidence.variables import Heard, Loudest, Tails, VariableQuestions
 
-__all__ = ["Normal", "Scored", "Scorer", "held", "of_system"]
+__all__ = ["Normal", "Scored", "Scorer", "added_by_loudest", "held", "of_system"]
 
 # A row whose p-value is below this is a suspect and is not learned from at once.
 SUSPECT = 0.01
@@ -50,8 +51,9 @@ class Normal:
     frozen, adaptive
         (E, n) statistics against the reference alone, and against what is normal by then; NaN
         where an evidence has none.
-    scores
-        (n,) scores of the same rows, some of them.
+    scores, totals
+        (n,) scores of the same rows, some of them, by the joined evidences alone and with what
+        the loudest variables add.
     n_independent
         how many rows these stand for, counting a window's as one.
     system
@@ -61,6 +63,7 @@ class Normal:
     frozen: NDArray[np.float64]
     adaptive: NDArray[np.float64]
     scores: NDArray[np.float64]
+    totals: NDArray[np.float64]
     n_independent: float
     system: Tails
 
@@ -113,8 +116,11 @@ class Scorer:
         self.memory.judge = judge.distances
         self.relation = next(part for part in self.parts if isinstance(part, ComponentsPart))
         self.system = Loudest(SYSTEM_IS_LASTING, 1)
+        self.budget = Budget(N_WAYS)
         self.variables = (
-            None if variables is None else variables.start(before.values, self.memory.size)
+            None
+            if variables is None
+            else variables.start(before.values, before.clocks, self.memory.size)
         )
         self.normal = normal
         # The latest rows' joined surprises, as they alarm and as they rank.
@@ -139,7 +145,7 @@ class Scorer:
         at, n, size = 0, len(rows.rows), self.choices.block
         while at < n or not parts:
             end = min(n, at + size - self.n_rows % size)
-            parts.append(self._push(Block(*(array[at:end] for array in rows))))
+            parts.append(self._push(rows.part(slice(at, end))))
             at = end
         if len(parts) == 1:
             return parts[0]
@@ -173,12 +179,12 @@ class Scorer:
         residuals = self.relation.residuals
         if self.normal is not None and self.variables is not None:
             n_related = self.variables.fitted.n_related
-            heard = self.variables.push(block.values, block.fresh_values, residuals[:, :n_related])
-            # No more than the reference knows: newcomers in later rows must not change this one.
-            top = heard.nats[:, : min(N_LOUDEST, block.values.shape[1])]
-            loudest = LOUDEST_WEIGHT * top.mean(axis=1, dtype=np.float64)
+            heard = self.variables.push(
+                block.values, block.fresh_values, residuals[:, :n_related], block.clocks
+            )
+            loudest = added_by_loudest(heard, block.values.shape[1])
             surprises = np.maximum(heard.surprises, self._of_system(system, self.normal.system))
-            p_values = np.minimum(N_WAYS * np.exp(-surprises), 1.0)
+            p_values = np.minimum(N_WAYS * np.exp(-self.budget.charge(surprises)), 1.0)
         self.said[memory.places(n)] = nats[:, :, 1]
         memory.take(statistics[:, :, 1], alarms, suspects, self.most, self.threshold)
         if n and memory.n_rows % self.choices.block == 0:
@@ -260,6 +266,7 @@ class Scorer:
         arrays = prefixed("memory", self.memory.to_arrays())
         arrays |= {"recent": self.recent, "said": self.said}
         arrays |= prefixed("system", self.system.to_arrays())
+        arrays |= prefixed("budget", self.budget.to_arrays())
         if self.variables is not None:
             arrays |= prefixed("variables", self.variables.to_arrays())
         if self.normal is not None:
@@ -278,6 +285,7 @@ class Scorer:
         self.recent = arrays["recent"].copy()
         self.said = arrays["said"].copy()
         self.system.restore(under("system", arrays))
+        self.budget.restore(under("budget", arrays))
         if self.variables is not None:
             self.variables.restore(under("variables", arrays))
         if self.normal is not None:
@@ -286,6 +294,14 @@ class Scorer:
             self.joined_null = JoinedNull(arrays["joined"], n_independent)
         for e, part in enumerate(self.parts):
             part.restore(under(f"part{e}", arrays))
+
+
+def added_by_loudest(heard: Heard, n_columns: int) -> NDArray[np.float64]:
+    """(n,) what the loudest of so many columns that the reference knows add to the scores."""
+    # No more than the reference knows: newcomers in later rows must not change this one.
+    top = heard.nats[:, : min(N_LOUDEST, n_columns)]
+    added: NDArray[np.float64] = LOUDEST_WEIGHT * top.mean(axis=1, dtype=np.float64)
+    return added
 
 
 def of_system(nats: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.errors import InputError, ModelFileError
-from smkc.evidence.reference.contract import Block
 from smkc.evidence.reference.farthest import Farthest
 from smkc.evidence.reference.rows import Rows, follows_on
 from smkc.evidence.reference.saving import prefixed, under
@@ -191,8 +190,9 @@ class EvidenceState:
             by_evidence[evidence] = _shares(each)
             for name, x in each.items():
                 total[name] = total.get(name, 0.0) + x
-        asked = self._model.asked_columns
-        asked = (*(bearers.get(name, name) for name in asked), *fresh)
+        given = [bearers.get(name, name) for name in self._model.asked_columns]
+        seasonal = self._model.variables.seasons.columns
+        asked = (*given, *(given[column] for column in seasonal), *fresh)
         for question, each in self._loudest(scorer, asked, first, last).items():
             said[question] = sum(each.values())
             by_evidence[question] = _shares(each)
@@ -233,7 +233,8 @@ class EvidenceState:
                     continue
                 name = names[column]
                 asked = APART if name in of_peers else QUESTIONS[question].name
-                found.setdefault(asked, {})[name] = nats
+                of_question = found.setdefault(asked, {})
+                of_question[name] = max(of_question.get(name, 0.0), nats)
         return {
             asked: self._farthest.shared_out(each, first, last) for asked, each in found.items()
         }
@@ -283,7 +284,7 @@ class EvidenceState:
         if first_rows is not None and self._follows is None:
             self._follows = follows_on(model.last_time, model.choices.step, first_rows.times)
         if not self._follows:
-            before = Block(*(array[:0] for array in before))
+            before = before.part(slice(0))
         return Scorer(model.evidences, model.choices, before, model.normal, model.variables)
 
     def _recording(

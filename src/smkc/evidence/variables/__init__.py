@@ -10,26 +10,33 @@ tails.py
     how far each column went in the reference, and how likely it is to go farther
 runs.py
     how long each column repeats one value
+seasons.py
+    what is usual at this time of the day or of the week
 silence.py
     whether a large share of the columns fell silent at once
 loudest.py
-    the largest surprise of a row; columns that stay loud or are often loud lose their say
+    the largest surprise of a row; columns that stay loud lose their say
 model.py
     all of these together, fitted on a reference
 """
 
-from smkc.evidence.variables.loudest import Heard, Loudest
+from smkc.evidence.variables.loudest import CALM_ROWS, LASTING_RATE, LOUD_RATE, Heard, Loudest
 from smkc.evidence.variables.model import VariableQuestions, VariableState
 from smkc.evidence.variables.questions import PAST_ROWS, QUESTIONS, Question
+from smkc.evidence.variables.seasons import Usual
 from smkc.evidence.variables.tails import Tails
 
 __all__ = [
+    "CALM_ROWS",
+    "LASTING_RATE",
+    "LOUD_RATE",
     "PAST_ROWS",
     "QUESTIONS",
     "Heard",
     "Loudest",
     "Question",
     "Tails",
+    "Usual",
     "VariableQuestions",
     "VariableState",
 ]

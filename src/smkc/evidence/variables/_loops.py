@@ -32,7 +32,8 @@ def trailing_statistics(
     """Fill (5, n, C): value, means over ``short`` and ``long`` rows, jump, step.
 
     ``covered`` has ``short + before`` rows before the first of the n. A mean needs a quarter of
-    its rows. The step is the short mean less the mean of the ``before`` rows before that.
+    its rows. The step is the short mean less the mean of the ``before`` rows before that, or 0 if
+    it leads back towards the usual level: the end of a fault is no fault.
     """
     past = short + before
     n, n_columns = len(covered) - past, covered.shape[1]
@@ -68,7 +69,13 @@ def trailing_statistics(
                     count[j] += 1
         for j in range(n_columns):
             if 4 * count[j] >= before:
-                out[4, i, j] = out[1, i, j] - total[j] / count[j]
+                out[4, i, j] = _away(out[1, i, j], total[j] / count[j])
+
+
+@njit(cache=True)
+def _away(now: float, earlier: float) -> float:
+    """Return a change, or 0 if it leads towards the usual level, which is 0; NaN if not known."""
+    return 0.0 if abs(now) <= abs(earlier) else now - earlier
 
 
 @njit(cache=True)
@@ -192,17 +199,13 @@ def hear(
     nats: NDArray[np.float32],
     asked_nats: NDArray[np.float64],
     is_lasting: NDArray[np.bool_],
-    loud: float,
     lasting: float,
     lasting_rows: int,
     calm_rows: int,
-    half_life: float,
     first_row: int,
     n_loud_rows: NDArray[np.int64],
     is_muted: NDArray[np.bool_],
     loud_row: NDArray[np.int64],
-    n_episodes: NDArray[np.float64],
-    episode_row: NDArray[np.int64],
     top_columns: NDArray[np.int32],
     top_questions: NDArray[np.int8],
     top_nats: NDArray[np.float32],
@@ -210,14 +213,11 @@ def hear(
 ) -> None:
     """Fill (n, K) the loudest columns of each row, the loudest first; -1 where there is none.
 
-    A column's surprise is its largest nats less its ``asked_nats`` (C,). It is loud above ``loud``,
-    and may be a new normal above ``lasting``. Its lasting questions (0) and its passing ones (1)
-    are told apart in ``n_loud_rows``, ``is_muted`` and ``loud_row`` (2, C): what is above
-    ``lasting`` in ``lasting_rows`` rows more than it is not is muted until it has been as quiet
-    again. Passing questions count as above it for ``calm_rows`` after such a row.
-    ``episode_row`` (2, C) is the latest loud row of an episode that goes on, -1 if none does, and
-    the row at which episodes were counted last. Each earlier episode of a column, halved in
-    ``half_life`` rows, counts against it: its surprise is less by log(1 + episodes).
+    A column's surprise is its largest nats less its ``asked_nats`` (C,). It may be a new normal
+    above ``lasting``. Its lasting questions (0) and its passing ones (1) are told apart in
+    ``n_loud_rows``, ``is_muted`` and ``loud_row`` (2, C): what is above ``lasting`` in
+    ``lasting_rows`` rows more than it is not is muted until it has been as quiet again. Passing
+    questions count as above it for ``calm_rows`` after such a row.
     """
     n_questions, n, n_columns = nats.shape
     n_kept = top_columns.shape[1]
@@ -250,21 +250,9 @@ def hear(
                         is_muted[kind, j] = False
                 if said[kind] > best and not is_muted[kind, j]:
                     best, which = said[kind], asked[kind]
-            if episode_row[0, j] >= 0 and row - episode_row[0, j] > calm_rows:
-                age = float(episode_row[0, j] - episode_row[1, j])
-                n_episodes[j] = n_episodes[j] * 0.5 ** (age / half_life) + 1.0
-                episode_row[1, j] = episode_row[0, j]
-                episode_row[0, j] = -1
             if which < 0:
                 continue
-            if n_episodes[j] > 0.0:
-                age = float(row - episode_row[1, j])
-                best -= np.float32(np.log1p(n_episodes[j] * 0.5 ** (age / half_life)))
-            if best <= 0.0:
-                continue
             surprise = best - asked_nats[j]
-            if surprise > loud:
-                episode_row[0, j] = row
             if surprise > top_surprises[i, n_kept - 1]:
                 k = n_kept - 1
                 while k > 0 and surprise > top_surprises[i, k - 1]:

@@ -1,8 +1,7 @@
 """Loudest: the columns that surprise most in each row, and which of them have lost their say.
 
 In: surprises of columns and questions, row by row. Out: the loudest of each row. A column that
-stays loud has a new normal and is muted until it is quiet again; one that is often loud must be
-louder to be heard. Both change that column alone.
+stays loud has a new normal and is muted until it is quiet again, that column alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,18 +13,26 @@ from numpy.typing import NDArray
 
 from smkc.evidence.variables._loops import hear
 
-__all__ = ["CALM_ROWS", "LASTING_ROWS", "N_KEPT", "Heard", "Loudest"]
+__all__ = [
+    "CALM_ROWS",
+    "LASTING_RATE",
+    "LASTING_ROWS",
+    "LOUD_RATE",
+    "N_KEPT",
+    "Heard",
+    "Loudest",
+]
 
 # A column is loud if its surprise is met in fewer than one of so many rows, all columns and
 # questions counted: the default budget of false alerts.
-LOUD_RATE = 1e-3
+LOUD_RATE = 4e-3
 
 # What was met in fewer than one of so many rows, and that in so many rows more than not, is a new
 # normal. The rate is that above which an alert is released: what holds an alert open must end.
 LASTING_RATE, LASTING_ROWS = 10.0 * LOUD_RATE, 200
 
-# An episode of a column ends after so many calm rows; earlier ones are forgotten by halves.
-CALM_ROWS, HALF_LIFE_ROWS = 20, 20_000.0
+# An alert ends after so many calm rows.
+CALM_ROWS = 20
 
 # Columns remembered for each row: those that an alert names.
 N_KEPT = 16
@@ -76,9 +83,6 @@ class Loudest:
         self.n_loud_rows = np.zeros((2, n_columns), np.int64)
         self.is_muted = np.zeros((2, n_columns), bool)
         self.loud_row = np.full((2, n_columns), -1, np.int64)
-        self.n_episodes = np.zeros(n_columns)
-        # The latest loud row of an episode that goes on, and when episodes were counted last.
-        self.episode_row = np.array([[-1] * n_columns, [0] * n_columns], np.int64)
 
     def push(
         self, nats: NDArray[np.float32], asked_nats: NDArray[np.float64] | None = None
@@ -100,17 +104,13 @@ class Loudest:
             nats,
             asked_nats,
             self.is_lasting,
-            -float(np.log(LOUD_RATE)),
             -float(np.log(LASTING_RATE)),
             LASTING_ROWS,
             CALM_ROWS,
-            HALF_LIFE_ROWS,
             self.n_rows,
             self.n_loud_rows,
             self.is_muted,
             self.loud_row,
-            self.n_episodes,
-            self.episode_row,
             columns,
             questions,
             top,
@@ -130,7 +130,7 @@ class Loudest:
         self.is_muted[:, columns] = True
 
     def _widen(self, n_columns: int) -> None:
-        more = n_columns - len(self.n_episodes)
+        more = n_columns - self.is_muted.shape[1]
         if more > 0:
             new = Loudest([], more)
             for key in _SAVED:
@@ -148,4 +148,4 @@ class Loudest:
         self.n_rows = int(arrays["n_rows"][0])
 
 
-_SAVED = ("n_loud_rows", "is_muted", "loud_row", "n_episodes", "episode_row")
+_SAVED = ("n_loud_rows", "is_muted", "loud_row")

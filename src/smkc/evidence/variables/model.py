@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from smkc.evidence.variables.loudest import N_KEPT, Heard, Loudest
 from smkc.evidence.variables.questions import FROZEN, JUMP, LEVEL, QUESTIONS, RELATION, Statistics
 from smkc.evidence.variables.runs import Runs
+from smkc.evidence.variables.seasons import Seasons, Usual
 from smkc.evidence.variables.silence import Silence
 from smkc.evidence.variables.tails import Tails, centre_and_spread
 from smkc.recording import parse
@@ -47,6 +48,9 @@ CERTAIN_NATS = 100.0
 class VariableQuestions:
     """What the reference says of each column and question.
 
+    The C columns are A that are given with each row, then for those of them that have a season
+    their distance from what is usual at that time.
+
     Parameters
     ----------
     level, short_level, long_level, jump, step, frozen, relation
@@ -67,6 +71,8 @@ class VariableQuestions:
         how many variables must fall silent at once for certain trouble.
     is_target
         (C,) bool: whether the column says that a scrape target is up; 0 is then certain trouble.
+    seasons
+        what is usual at a time of the day or of the week.
     """
 
     level: Tails
@@ -84,6 +90,7 @@ class VariableQuestions:
     n_groups: int
     silence: Silence
     is_target: NDArray[np.bool_]
+    seasons: Seasons
 
     @classmethod
     def fit(
@@ -94,24 +101,43 @@ class VariableQuestions:
         names: Sequence[str],
         members: Sequence[bool],
         of_several: Sequence[bool] | None = None,
+        clocks: NDArray[np.float64] | None = None,
+        *,
+        has_dates: bool = False,
     ) -> "VariableQuestions":
         """Learn from reference rows.
 
         Parameters
         ----------
         values
-            (n, C) scaled, not clipped, NaN where not observed.
+            (n, A) scaled, not clipped, NaN where not observed.
         later, residuals
-            (m, at most C) values of later reference rows, and what the other variables leave
+            (m, at most A) values of later reference rows, and what the other variables leave
             unexplained of them, where that was fitted on earlier rows.
         names, members
-            (C,) of the columns; whether each is replaced routinely, so that its end is no trouble
+            (A,) of the columns; whether each is replaced routinely, so that its end is no trouble
             and its role speaks for it.
         of_several
-            (C,) whether a column speaks for several members: when one is replaced it jumps, which
+            (A,) whether a column speaks for several members: when one is replaced it jumps, which
             says nothing. None does unless given.
+        clocks, has_dates
+            (n,) times of the rows; whether they are seconds since a date. No column has a season
+            without them.
         """
+        is_member = np.array(members, bool)
+        is_constant, _ = _constants(values)
+        seasons, distances = Seasons.fit(
+            values,
+            np.empty(0) if clocks is None else clocks,
+            ~is_constant & ~is_member,
+            has_dates=has_dates,
+        )
+        n_given = values.shape[1]
+        values = np.concatenate([values, distances], axis=1)
+        names = [*names, *(names[column] for column in seasons.columns)]
+        is_member = np.concatenate([is_member, np.zeros(len(seasons.columns), bool)])
         n_columns = values.shape[1]
+        is_distance = np.arange(n_columns) >= n_given
         statistics = Statistics(n_columns).push(values)
         relation = np.full((len(residuals), n_columns), np.nan, np.float32)
         n_related = residuals.shape[1]
@@ -133,11 +159,12 @@ class VariableQuestions:
         }
         is_constant, constant = _constants(values)
         if of_several is not None:
-            tails[JUMP].start[:, np.array(of_several, bool)] = np.inf
-        is_member = np.array(members, bool)
+            several = np.array(of_several, bool)
+            several = np.concatenate([several, several[seasons.columns]])
+            tails[JUMP].start[:, several] = np.inf
         for tail in tails.values():
             tail.start[:, is_constant | is_member] = np.inf
-        runs.longest[is_constant | is_member] = np.inf
+        runs.longest[is_constant | is_member | is_distance] = np.inf
         is_target = np.array([_is_target(name) for name in names], bool)
         asked_nats, n_groups = _shares(names, ~is_constant & ~is_member)
         return cls(
@@ -149,8 +176,9 @@ class VariableQuestions:
             n_related=n_related,
             asked_nats=asked_nats,
             n_groups=n_groups,
-            silence=Silence.fit(values, members),
+            silence=Silence.fit(values, (is_member | is_distance).tolist()),
             is_target=is_target & is_constant & ~is_member,
+            seasons=seasons,
         )
 
     @property
@@ -158,12 +186,35 @@ class VariableQuestions:
         """(Q,) what each question's statistics are judged by."""
         return tuple(getattr(self, name) for name in _FITTED)
 
-    def start(self, before: NDArray[np.float32], n_kept_rows: int) -> "VariableState":
-        """Return a state after the rows ``before`` (m, C), of which there may be none.
+    def start(
+        self, before: NDArray[np.float32], clocks: NDArray[np.float64], n_kept_rows: int
+    ) -> "VariableState":
+        """Return a state after the rows ``before`` (m, A) of the times ``clocks``.
 
-        It remembers who was loudest in the latest ``n_kept_rows`` rows.
+        There may be none. It remembers who was loudest in the latest ``n_kept_rows`` rows.
         """
-        return VariableState(self, before, n_kept_rows)
+        return VariableState(self, self.with_distances(before, clocks), n_kept_rows)
+
+    def usual_at(self, column: int, clock: float) -> Usual | None:
+        """Return what is usual in a given column at a time, scaled; None if it has no season."""
+        found = np.flatnonzero(self.seasons.columns == column)
+        if not len(found):
+            return None
+        number = int(found[0])
+        distances = len(self.constant) - len(self.seasons.columns)
+        return Usual(
+            middle=self.seasons.middle_at(number, clock),
+            spread=float(self.level.spread[distances + number]),
+            when=self.seasons.when(number, clock),
+        )
+
+    def with_distances(
+        self, values: NDArray[np.float32], clocks: NDArray[np.float64]
+    ) -> NDArray[np.float32]:
+        """(n, C) the given (n, A) values and their distances from what is usual at that time."""
+        if not len(self.seasons.columns):
+            return values
+        return np.concatenate([values, self.seasons.subtract(values, clocks)], axis=1)
 
 
 _FITTED = ("level", "short_level", "long_level", "jump", "step", "frozen", "relation")
@@ -194,16 +245,20 @@ class VariableState:
         values: NDArray[np.float32],
         newcomers: NDArray[np.float32],
         residuals: NDArray[np.float32],
+        clocks: NDArray[np.float64],
     ) -> Heard:
         """Take in the next rows.
 
         Parameters
         ----------
         values, newcomers
-            (n, C) and (n, F) scaled values of known columns and of newcomers.
+            (n, A) and (n, F) scaled values of known columns and of newcomers.
         residuals
-            (n, at most C) what the other variables leave unexplained of each value.
+            (n, at most A) what the other variables leave unexplained of each value.
+        clocks
+            (n,) times of the rows.
         """
+        values = self.fitted.with_distances(values, clocks)
         wide = np.concatenate([values, newcomers], axis=1) if newcomers.shape[1] else values
         statistics = self.statistics.push(wide, residuals)
         nats = np.zeros(statistics.shape, np.float32)

@@ -24,7 +24,9 @@ def pushed(part, memory, fresh):
         rows = fresh[at : at + BLOCK].astype(np.float32)
         nothing = np.empty((len(rows), 0), np.float32)
         counts = np.zeros(len(rows), np.float32)
-        out.append(part.push(Block(nothing, nothing, rows, counts, nothing, rows)))
+        out.append(
+            part.push(Block(nothing, nothing, rows, counts, nothing, rows, np.zeros(len(rows))))
+        )
         memory.n_rows += len(rows)
         if memory.n_rows % BLOCK == 0:
             part.refresh()

@@ -13,7 +13,9 @@ NAMES = [f"pod-{pod}/{what}" for pod in "abcd" for what in ("cpu", "mem", "net",
 
 def block_of(rows):
     nothing = np.empty((len(rows), 0), np.float32)
-    return Block(rows, nothing, nothing, np.ones(len(rows), np.float32), rows, nothing)
+    return Block(
+        rows, nothing, nothing, np.ones(len(rows), np.float32), rows, nothing, np.zeros(len(rows))
+    )
 
 
 def surprises(fitted, rows, cuts=()):

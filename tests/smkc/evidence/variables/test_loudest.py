@@ -1,11 +1,11 @@
-"""Who is heard, who is muted and who counts less, against plain Python."""
+"""Who is heard and who is muted, against plain Python."""
 
 import numpy as np
 import pytest
 from tests import naive_variables as naive
 
 from smkc.evidence.variables import Loudest
-from smkc.evidence.variables.loudest import CALM_ROWS, LASTING_ROWS, N_KEPT
+from smkc.evidence.variables.loudest import LASTING_ROWS, N_KEPT
 
 IS_LASTING = [True, False, True]
 
@@ -111,15 +111,15 @@ def test_what_lasts_is_muted_and_heard_again_after_as_long():
     assert (heard[100 : 100 + LASTING_ROWS - 1] == LOUD).all()
     assert (heard[100 + LASTING_ROWS - 1 : 600 + LASTING_ROWS - 1] == 0.0).all()
     assert (heard[600 + LASTING_ROWS : 900] > 0.0).all()
-    assert heard[900:910] == pytest.approx(LOUD - np.log(2), abs=0.02), "one episode before"
+    assert (heard[900:910] == LOUD).all()
 
 
 def test_what_holds_an_alert_open_is_muted_as_well():
     nats = np.full(400, QUIET)
-    nats[100:] = -np.log(0.005)  # in fewer than 1 in 100 rows, but not in fewer than 1 in 1,000
+    nats[100:] = -np.log(0.02)  # in fewer than 1 in 25 rows, but not in fewer than 1 in 250
     heard = one(nats)
     assert (heard[100 + LASTING_ROWS :] == 0.0).all()
-    nats[100:] = -np.log(0.02)
+    nats[100:] = -np.log(0.08)
     assert (one(nats)[100:] > 0.0).all(), "that is nothing to be muted for"
 
 
@@ -129,34 +129,8 @@ def test_a_fault_of_a_muted_question_leaves_passing_ones_their_say():
     nats[1, 400, 0] = LOUD
     heard = Loudest([True, False], 1).push(nats)
     assert heard.nats[399, 0] == 0.0
-    assert heard.nats[400, 0] == pytest.approx(LOUD - np.log(2), abs=0.02), "one episode before"
+    assert heard.nats[400, 0] == LOUD
     assert heard.questions[400, 0] == 1
-
-
-def test_each_episode_counts_against_its_column_alone():
-    nats = np.zeros((1, 3000, 2), np.float32)
-    for k in range(20):
-        nats[0, 100 * k : 100 * k + 10, 0] = LOUD
-    nats[0, 2500, :] = LOUD
-    heard = Loudest([True], 2).push(nats)
-    for k in range(20):
-        first = heard.nats[100 * k, 0]
-        # At most log(1 + k): earlier ones are forgotten by halves, in 20,000 rows.
-        assert LOUD - np.log1p(k) <= first + 1e-4 < LOUD - np.log1p(0.9 * k) + 0.01
-    assert heard.columns[2500, :3].tolist() == [1, 0, -1]
-    assert heard.nats[2500, 0] == LOUD
-    assert heard.nats[2500, 1] == pytest.approx(LOUD - np.log(21), abs=0.1)
-
-
-def test_loud_rows_close_together_are_one_episode():
-    def after(gap):
-        nats = np.full(200, QUIET)
-        nats[[20, 20 + gap]] = LOUD
-        nats[190] = LOUD
-        return one(nats)[190]
-
-    assert after(CALM_ROWS) == pytest.approx(LOUD - np.log(2), abs=0.01)
-    assert after(CALM_ROWS + 1) == pytest.approx(LOUD - np.log(3), abs=0.01)
 
 
 def test_what_is_accepted_is_muted_until_it_has_been_quiet():

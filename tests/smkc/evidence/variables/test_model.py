@@ -11,7 +11,8 @@ from smkc.recording import Recording
 
 N_REFERENCE, N_LIVE, KEPT = 600, 500, 1024
 NAMES = [f"v{j}" for j in range(8)]
-DEFAULT_RATE = 0.001
+DEFAULT_RATE = 0.004
+NO_CLOCKS = np.empty(0)
 
 
 def table(rng, n):
@@ -62,12 +63,14 @@ def live(rng):
 def pushed(state, values, newcomers, rows):
     """Push some rows, with no more newcomers than have come by then."""
     came = [j for j in range(2) if not np.isnan(newcomers[: rows[-1] + 1, j]).all()]
-    return state.push(values[rows], newcomers[rows][:, came], residuals_of(values[rows]))
+    return state.push(
+        values[rows], newcomers[rows][:, came], residuals_of(values[rows]), rows.astype(float)
+    )
 
 
 def test_each_question_finds_what_it_asks_for(fitted, live):
     values, newcomers = live
-    state = fitted.start(values[:0], KEPT)
+    state = fitted.start(values[:0], NO_CLOCKS, KEPT)
     heard = pushed(state, values, newcomers, np.arange(N_LIVE))
     assert heard.surprises[102:110].min() > -np.log(DEFAULT_RATE)
     assert (heard.columns[101:110, 0] == 0).all()
@@ -75,13 +78,14 @@ def test_each_question_finds_what_it_asks_for(fitted, live):
     assert max(asked["frozen"], key=asked["frozen"].get) == 2
     assert asked["relation of one"].keys() == {3, 4}, "the one that left, the one that froze others"
     assert max(asked["level"], key=asked["level"].get) in (0, 8)
-    assert heard.columns[410:, 0].tolist().count(8) > 60, "the newcomer that left its past"
+    assert heard.columns[410:, 0].tolist().count(8) > 40, "the newcomer that left its past"
 
 
 def test_of_normal_rows_few_are_surprising(fitted):
     values = table(np.random.default_rng(5), 4000)
-    state = fitted.start(values[:0], KEPT)
-    heard = state.push(values, np.empty((4000, 0), np.float32), residuals_of(values))
+    state = fitted.start(values[:0], NO_CLOCKS, KEPT)
+    nobody = np.empty((4000, 0), np.float32)
+    heard = state.push(values, nobody, residuals_of(values), np.arange(4000.0))
     for rate in (0.1, 0.01):
         assert (heard.surprises > -np.log(rate)).mean() < rate
 
@@ -89,9 +93,9 @@ def test_of_normal_rows_few_are_surprising(fitted):
 @pytest.mark.parametrize("cuts", [[1], [64, 64, 301], list(range(1, N_LIVE))])
 def test_cuts_saving_and_newcomers_change_no_bit(fitted, reference, live, cuts):
     values, newcomers = live
-    whole = fitted.start(reference[-40:], KEPT)
+    whole = fitted.start(reference[-40:], np.arange(-40.0, 0.0), KEPT)
     expected = pushed(whole, values, newcomers, np.arange(N_LIVE))
-    state, surprises, columns = fitted.start(reference[-40:], KEPT), [], []
+    state, surprises, columns = fitted.start(reference[-40:], np.arange(-40.0, 0.0), KEPT), [], []
     for number, rows in enumerate(np.split(np.arange(N_LIVE), cuts)):
         if not len(rows):
             continue
@@ -99,7 +103,7 @@ def test_cuts_saving_and_newcomers_change_no_bit(fitted, reference, live, cuts):
         surprises.append(heard.surprises)
         columns.append(heard.columns[:, :8])
         if number % 50 == 0:
-            again = fitted.start(values[:0], KEPT)
+            again = fitted.start(values[:0], NO_CLOCKS, KEPT)
             again.restore({key: array.copy() for key, array in state.to_arrays().items()})
             state = again
     np.testing.assert_array_equal(np.concatenate(surprises), expected.surprises)
@@ -111,7 +115,7 @@ def test_a_saved_model_asks_the_same(fitted, live):
     values, newcomers = live
     again = rebuilt(VariableQuestions, *flat(fitted))
     expected, actual = (
-        pushed(one.start(values[:0], KEPT), values, newcomers, np.arange(N_LIVE))
+        pushed(one.start(values[:0], NO_CLOCKS, KEPT), values, newcomers, np.arange(N_LIVE))
         for one in (fitted, again)
     )
     np.testing.assert_array_equal(actual.surprises, expected.surprises)
@@ -119,9 +123,11 @@ def test_a_saved_model_asks_the_same(fitted, live):
 
 def test_later_rows_do_not_change_earlier_ones(fitted, live):
     values, newcomers = live
-    expected = pushed(fitted.start(values[:0], KEPT), values, newcomers, np.arange(N_LIVE))
+    expected = pushed(
+        fitted.start(values[:0], NO_CLOCKS, KEPT), values, newcomers, np.arange(N_LIVE)
+    )
     values[350:], newcomers[350:] = 50.0, -50.0
-    actual = pushed(fitted.start(values[:0], KEPT), values, newcomers, np.arange(N_LIVE))
+    actual = pushed(fitted.start(values[:0], NO_CLOCKS, KEPT), values, newcomers, np.arange(N_LIVE))
     np.testing.assert_array_equal(actual.surprises[:350], expected.surprises[:350])
 
 
@@ -135,8 +141,8 @@ def test_only_a_target_that_is_down_is_certain_trouble(rng, name, is_certain):
     questions = VariableQuestions.fit(values, values[360:], values[360:], names, [False] * 3)
     live = values[:50].copy()
     live[20:30, 2] = 0.0
-    state = questions.start(live[:0], KEPT)
-    heard = state.push(live, np.empty((50, 0), np.float32), live)
+    state = questions.start(live[:0], NO_CLOCKS, KEPT)
+    heard = state.push(live, np.empty((50, 0), np.float32), live, np.arange(50.0))
     if is_certain:
         np.testing.assert_allclose(heard.surprises[20:30], CERTAIN_NATS, rtol=1e-6)
     else:
@@ -149,8 +155,8 @@ def test_a_newcomer_is_asked_once_it_has_a_past(fitted, rng):
     values = table(rng, 200)
     newcomers = rng.normal(size=(200, 1)).astype(np.float32)
     newcomers[[MIN_NEWCOMER_OBSERVATIONS - 2, MIN_NEWCOMER_OBSERVATIONS]] = 40.0
-    state = fitted.start(values[:0], KEPT)
-    heard = state.push(values, newcomers, residuals_of(values))
+    state = fitted.start(values[:0], NO_CLOCKS, KEPT)
+    heard = state.push(values, newcomers, residuals_of(values), np.arange(200.0))
     is_first = heard.columns[:, 0] == 8
     assert not is_first[: MIN_NEWCOMER_OBSERVATIONS - 1].any()
     assert is_first[MIN_NEWCOMER_OBSERVATIONS]
@@ -159,14 +165,15 @@ def test_a_newcomer_is_asked_once_it_has_a_past(fitted, rng):
 def test_who_was_loud_in_accepted_rows_is_muted(fitted, rng):
     values = table(rng, 120)
     values[60:, 0] += 9.0
-    state = fitted.start(values[:0], KEPT)
+    state = fitted.start(values[:0], NO_CLOCKS, KEPT)
     nobody = np.empty((60, 0), np.float32)
     assert isinstance(state, VariableState)
-    state.push(values[:60], nobody, residuals_of(values[:60]))
-    first = state.push(values[60:], nobody, residuals_of(values[60:]))
+    state.push(values[:60], nobody, residuals_of(values[:60]), np.arange(60.0))
+    later = (values[60:], nobody, residuals_of(values[60:]))
+    first = state.push(*later, np.arange(60.0, 120.0))
     assert (first.columns[2:, 0] == 0).all()
     state.accept(60, 120)
-    after = state.push(values[60:], nobody, residuals_of(values[60:]))
+    after = state.push(*later, np.arange(120.0, 180.0))
     assert not (after.columns == 0).any()
 
 

@@ -1,0 +1,69 @@
+"""Jitted loops for seasons: medians by slot of a period, and distances from them.
+
+In: rows of scaled values, NaN where not observed, and the slot or time of each. Out: arrays filled
+in place.
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["slot_medians", "subtract_usual"]
+
+
+@njit(cache=True)
+def slot_medians(
+    values: NDArray[np.float32],
+    slots: NDArray[np.int64],
+    n_slots: int,
+    out: NDArray[np.float32],
+) -> None:
+    """Fill (K, C) medians of the rows of each slot, of all rows where a slot has none; NaN if none.
+
+    ``slots`` (n,) are those of the (n, C) values.
+    """
+    n, n_columns = values.shape
+    first = np.zeros(n_slots + 1, np.int64)
+    for i in range(n):
+        first[slots[i] + 1] += 1
+    for slot in range(n_slots):
+        first[slot + 1] += first[slot]
+    order = np.empty(n, np.int64)
+    filled = first[:-1].copy()
+    for i in range(n):
+        order[filled[slots[i]]] = i
+        filled[slots[i]] += 1
+    seen = np.empty(n, np.float32)
+    for j in range(n_columns):
+        n_seen = 0
+        for i in range(n):
+            if not np.isnan(values[i, j]):
+                seen[n_seen] = values[i, j]
+                n_seen += 1
+        middle = np.median(seen[:n_seen]) if n_seen > 0 else np.nan
+        for slot in range(n_slots):
+            n_seen = 0
+            for at in range(first[slot], first[slot + 1]):
+                value = values[order[at], j]
+                if not np.isnan(value):
+                    seen[n_seen] = value
+                    n_seen += 1
+            out[slot, j] = np.median(seen[:n_seen]) if n_seen > 0 else middle
+
+
+@njit(cache=True)
+def subtract_usual(
+    values: NDArray[np.float32],
+    clocks: NDArray[np.float64],
+    columns: NDArray[np.int64],
+    period: NDArray[np.float64],
+    n_slots: NDArray[np.int64],
+    usual: NDArray[np.float32],
+    out: NDArray[np.float32],
+) -> None:
+    """Fill (n, S) the values of some columns less what is usual in the slot of their time."""
+    for i in range(len(values)):
+        for s in range(len(columns)):
+            phase = np.mod(clocks[i], period[s]) / period[s] * n_slots[s]
+            slot = np.int64(np.floor(phase + 0.5)) % n_slots[s]
+            out[i, s] = values[i, columns[s]] - usual[s, slot]

@@ -1,0 +1,272 @@
+"""Seasons: what is usual at this time of the day or of the week, column by column.
+
+In: reference rows of scaled values and their times. Out: for the columns whose season the last part
+of the reference confirms, how far a value is from what is usual at its time.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.evidence.variables._season_loops import slot_medians, subtract_usual
+
+__all__ = ["DAY", "WEEK", "Seasons", "Usual", "find_period"]
+
+DAY, WEEK = 86_400.0, 604_800.0  # seconds
+
+# A period is cut into slots of equal length: at most so many (5 minutes of a day, half an hour of a
+# week), at least so many, each with so many of the reference's rows.
+MAX_SLOTS, MIN_SLOTS, ROWS_PER_SLOT = 336, 4, 8
+
+# A season found in the first part of the reference is used if it leaves at most this share of the
+# mean absolute deviation in the last part. A week must leave so much less than a day does.
+FITTED_SHARE, MAX_LEFT, WEEK_GAIN = 2.0 / 3.0, 0.9, 0.05
+
+# Periods that the reference must cover.
+MIN_PERIODS = 3
+
+# Without dates, the period is a lag at which the autocorrelation reaches this: the shortest that
+# comes close to the best one, which may be a multiple of it.
+MIN_CORRELATION, CLOSE_TO_BEST = 0.3, 0.85
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usual:
+    """What is usual in a column at a time: the middle, give or take a spread.
+
+    ``when`` says which times are meant, such as "on Mondays at 09:00".
+    """
+
+    middle: float
+    spread: float
+    when: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Seasons:
+    """The seasons of S of the columns.
+
+    Parameters
+    ----------
+    columns
+        (S,) which columns have a season.
+    period
+        (S,) its length, in seconds for dates, else in units of the recording's times.
+    n_slots
+        (S,) into how many slots it is cut.
+    usual
+        (S, K) median of the reference's values in each slot; NaN past the last slot.
+
+    Examples
+    --------
+    >>> hours = np.arange(24.0 * 14)
+    >>> values = np.sin(2 * np.pi * hours / 24)[:, None].astype(np.float32)
+    >>> seasons, _ = Seasons.fit(values, 3600 * hours, np.array([True]), has_dates=True)
+    >>> seasons.period.tolist(), seasons.subtract(values[:1], hours[6:7] * 3600).round(2).tolist()
+    ([86400.0], [[-1.0]])
+    """
+
+    columns: NDArray[np.int64]
+    period: NDArray[np.float64]
+    n_slots: NDArray[np.int64]
+    usual: NDArray[np.float32]
+
+    @classmethod
+    def fit(
+        cls,
+        values: NDArray[np.float32],
+        clocks: NDArray[np.float64],
+        is_asked: NDArray[np.bool_],
+        *,
+        has_dates: bool,
+    ) -> "tuple[Seasons, NDArray[np.float32]]":
+        """Learn from reference rows; also return (n, S) how far these are from what is usual.
+
+        What is usual for a reference row is told from every other period of the reference, or the
+        row itself would count.
+
+        Parameters
+        ----------
+        values, clocks
+            (n, C) scaled, NaN where not observed; (n,) times, increasing.
+        is_asked
+            (C,) which columns may have a season.
+        has_dates
+            whether clocks are seconds, so that days and weeks are looked for.
+        """
+        left = np.where(is_asked, MAX_LEFT, -np.inf)
+        chosen = np.zeros(values.shape[1])
+        slots_of = {}
+        for period in _candidates(values[:, is_asked], clocks, has_dates=has_dates):
+            n_slots = _n_slots(clocks, period)
+            if n_slots < MIN_SLOTS:
+                continue
+            slots_of[period] = n_slots
+            share = _share_left(values, clocks, period, n_slots)
+            is_better = share < left - (WEEK_GAIN if period == WEEK else 0.0)
+            left, chosen = np.where(is_better, share, left), np.where(is_better, period, chosen)
+        columns = np.flatnonzero(chosen)
+        n_slots_of = np.array([slots_of[chosen[column]] for column in columns], np.int64)
+        usual = np.full((len(columns), int(n_slots_of.max(initial=0))), np.nan, np.float32)
+        distances = np.empty((len(values), len(columns)), np.float32)
+        for period in np.unique(chosen[columns]):
+            of_period = np.flatnonzero(chosen[columns] == period)
+            some = values[:, columns[of_period]]
+            n = slots_of[period]
+            usual[of_period, :n] = _medians(some, _slots(clocks, period, n), n).T
+            distances[:, of_period] = _distances_from_others(some, clocks, period, n)
+        seasons = cls(columns=columns, period=chosen[columns], n_slots=n_slots_of, usual=usual)
+        return seasons, distances
+
+    def subtract(
+        self, values: NDArray[np.float32], clocks: NDArray[np.float64]
+    ) -> NDArray[np.float32]:
+        """(n, S) how far (n, C) values are from what is usual at their times (n,)."""
+        out = np.empty((len(values), len(self.columns)), np.float32)
+        subtract_usual(values, clocks, self.columns, self.period, self.n_slots, self.usual, out)
+        return out
+
+    def middle_at(self, number: int, clock: float) -> float:
+        """Return what is usual at a time in the column of the season of this number."""
+        period, n = float(self.period[number]), int(self.n_slots[number])
+        return float(self.usual[number, _slots(np.array([clock]), period, n)[0]])
+
+    def when(self, number: int, clock: float) -> str:
+        """Say which times a season compares a time with.
+
+        Examples
+        --------
+        >>> none = np.empty((3, 0), np.float32)
+        >>> periods = np.array([DAY, WEEK, 600.0])
+        >>> seasons = Seasons(columns=np.arange(3), period=periods, n_slots=none, usual=none)
+        >>> [seasons.when(number, 1e9) for number in range(3)]
+        ['at 01:46', 'on Sundays at 01:46', 'at this point of its period of 600']
+        """
+        period = float(self.period[number])
+        if period not in (DAY, WEEK):
+            return f"at this point of its period of {period:g}"
+        time = datetime.fromtimestamp(clock, UTC)
+        return f"on {time:%A}s at {time:%H:%M}" if period == WEEK else f"at {time:%H:%M}"
+
+
+def find_period(values: NDArray[np.float32]) -> float:
+    """Return the period, in rows, that most columns of (n, C) values share; 0 if there is none.
+
+    Examples
+    --------
+    >>> rows = np.sin(2 * np.pi * np.arange(400) / 24.5)[:, None].astype(np.float32)
+    >>> round(find_period(rows), 1)
+    24.5
+    """
+    correlation = _autocorrelation(values)
+    below = np.flatnonzero(correlation < 0)
+    if not len(below):
+        return 0.0  # neighbours alone are alike
+    first = max(int(below[0]), MIN_SLOTS - 1)
+    inner = correlation[first + 1 : -1]
+    is_peak = (inner >= correlation[first:-2]) & (inner >= correlation[first + 2 :])
+    peaks = first + 1 + np.flatnonzero(is_peak)
+    if not len(peaks):
+        return 0.0
+    best = float(correlation[peaks].max())
+    if best < MIN_CORRELATION:
+        return 0.0
+    lag = int(peaks[correlation[peaks] >= CLOSE_TO_BEST * best][0])
+    multiple = 1
+    while 2 * lag + 2 < len(correlation):  # a longer lag tells the period more exactly
+        nearby = np.arange(2 * lag - 1, 2 * lag + 2)
+        lag, multiple = int(nearby[np.argmax(correlation[nearby])]), 2 * multiple
+    return lag / multiple
+
+
+def _candidates(
+    values: NDArray[np.float32], clocks: NDArray[np.float64], *, has_dates: bool
+) -> list[float]:
+    """Return the periods to try: days and weeks if there are enough of them, else a found one."""
+    if len(clocks) < 2:
+        return []
+    step = float(np.median(np.diff(clocks)))
+    span = float(clocks[-1] - clocks[0]) + step
+    by_date = [period for period in (DAY, WEEK) if has_dates and span >= MIN_PERIODS * period]
+    if by_date:
+        return by_date
+    found = find_period(values) * step
+    return [found] if found else []
+
+
+def _autocorrelation(values: NDArray[np.float32]) -> NDArray[np.float64]:
+    """(L,) the median column's autocorrelation at lags up to a part of the rows; may be empty."""
+    n = len(values)
+    filled = np.nan_to_num(np.clip(values, -10.0, 10.0).astype(np.float64))
+    filled = filled - filled.mean(axis=0)
+    moving = filled[:, filled.std(axis=0) > 1e-6]
+    if n < 4 * MIN_PERIODS or not moving.shape[1]:
+        return np.empty(0)
+    spectrum = np.abs(np.fft.rfft(moving, 1 << (2 * n).bit_length(), axis=0)) ** 2
+    covariance = np.fft.irfft(spectrum, axis=0)[: n // MIN_PERIODS + 1]
+    counted = n / (n - np.arange(len(covariance)))  # products at a lag become fewer
+    correlation: NDArray[np.float64] = np.median(covariance / covariance[0], axis=1) * counted
+    return correlation
+
+
+def _n_slots(clocks: NDArray[np.float64], period: float) -> int:
+    """Return into how many slots a period is cut, by how many rows the reference has of it."""
+    step = float(np.median(np.diff(clocks)))
+    rows_per_period = period / step
+    n_periods = max(len(clocks) / rows_per_period, 1.0)
+    width = max(1.0, ROWS_PER_SLOT / n_periods, rows_per_period / MAX_SLOTS)
+    return int(rows_per_period / np.ceil(width) + 1e-6)
+
+
+def _slots(clocks: NDArray[np.float64], period: float, n_slots: int) -> NDArray[np.int64]:
+    """(n,) the slot whose middle is nearest to each time."""
+    phase = np.floor(np.mod(clocks, period) / period * n_slots + 0.5).astype(np.int64)
+    return phase % n_slots
+
+
+def _medians(
+    values: NDArray[np.float32], slots: NDArray[np.int64], n_slots: int
+) -> NDArray[np.float32]:
+    """(K, C) median of each slot; that of all rows where a slot has none."""
+    out = np.empty((n_slots, values.shape[1]), np.float32)
+    slot_medians(values, slots, n_slots, out)
+    return out
+
+
+def _share_left(
+    values: NDArray[np.float32], clocks: NDArray[np.float64], period: float, n_slots: int
+) -> NDArray[np.float64]:
+    """(C,) what the season of the first part leaves of the last part's mean deviation."""
+    cut = int(np.searchsorted(clocks, clocks[-1] - max(period / 2.0, _last_part(clocks))))
+    slots = _slots(clocks, period, n_slots)
+    early = values[:cut]
+    middle = _medians(early, np.zeros(cut, np.int64), 1)
+    usual = _medians(early, slots[:cut], n_slots)
+    late = values[cut:].astype(np.float64)
+    is_seen = ~np.isnan(late)
+    deviations = [
+        np.where(is_seen, np.abs(late - some), 0.0).sum(axis=0)
+        for some in (middle, usual[slots[cut:]])
+    ]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share: NDArray[np.float64] = deviations[1] / deviations[0]
+    return np.nan_to_num(share, nan=np.inf, posinf=np.inf)
+
+
+def _last_part(clocks: NDArray[np.float64]) -> float:
+    return (1.0 - FITTED_SHARE) * float(clocks[-1] - clocks[0])
+
+
+def _distances_from_others(
+    values: NDArray[np.float32], clocks: NDArray[np.float64], period: float, n_slots: int
+) -> NDArray[np.float32]:
+    """(n, C) how far rows of even periods are from what is usual in odd ones, and vice versa."""
+    slots = _slots(clocks, period, n_slots)
+    is_odd = np.floor(clocks / period) % 2 == 1
+    out = np.empty_like(values)
+    for some in (is_odd, ~is_odd):
+        usual = _medians(values[~some], slots[~some], n_slots)
+        out[some] = values[some] - usual[slots[some]]
+    return out
