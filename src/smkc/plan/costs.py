@@ -1,7 +1,7 @@
 """Costs: measured coefficients -> seconds and bytes of a row, of any size.
 
 In: ``costs.json`` and ``gpu_costs.json``, which lie beside this file and are written by ``python -m
-speed.costs`` and ``speed.gpu_costs``. Out: costs of a row, with how they were measured.
+speed.costs`` and ``benchmarks.speed.gpu_costs``. Out: costs of a row, with how they were measured.
 """
 
 import json
