@@ -44,7 +44,7 @@ MOST_NAMES = 3
 
 # No part of the default detector. When any other file of the package changes, the saved alerts of
 # the default are made anew.
-NOT_DETECTOR = ("cli", "compat", "doctor", "plan", "plot", "scale", "serve")
+NOT_DETECTOR = ("cli", "compat", "doctor", "plot", "scale", "serve")
 
 
 @dataclass(frozen=True)

@@ -21,14 +21,14 @@ import smkc
 from benchmarks.provenance import provenance
 from benchmarks.speed.data import telemetry
 from benchmarks.speed.timing import Neighbours
-from smkc.plan import Costs, Workload, estimate
-from smkc.plan.terms import evidence_terms, knn_terms
 from smkc.recording import Recording
+from smkc.scale import Costs, Workload, estimate
+from smkc.scale.costs import evidence_terms, knn_terms
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "results" / "speed" / "costs.json"
 NEIGHBOURS = ROOT / "results" / "speed" / "neighbours.json"
-PACKAGED = ROOT / "src" / "smkc" / "plan" / "costs.json"
+PACKAGED = ROOT / "src" / "smkc" / "scale" / "costs.json"
 
 REFERENCE_ROWS, ROWS, PUSHED = 3_000, 2_000, 900
 
@@ -52,9 +52,23 @@ CHECKED = {
 }
 
 # Whole runs, measured to the end: models learned, all rows scored.
-PLANS = (
-    "120 series, 15 s, 12 hours, 40 variables, 2880 reference-rows",
-    "100 series, 1 min, 3 days, 25 variables, knn, 2048 references, 4320 reference-rows",
+PLANS: tuple[dict[str, Any], ...] = (
+    {
+        "series": 120,
+        "step_seconds": 15,
+        "duration_seconds": 12 * 3600,
+        "variables": 40,
+        "reference_rows": 2880,
+    },
+    {
+        "series": 100,
+        "step_seconds": 60,
+        "duration_seconds": 3 * 86_400,
+        "variables": 25,
+        "detector": "knn",
+        "references": 2048,
+        "reference_rows": 4320,
+    },
 )
 
 
@@ -227,12 +241,12 @@ def exponent_of_churn(engine: str, together: int = 16) -> float:
     return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
 
 
-def checked_plan(text: str, costs: Costs) -> dict[str, Any]:
+def checked_plan(asked: Mapping[str, Any], costs: Costs) -> dict[str, Any]:
     """Return what a plan predicts beside what its run took, in core-hours."""
-    workload = Workload.parse(text)
+    workload = Workload(**asked)
     told = estimate(workload, costs)
-    settings: dict[str, Any] = {"detector": workload.engine}
-    if workload.engine == "knn":
+    settings: dict[str, Any] = {"detector": workload.detector}
+    if workload.detector == "knn":
         settings |= {"window": workload.window, "reference_size": workload.references}
     fit = score = 0.0
     for number in range(workload.n_recordings):
@@ -242,7 +256,7 @@ def checked_plan(text: str, costs: Costs) -> dict[str, Any]:
         fit += seconds(detector.fit, both.rows(0, workload.reference_rows))
         score += seconds(detector.score_windows, both.rows(workload.reference_rows))
     found = {
-        "plan": text,
+        "workload": asked,
         "fit_core_hours": {"predicted": told.fit_core_hours, "measured": fit / 3600},
         "score_core_hours": {"predicted": told.score_core_hours, "measured": score / 3600},
     }

@@ -3,7 +3,7 @@
 In: nothing. Out: seconds a window of the detector ``knn``, from a recording in the machine's
 memory to scores there, fitted as a sum of terms; a point that the fit has not seen checks it. Run
 it on a GPU with ``python -m benchmarks.speed.gpu_costs [--out FILE]``; the result belongs in
-``results/speed`` and, for the plans, in ``smkc/plan``.
+``results/speed`` and, for the plans, in ``smkc/scale``.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from benchmarks.speed.data import telemetry
 from smkc.density import KnnDensity, Projection
 from smkc.density.torch_knn import TorchKnnDensity
 from smkc.kernel import Representation
-from smkc.plan.terms import gpu_terms
+from smkc.scale.costs import gpu_terms
 from smkc.sketch import Sketch
 
 USUAL = {"variables": 16, "window": 64, "references": 4096}

@@ -1,89 +1,146 @@
 """``smkc plan``: what a workload will cost.
 
-In: a sentence such as "1e6 series, 15 s, 30 days". Out: processor hours, memory and machines on the
-terminal, by coefficients that were measured, or the same as JSON.
+In: how many series, how far apart their rows are, and for how long. Out: processor hours, memory
+and machines on the terminal, by measured coefficients, or the same as JSON.
 """
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Annotated
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from smkc.cli.failure import explained_failures
 
+if TYPE_CHECKING:
+    from smkc.scale import Estimate
+
 __all__ = ["plan"]
+
+DETECTOR = "Detector"
+MACHINE = "Machine"
+
+
+class Planned(StrEnum):
+    """Detectors whose costs were measured."""
+
+    evidence = "evidence"
+    knn = "knn"
 
 
 def plan(
-    workload: Annotated[
-        str,
-        typer.Argument(
-            metavar="TEXT",
-            help="How many series, how far apart their rows are, and for how long. Further parts: "
-            "40 variables (scored together), evidence or knn, 64 rows (a window), 4096 references, "
-            "20000 reference-rows (to learn from), 16 cores, 64 GB (of a machine).",
-        ),
+    series: Annotated[int, typer.Option(min=1, help="Number of series in all.")],
+    step: Annotated[
+        str, typer.Option(metavar="15s", help="Time from one row to the next: 500ms, 15s, 1m.")
     ],
+    duration: Annotated[
+        str, typer.Option(metavar="30d", help="Time from the first row to the last: 6h, 30d.")
+    ],
+    variables: Annotated[
+        int, typer.Option(min=1, help="Series that are scored together: those of one host, say.")
+    ] = 40,
+    detector: Annotated[
+        Planned, typer.Option(help="evidence or knn.", rich_help_panel=DETECTOR)
+    ] = Planned.evidence,
+    window: Annotated[
+        int, typer.Option(min=1, help="Rows per window, of knn.", rich_help_panel=DETECTOR)
+    ] = 64,
+    references: Annotated[
+        int, typer.Option(min=1, help="Reference windows, of knn.", rich_help_panel=DETECTOR)
+    ] = 4096,
+    reference_rows: Annotated[
+        int, typer.Option(min=1, help="Rows each model learns from.", rich_help_panel=DETECTOR)
+    ] = 20_000,
+    cores: Annotated[
+        int, typer.Option(min=1, help="Cores of one machine.", rich_help_panel=MACHINE)
+    ] = 16,
+    memory_gb: Annotated[
+        float, typer.Option(help="Memory of one machine in GB.", rich_help_panel=MACHINE)
+    ] = 64.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say what a workload will cost: processor hours, memory and machines.
+    """Estimate what a workload will cost: processor hours, memory and machines.
 
     The coefficients were measured; docs/scale.md says how, and how far predictions were from what
     whole runs took.
 
     **Examples**
 
-    - `smkc plan "1e6 series, 15 s, 30 days"`
-    - `smkc plan "1e5 series, 1 min, 1 year, knn, 1e6 references, 8 cores, 32 GB"`
+    - `smkc plan --series 1000000 --step 15s --duration 30d`
+    - `smkc plan --series 100000 --step 1m --duration 365d --detector knn --references 1000000`
+    - `smkc plan --series 5000 --step 15s --duration 7d --cores 8 --memory-gb 32 --json`
     """
     with explained_failures():
-        from smkc.plan import Workload, estimate, measured_costs
+        from smkc.scale import Workload, estimate
+        from smkc.serve.config import duration as milliseconds
 
-        found = estimate(Workload.parse(workload))
+        found = estimate(
+            Workload(
+                series=series,
+                step_seconds=milliseconds(step) / 1000,
+                duration_seconds=milliseconds(duration) / 1000,
+                variables=variables,
+                detector=detector.value,
+                window=window,
+                references=references,
+                reference_rows=reference_rows,
+                cores=cores,
+                memory_gb=memory_gb,
+            )
+        )
         if as_json:
             print(json.dumps(asdict(found), indent=1))
             return
-        asked = found.workload
-        about, gpu_hours = measured_costs().provenance, found.score_gpu_hours
-        for name, value in (
-            (
-                "series",
-                f"{asked.series:,} in {asked.n_recordings:,} recordings of up to "
-                f"{asked.variables} variables",
-            ),
-            ("rows", f"{asked.n_rows:,} a recording, {asked.n_observations:,} observations in all"),
-            ("detector", asked.engine),
-            (
-                "a row",
-                f"{1e6 * found.seconds_a_row:,.1f} us of one core; live, one by one, "
-                f"{1e6 * found.seconds_a_live_row:,.0f} us",
-            ),
-            ("an observation", f"{1e6 * found.seconds_an_observation:,.2f} us"),
-            ("a series", f"{found.seconds_a_series:,.3g} s for all its rows"),
-            (
-                "to learn",
-                f"{found.fit_core_hours:,.3g} core-hours, {asked.n_learned:,} rows a recording",
-            ),
-            (
-                "to score it all",
-                f"{found.score_core_hours:,.3g} core-hours"
-                + ("" if gpu_hours is None else f", or {gpu_hours:,.3g} GPU-hours (H200)"),
-            ),
-            (
-                "live",
-                f"{found.live_cores:,.3g} cores busy, {_bytes(found.live_bytes)} of models "
-                f"({_bytes(found.model_bytes)} each): {_machines(found.live_machines)}",
-            ),
-            (
-                "from files",
-                f"in a tenth of the time it took: {_machines(found.batch_machines)}; "
-                f"{_bytes(found.batch_bytes)} a process",
-            ),
-            ("a machine", f"{asked.cores} cores, {asked.memory:g} GB"),
-            ("measured", f"{about['date'][:10]}, {about['machine']}, commit {about['commit']}"),
-        ):
-            print(f"{name:16}{value}")
+        for name, value in _lines(found):
+            print(f"{name:17}{value}")
+
+
+def _lines(found: "Estimate") -> Iterator[tuple[str, str]]:
+    from smkc.scale import measured_costs
+
+    asked, about = found.workload, measured_costs().provenance
+    yield (
+        "series",
+        f"{asked.series:,} in {asked.n_recordings:,} recordings of up to {asked.variables} "
+        "variables",
+    )
+    yield (
+        "rows",
+        f"{asked.n_rows:,} per recording, {asked.n_observations:,} observations in all",
+    )
+    yield "detector", asked.detector
+    yield (
+        "per row",
+        f"{1e6 * found.seconds_per_row:,.1f} us of one core; live, one by one, "
+        f"{1e6 * found.seconds_per_live_row:,.0f} us",
+    )
+    yield "per observation", f"{1e6 * found.seconds_per_observation:,.2f} us"
+    yield "per series", f"{found.seconds_per_series:,.3g} s for all its rows"
+    yield (
+        "to learn",
+        f"{found.fit_core_hours:,.3g} core-hours, {asked.sizes.reference_rows:,} rows per "
+        "recording",
+    )
+    gpu = found.score_gpu_hours
+    yield (
+        "to score it all",
+        f"{found.score_core_hours:,.3g} core-hours"
+        + ("" if gpu is None else f", or {gpu:,.3g} GPU-hours (H200)"),
+    )
+    yield (
+        "live",
+        f"{found.live_cores:,.3g} cores busy, {_bytes(found.live_bytes)} of models "
+        f"({_bytes(found.model_bytes)} each): {_machines(found.live_machines)}",
+    )
+    yield (
+        "from files",
+        f"in a tenth of the time it took: {_machines(found.batch_machines)}; "
+        f"{_bytes(found.batch_bytes)} per process",
+    )
+    yield "per machine", f"{asked.cores} cores, {asked.memory_gb:g} GB"
+    yield "measured", f"{about['date'][:10]}, {about['machine']}, commit {about['commit']}"
 
 
 def _bytes(n: float) -> str:

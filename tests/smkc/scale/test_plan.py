@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from smkc.density import reference
-from smkc.fitted import windows
-from smkc.plan import Costs, Workload, estimate, measured_costs
-from smkc.plan.costs import APPROXIMATE_FROM, MOST_CALIBRATED
-from smkc.plan.terms import evidence_terms, knn_terms
+from smkc.density.reference import APPROXIMATE_FROM
+from smkc.errors import SettingError
+from smkc.scale import Costs, Workload, estimate, measured_costs
+from smkc.scale.costs import evidence_terms, knn_terms
 
 KEPT = Path(__file__).parents[3] / "results" / "speed" / "costs.json"
 
@@ -43,14 +42,16 @@ def costs():
     )
 
 
-WORKLOAD = Workload(series=400, step=10, span=36_000, variables=40, reference_rows=1000)
+WORKLOAD = Workload(
+    series=400, step_seconds=10, duration_seconds=36_000, variables=40, reference_rows=1000
+)
 
 
 def test_the_arithmetic(costs):
     found = estimate(WORKLOAD, costs)
-    assert found.seconds_a_row == pytest.approx(1.4e-3)
-    assert found.seconds_an_observation == pytest.approx(3.5e-5)
-    assert found.seconds_a_series == pytest.approx(3600 * 3.5e-5)
+    assert found.seconds_per_row == pytest.approx(1.4e-3)
+    assert found.seconds_per_observation == pytest.approx(3.5e-5)
+    assert found.seconds_per_series == pytest.approx(3600 * 3.5e-5)
     assert found.score_core_hours == pytest.approx(10 * 3600 * 1.4e-3 / 3600)
     assert found.fit_core_hours == pytest.approx(10 * 1000 * 2e-3 / 3600)
     assert found.live_cores == pytest.approx(10 * 1.4e-3 / 10)
@@ -61,24 +62,22 @@ def test_the_arithmetic(costs):
 def test_machines_by_cores_and_by_memory(costs):
     many = replace(WORKLOAD, series=400_400_000)
     assert estimate(many, costs).live_machines == 224  # 10.01 TB, 44.8 GB a machine
-    assert estimate(replace(many, memory=10**6), costs).live_machines == 126  # 1,401 cores, 11.2
+    assert estimate(replace(many, memory_gb=10**6), costs).live_machines == 126  # 1,401 cores, 11.2
     # 7.05e7 core-seconds in an hour of 11.2 cores a machine
     assert estimate(many, costs).batch_machines == 1748
 
 
 def test_no_more_rows_are_learned_from_than_there_are(costs):
-    short = replace(WORKLOAD, span=100, reference_rows=1000)
+    short = replace(WORKLOAD, duration_seconds=100, reference_rows=1000)
     assert estimate(short, costs).fit_core_hours == pytest.approx(10 * 10 * 2e-3 / 3600)
 
 
 def test_large_reference_sets_are_searched_by_an_index(costs):
-    few = replace(WORKLOAD, engine="knn", references=APPROXIMATE_FROM - 1)
+    few = replace(WORKLOAD, detector="knn", references=APPROXIMATE_FROM - 1)
     many = replace(few, references=APPROXIMATE_FROM)
-    assert estimate(few, costs).seconds_a_row == pytest.approx(1e-3 + 0.1, rel=1e-3)
-    assert estimate(many, costs).seconds_a_row == pytest.approx(6.1e-3)
+    assert estimate(few, costs).seconds_per_row == pytest.approx(1e-3 + 0.1, rel=1e-3)
+    assert estimate(many, costs).seconds_per_row == pytest.approx(6.1e-3)
     assert estimate(many, costs).model_bytes < estimate(few, costs).model_bytes
-    assert reference.APPROXIMATE_FROM == APPROXIMATE_FROM
-    assert windows.MOST_CALIBRATED == MOST_CALIBRATED
 
 
 def test_what_is_packaged_is_what_was_kept():
@@ -99,23 +98,50 @@ def test_a_gpus_prediction_is_near_a_point_that_the_fit_has_not_seen():
 
 
 def test_a_gpu_is_told_where_it_would_help():
-    asked = "1000 series, 15 s, 1 day, knn, 100000 references"
-    found = estimate(Workload.parse(asked))
+    day = Workload(series=1000, step_seconds=15, duration_seconds=86_400)
+    found = estimate(replace(day, detector="knn", references=100_000))
     assert found.score_gpu_hours < 0.1 * found.score_core_hours
-    assert estimate(Workload.parse("1000 series, 15 s, 1 day")).score_gpu_hours is None
+    assert estimate(day).score_gpu_hours is None
 
 
 def test_plans_are_near_whole_runs():
     plans = measured_costs().content["plans"]
     assert len(plans) == 2
     for plan in plans:
-        found = estimate(Workload.parse(plan["plan"]))
+        found = estimate(Workload(**plan["workload"]))
         measured = plan["score_core_hours"]["measured"]
         assert found.score_core_hours == pytest.approx(measured, rel=TOLERANCE)
 
 
 def test_more_of_anything_costs_more():
-    base = Workload.parse("1e5 series, 15 s, 30 days, knn")
-    for change in ({"series": 200_000}, {"window": 128}, {"references": 8192}, {"span": 6e6}):
+    base = Workload(series=100_000, step_seconds=15, duration_seconds=30 * 86_400, detector="knn")
+    for change in (
+        {"series": 200_000},
+        {"window": 128},
+        {"references": 8192},
+        {"duration_seconds": 6e6},
+    ):
         more = estimate(replace(base, **change))
         assert more.score_core_hours > estimate(base).score_core_hours
+
+
+def test_counts_of_a_workload():
+    month = Workload(series=1_000_000, step_seconds=15, duration_seconds=30 * 86_400)
+    assert (month.n_recordings, month.n_rows) == (25_000, 172_800)
+    assert month.n_observations == 172_800_000_000
+    assert replace(WORKLOAD, series=41).n_recordings == 2, "the last one has fewer variables"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"series": 0}, "series=0 is out of range; give a number from 1 to 1e15"),
+        ({"series": 10**16}, "series=10000000000000000 is out of range"),
+        ({"step_seconds": 0}, "step_seconds=0 is out of range; give a number above 0"),
+        ({"memory_gb": float("nan")}, "memory_gb=nan is out of range"),
+        ({"detector": "recon"}, "detector='recon' were not measured; choose evidence or knn"),
+    ],
+)
+def test_what_is_out_of_range_is_named(change, message):
+    with pytest.raises(SettingError, match=message):
+        replace(WORKLOAD, **change)
