@@ -6,7 +6,6 @@ better. Windows with equal scores are never told apart: a threshold has all of t
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -95,37 +94,39 @@ METRICS: Mapping[str, Callable[[ArrayLike, ArrayLike], float]] = {
 
 
 def checked(
-    is_anomalous: ArrayLike, scores: ArrayLike
+    is_anomalous: ArrayLike,
+    scores: ArrayLike,
+    unit: str = "window",
+    remedy: str = "a method must score every window, so mend it or leave those windows out for all "
+    "methods alike",
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Return truth and scores as (B,) arrays, or say why they cannot be measured."""
+    """Return truth and scores as (B,) arrays, or say why they cannot be measured.
+
+    Messages call one entry a ``unit``, and give the ``remedy`` for scores that are NaN.
+    """
     truth, given = np.asarray(is_anomalous), np.asarray(scores, np.float64)
     if truth.ndim != 1 or truth.shape != given.shape:
         raise InputError(
             f"truth of the shape {truth.shape} for scores of the shape {given.shape}; "
-            "give both as flat arrays, one entry a window"
+            f"give both as flat arrays, one entry per {unit}"
         )
-    truth = _as_bool(truth)
+    if truth.dtype != np.bool_ and not np.isin(truth, (0, 1)).all():
+        raise InputError(f"the truth about a {unit} is True or False, 1 or 0; compare kinds first")
+    truth = truth.astype(np.bool_)
     n_anomalous = int(np.count_nonzero(truth))
     for count, kind in ((n_anomalous, "anomalous"), (len(truth) - n_anomalous, "normal")):
         if count == 0:
             raise InputError(
-                f"none of {len(truth)} windows is {kind}, so that nothing can be told apart; "
-                "measure on a test set that has windows of both kinds"
+                f"none of {len(truth)} {unit}s is {kind}, so that nothing can be told apart; "
+                f"measure on a test set that has {unit}s of both kinds"
             )
-    n_missing = int(np.count_nonzero(np.isnan(given)))
-    if n_missing:
+    is_missing = np.isnan(given)
+    if is_missing.any():
         raise InputError(
-            f"{n_missing} of {len(given)} scores are NaN, the first at window "
-            f"{int(np.argmax(np.isnan(given)))}; a method must score every window, so mend it or "
-            "leave those windows out for all methods alike"
+            f"{int(np.count_nonzero(is_missing))} of {len(given)} scores are NaN, the first at "
+            f"{unit} {int(np.argmax(is_missing))}; {remedy}"
         )
     return truth, given
-
-
-def _as_bool(truth: NDArray[Any]) -> NDArray[np.bool_]:
-    if truth.dtype != np.bool_ and not np.isin(truth, (0, 1)).all():
-        raise InputError("the truth about a window is True or False, 1 or 0; compare kinds first")
-    return truth.astype(np.bool_)
 
 
 def _counts(

@@ -5,9 +5,9 @@ In: a world, a length, sizes and a seed. Out: windows to learn from, to validate
 
 from dataclasses import dataclass, field
 
+from benchmarks.choosing import find
 from benchmarks.windows import Windows
 from benchmarks.world import EVALUATION, TRAINING, World, generate
-from smkc.errors import SettingError
 
 __all__ = ["CARDINALITIES", "PROTOCOLS", "RATES", "Protocol", "Sizes", "Splits", "find_protocol"]
 
@@ -36,9 +36,7 @@ PROTOCOLS = {
 
 def find_protocol(name: str) -> Protocol:
     """Return a protocol by name."""
-    if name not in PROTOCOLS:
-        raise SettingError(f"protocol {name!r} is not known; there are {', '.join(PROTOCOLS)}")
-    return PROTOCOLS[name]
+    return find(name, PROTOCOLS, "protocol")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks.baselines.device import device_name
 
-__all__ = ["LIBRARIES", "code_commit", "provenance"]
+__all__ = ["LIBRARIES", "circumstances", "code_commit", "provenance"]
 
 # What a result depends on beside smkc itself.
 LIBRARIES = ("smkc", "numpy", "numba", "scikit-learn", "torch")
@@ -55,6 +55,18 @@ def provenance(
         "machine": _machine(),
         "versions": {"python": platform.python_version(), **_versions(libraries)},
         "commit": code_commit() if commit is None else commit,
+    }
+
+
+def circumstances(command: str) -> dict[str, str]:
+    """Return what a page without budget and seeds says of how it was made, one text per line."""
+    versions = {"python": platform.python_version(), **_versions(("smkc", "numpy", "numba"))}
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": code_commit(),
+        "machine": _machine(),
+        "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
+        "command": _without_folders(command),
     }
 
 

@@ -9,6 +9,7 @@ import math
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from smkc.errors import InputError, ReadError
 
 __all__ = [
     "MEANINGFUL",
+    "Outcome",
     "grid",
     "markdown",
     "read_table",
@@ -32,6 +34,15 @@ MEANINGFUL = 0.05
 MOST_SIDE_BY_SIDE = 4
 
 Format = Callable[[float], str]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run left: tables, the files they are in, and how many jobs were not done in time."""
+
+    tables: list[Table]
+    files: list[Path]
+    n_left: int
 
 
 def write_table(

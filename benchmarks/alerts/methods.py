@@ -21,9 +21,9 @@ from benchmarks.alerts.measures import FoundAlert
 from benchmarks.real import methods as real
 from benchmarks.real.series import Series
 from smkc.detector import Detector
-from smkc.errors import CalibrationWarning, SettingError, UnscoredWarning
+from smkc.errors import CalibrationWarning, UnscoredWarning
 
-__all__ = ["DEFAULT", "LEFT_OUT", "METHODS", "Method", "find_methods"]
+__all__ = ["DEFAULT", "LEFT_OUT", "METHODS", "Method"]
 
 DEFAULT = "default"
 
@@ -90,26 +90,6 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         **{key: Method(key, real.METHODS[key].name) for key in PEERS},
     }
 )
-
-
-def find_methods(keys: str | None) -> list[Method]:
-    """Return the methods named, separated by commas; all if none is.
-
-    Examples
-    --------
-    >>> [method.name for method in find_methods("default, pca")]
-    ['smkc, default', 'PCA']
-    """
-    if keys is None:
-        return list(METHODS.values())
-    wanted = [key.strip() for key in keys.split(",") if key.strip()]
-    unknown = [key for key in wanted if key not in METHODS]
-    if unknown or not wanted:
-        raise SettingError(
-            f"method {', '.join(unknown) or repr(keys)} is not known; there are "
-            f"{', '.join(METHODS)}"
-        )
-    return [METHODS[key] for key in dict.fromkeys(wanted)]
 
 
 @cache

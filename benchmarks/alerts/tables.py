@@ -17,12 +17,12 @@ from benchmarks.alerts.picture import alert_figure
 from benchmarks.provenance import provenance
 from benchmarks.real.jobs import check_datasets
 from benchmarks.real.plan import Column
-from benchmarks.report import write_table
+from benchmarks.report import Outcome, write_table
 from benchmarks.running import Failed
 from benchmarks.table import Cell, Row, Table
 from smkc.plot import save_png
 
-__all__ = ["AlertPlan", "Outcome", "dataset_table", "headlines", "run_tables", "summary_table"]
+__all__ = ["AlertPlan", "dataset_table", "headlines", "run_tables", "summary_table"]
 
 COUNTS = {"n_events": "events", "n_found": "found", "n_false": "false alerts"}
 MEANS = {
@@ -89,15 +89,6 @@ class AlertPlan:
 
 
 Figures = dict[tuple[str, Column], Measures]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a run left: tables, the files they are in, and how many jobs were not done in time."""
-
-    tables: list[Table]
-    files: list[Path]
-    n_left: int
 
 
 def run_tables(plan: AlertPlan, command: str) -> Outcome:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.speed.report import circumstances
+from benchmarks.provenance import circumstances
 from smkc.detector import Detector
 from smkc.recording import Recording
 
@@ -219,10 +219,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the page as Markdown")
     parser.add_argument("--seeds", type=int, default=SEEDS, help=f"how many; {SEEDS} by default")
     options = parser.parse_args()
-    where = {
-        **circumstances(),
-        "command": f"python -m benchmarks.claims.causes --seeds {options.seeds}",
-    }
+    where = circumstances(f"python -m benchmarks.claims.causes --seeds {options.seeds}")
     preface = PREFACE.format(
         n_variables=N_VARIABLES,
         memory=MEMORY,

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.protocols import CARDINALITIES, Sizes, Splits, find_protocol
+from benchmarks.provenance import circumstances
 from benchmarks.real.churn import add_churn
 from benchmarks.real.datasets import dataset_names
 from benchmarks.real.load import each_series
 from benchmarks.real.series import Series
-from benchmarks.speed.report import circumstances
 from benchmarks.world import WORLDS
 from smkc.detector import Detector
 from smkc.evidence.window import WindowEvidence
@@ -149,7 +149,7 @@ def page() -> Iterator[str]:
     """Write the page that is kept in ``results/``, line by line."""
     yield "# False alarms of the evidences: asked for and delivered"
     yield ""
-    where = {**circumstances(), "command": "python -m benchmarks.claims.evidence_alarms"}
+    where = circumstances("python -m benchmarks.claims.evidence_alarms")
     yield from (f"- {key}: {value}" for key, value in where.items())
     yield ""
     yield PREFACE

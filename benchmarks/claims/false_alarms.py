@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.speed.report import circumstances
+from benchmarks.provenance import circumstances
 from smkc.detector import Detector
 from smkc.errors import CalibrationWarning
 from smkc.fleet import make_fleet
@@ -206,8 +206,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the page as Markdown")
     parser.add_argument("--seeds", type=int, default=SEEDS, help=f"how many; {SEEDS} by default")
     options = parser.parse_args()
-    command = f"python -m benchmarks.claims.false_alarms --seeds {options.seeds}"
-    where = {**circumstances(), "command": command}
+    where = circumstances(f"python -m benchmarks.claims.false_alarms --seeds {options.seeds}")
     fleet = fleet_line(options.seeds)
     print(*fleet.kind, *cells(fleet), sep="  ", flush=True)
     lines = []

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.speed.report import circumstances
+from benchmarks.provenance import circumstances
 from smkc import plot
 from smkc.detector import Detector
 from smkc.plot.extra import need
@@ -83,7 +83,7 @@ def page(detector: Detector, found: dict[str, NDArray[np.float64]]) -> str:
         shares = [marked[:, :FIRST].mean(), marked[:, FIRST:end].mean()]
         shares += [marked[:, edge : edge + PART].mean() for edge in edges]
         lines.append(f"| {case} | {' | '.join(f'{share:.3f}' for share in shares)} |")
-    facts = circumstances() | {"command": "python -m benchmarks.claims.following"}
+    facts = circumstances("python -m benchmarks.claims.following")
     lines += ["", *(f"- {key}: {value}" for key, value in facts.items())]
     return "\n".join(lines) + "\n"
 

@@ -73,13 +73,13 @@ def alerts(
     """
     with explained_failures(quiet):
         from benchmarks.alerts.columns import DATASETS
-        from benchmarks.alerts.methods import find_methods
+        from benchmarks.alerts.methods import METHODS
         from benchmarks.alerts.tables import AlertPlan, headlines, run_tables
-        from benchmarks.real.plan import chosen
+        from benchmarks.choosing import choose
 
         plan = AlertPlan(
-            methods=find_methods(methods),
-            datasets=chosen(datasets, DATASETS, "dataset"),
+            methods=[METHODS[key] for key in choose(methods, METHODS, "method")],
+            datasets=choose(datasets, DATASETS, "dataset"),
             folder=out,
             processes=n_processes(jobs),
             stop_after=None if stop_after is None else 60 * stop_after,

@@ -94,28 +94,29 @@ def paper(
     - `python -m benchmarks paper --table all --budget paper --device cuda --jobs 6 --stop-after 9`
     """
     with explained_failures(quiet):
+        from benchmarks.choosing import choose
         from benchmarks.paper.budget import find_budget
         from benchmarks.paper.jobs import RunSettings
-        from benchmarks.paper.methods import find_methods
+        from benchmarks.paper.methods import METHODS
         from benchmarks.paper.plan import Plan
-        from benchmarks.paper.tables import find_tables, run_tables
+        from benchmarks.paper.tables import TABLES, run_tables
         from benchmarks.world import find_world
 
         find_world(world)
-        chosen = find_budget(budget)
+        taken = find_budget(budget)
         plan = Plan(
             settings=RunSettings(
-                budget=chosen,
-                folder=out or Path(f"tables-{chosen.name}"),
+                budget=taken,
+                folder=out or Path(f"tables-{taken.name}"),
                 device=device,
                 processes=n_processes(jobs),
                 stop_after=None if stop_after is None else 60 * stop_after,
             ),
-            methods=find_methods(methods),
-            seeds=seeds or chosen.seeds,
+            methods=[METHODS[key] for key in choose(methods, METHODS, "method")],
+            seeds=seeds or taken.seeds,
             world=world,
         )
-        names = find_tables(table)
+        names = choose(None if table == "all" else table, TABLES, "table")
         outcome = run_tables(names, plan, command_typed())
         if not quiet:
             show(outcome.tables, outcome.files)

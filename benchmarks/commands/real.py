@@ -105,15 +105,19 @@ def real(
     - `python -m benchmarks real --jobs 2 --stop-after 60`
     """
     with explained_failures(quiet):
+        from benchmarks.choosing import choose
         from benchmarks.real.budget import find_budget
         from benchmarks.real.churn import LEVELS
         from benchmarks.real.datasets import dataset_names
         from benchmarks.real.jobs import RunSettings
-        from benchmarks.real.methods import find_methods
-        from benchmarks.real.plan import DRIFTS, MODES, Plan, chosen
+        from benchmarks.real.methods import METHODS
+        from benchmarks.real.plan import DRIFTS, MODES, Plan
         from benchmarks.real.tables import headlines, run_tables
 
         taken = find_budget(budget)
+        rows = [METHODS[key] for key in choose(methods, METHODS, "method")]
+        if methods is None and taken.name == "smoke":
+            rows = [method for method in rows if method.is_quick]
         plan = Plan(
             settings=RunSettings(
                 budget=taken,
@@ -121,12 +125,12 @@ def real(
                 processes=n_processes(jobs),
                 stop_after=None if stop_after is None else 60 * stop_after,
             ),
-            methods=find_methods(methods, quick=taken.name == "smoke"),
-            datasets=chosen(datasets, dataset_names(), "dataset"),
+            methods=rows,
+            datasets=choose(datasets, dataset_names(), "dataset"),
             seeds=seeds or taken.seeds,
-            churn=chosen(churn, LEVELS, "churn"),
-            drift=[DRIFTS[word] for word in chosen(drift, DRIFTS, "drift")],
-            modes=[MODES[word] for word in chosen(mode, MODES, "mode")],
+            churn=choose(churn, LEVELS, "churn"),
+            drift=[DRIFTS[word] for word in choose(drift, DRIFTS, "drift")],
+            modes=[MODES[word] for word in choose(mode, MODES, "mode")],
         )
         outcome = run_tables(plan, command_typed())
         if not quiet:

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from benchmarks.commands.options import command_typed
 from smkc.cli.failure import explained_failures
 
 __all__ = ["speed"]
@@ -54,10 +55,11 @@ def speed(
     - `python -m benchmarks speed --out results/speed.md`
     """
     with explained_failures():
+        from benchmarks.provenance import circumstances
         from benchmarks.speed import report
         from benchmarks.speed.timing import Neighbours
 
-        where = report.circumstances()
+        where = circumstances(command_typed())
         for key, value in where.items():
             print(f"{key}: {value}")
         lines = []

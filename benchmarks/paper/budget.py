@@ -5,8 +5,8 @@ In: a budget's name. Out: its numbers.
 
 from dataclasses import dataclass
 
+from benchmarks.choosing import find
 from benchmarks.protocols import Sizes
-from smkc.errors import SettingError
 
 __all__ = ["BUDGETS", "Budget", "find_budget"]
 
@@ -88,6 +88,4 @@ def find_budget(name: str) -> Budget:
     >>> find_budget("paper").sizes.train
     400
     """
-    if name not in BUDGETS:
-        raise SettingError(f"budget {name!r} is not known; there are {', '.join(BUDGETS)}")
-    return BUDGETS[name]
+    return find(name, BUDGETS, "budget")

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.baselines.contract import Competitor
 from benchmarks.libraries import not_installed
-from smkc.errors import SettingError
 from smkc.sketch import Sketch
 
 if TYPE_CHECKING:
     from smkc.learn.training import Training
 
-__all__ = ["ABLATIONS", "METHODS", "SCALING_METHODS", "Method", "find_methods"]
+__all__ = ["ABLATIONS", "METHODS", "SCALING_METHODS", "Method"]
 
 BASELINES = "benchmarks.baselines"
 
@@ -189,23 +188,3 @@ ABLATIONS = {
         "full_tokens_float32",
     )
 }
-
-
-def find_methods(keys: str | None) -> list[Method]:
-    """Return the methods named in ``keys``, separated by commas; all of the main tables if None.
-
-    Examples
-    --------
-    >>> [method.name for method in find_methods("lof, usad")]
-    ['LOF(stats)', 'USAD(gseq)']
-    """
-    if keys is None:
-        return list(METHODS.values())
-    wanted = [key.strip() for key in keys.split(",") if key.strip()]
-    unknown = [key for key in wanted if key not in METHODS]
-    if unknown or not wanted:
-        raise SettingError(
-            f"method {', '.join(unknown) or repr(keys)} is not known; there are "
-            f"{', '.join(METHODS)}"
-        )
-    return [METHODS[key] for key in dict.fromkeys(wanted)]

@@ -5,7 +5,6 @@ In: the names of tables and a plan. Out: files: scores, then tables and pictures
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from benchmarks.baselines.device import check_device
 from benchmarks.paper.ablation import ablation, ablation_jobs
@@ -21,11 +20,10 @@ from benchmarks.paper.scaling import scaling, scaling_jobs
 from benchmarks.paper.scores import Job
 from benchmarks.paper.timing import time_representations
 from benchmarks.provenance import provenance
-from benchmarks.report import write_table
+from benchmarks.report import Outcome, write_table
 from benchmarks.table import Table
-from smkc.errors import SettingError
 
-__all__ = ["TABLES", "Outcome", "find_tables", "run_tables"]
+__all__ = ["TABLES", "run_tables"]
 
 
 @dataclass(frozen=True)
@@ -48,35 +46,6 @@ TABLES = {
     "end-to-end": TableMaker(lambda plan: [], end_to_end),
     "diagnostic": TableMaker(lambda plan: [], diagnostic),
 }
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a run left: tables, the files they are in, and how many jobs were not done in time."""
-
-    tables: list[Table]
-    files: list[Path]
-    n_left: int
-
-
-def find_tables(names: str) -> list[str]:
-    """Return the tables named, separated by commas; ``all`` for all of them.
-
-    Examples
-    --------
-    >>> find_tables("rate, average")
-    ['rate', 'average']
-    """
-    wanted = [name.strip() for name in names.split(",") if name.strip()]
-    if wanted == ["all"]:
-        return list(TABLES)
-    unknown = [name for name in wanted if name not in TABLES]
-    if unknown or not wanted:
-        raise SettingError(
-            f"table {', '.join(unknown) or repr(names)} is not known; there are "
-            f"{', '.join(TABLES)}, and all"
-        )
-    return list(dict.fromkeys(wanted))
 
 
 def run_tables(names: Sequence[str], plan: Plan, command: str) -> Outcome:

@@ -5,8 +5,8 @@ In: a budget's name. Out: its numbers, and recordings cut to its size.
 
 from dataclasses import dataclass, replace
 
+from benchmarks.choosing import find
 from benchmarks.real.series import Event, Series
-from smkc.errors import SettingError
 
 __all__ = ["BUDGETS", "Budget", "find_budget"]
 
@@ -98,6 +98,4 @@ def find_budget(name: str) -> Budget:
     >>> find_budget("full").seeds
     3
     """
-    if name not in BUDGETS:
-        raise SettingError(f"budget {name!r} is not known; there are {', '.join(BUDGETS)}")
-    return BUDGETS[name]
+    return find(name, BUDGETS, "budget")

@@ -11,9 +11,9 @@ from math import floor, inf, nan
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmarks.metrics import auprc, auroc
+from benchmarks.metrics import auprc, auroc, checked
 from benchmarks.real import _loops
-from smkc.errors import InputError, SettingError
+from smkc.errors import SettingError
 
 __all__ = [
     "HOLD",
@@ -195,29 +195,7 @@ def checked_steps(
     is_anomalous: ArrayLike, scores: ArrayLike
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Return truth and scores as (n,) arrays, or say why they cannot be measured."""
-    truth, given = np.asarray(is_anomalous), np.asarray(scores, np.float64)
-    if truth.ndim != 1 or truth.shape != given.shape:
-        raise InputError(
-            f"truth of the shape {truth.shape} for scores of the shape {given.shape}; "
-            "give both as flat arrays, one entry a time step"
-        )
-    if truth.dtype != np.bool_ and not np.isin(truth, (0, 1)).all():
-        raise InputError("the truth about a time step is True or False, 1 or 0; compare it first")
-    truth = truth.astype(np.bool_)
-    n_anomalous = int(np.count_nonzero(truth))
-    for count, kind in ((n_anomalous, "anomalous"), (len(truth) - n_anomalous, "normal")):
-        if count == 0:
-            raise InputError(
-                f"none of {len(truth)} time steps is {kind}, so that nothing can be told apart; "
-                "measure on a recording that has steps of both kinds"
-            )
-    is_missing = np.isnan(given)
-    if is_missing.any():
-        raise InputError(
-            f"{int(np.count_nonzero(is_missing))} of {len(given)} scores are NaN, the first at "
-            f"step {int(np.argmax(is_missing))}; put them last with filled_scores"
-        )
-    return truth, given
+    return checked(is_anomalous, scores, "time step", "put them last with filled_scores")
 
 
 def _allowed(false_alarms: float, n_normal: int) -> int:

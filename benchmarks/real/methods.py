@@ -11,9 +11,8 @@ from typing import Any
 
 from benchmarks.real.peers import PEERS, Peer
 from benchmarks.real.peers.smkc_detector import PAPER, DetectorPeer
-from smkc.errors import SettingError
 
-__all__ = ["METHODS", "STAGES", "Method", "find_methods"]
+__all__ = ["METHODS", "STAGES", "Method"]
 
 # What a method is run under, the most important first: as recorded and under full churn, mild
 # churn, drift added, and learning from the past.
@@ -139,23 +138,3 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         )
     }
 )
-
-
-def find_methods(keys: str | None, *, quick: bool = False) -> list[Method]:
-    """Return the methods named, separated by commas; all if none is, or all that are quick.
-
-    Examples
-    --------
-    >>> [method.name for method in find_methods("windowed-knn, pca")]
-    ['windowed kNN', 'PCA']
-    """
-    if keys is None:
-        return [method for method in METHODS.values() if method.is_quick or not quick]
-    wanted = [key.strip() for key in keys.split(",") if key.strip()]
-    unknown = [key for key in wanted if key not in METHODS]
-    if unknown or not wanted:
-        raise SettingError(
-            f"method {', '.join(unknown) or repr(keys)} is not known; there are "
-            f"{', '.join(METHODS)}"
-        )
-    return [METHODS[key] for key in dict.fromkeys(wanted)]

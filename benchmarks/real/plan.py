@@ -4,7 +4,7 @@ In: settings, methods, datasets, seeds and what to leave out. Out: jobs, the imp
 and figures by method, dataset and condition.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -18,7 +18,6 @@ from benchmarks.real.measures import Measured
 from benchmarks.real.methods import STAGES, Method
 from benchmarks.real.scores import Job
 from benchmarks.table import Cell
-from smkc.errors import SettingError
 
 __all__ = [
     "DRIFTS",
@@ -27,7 +26,6 @@ __all__ = [
     "Figures",
     "Plan",
     "by_value",
-    "chosen",
     "mean_cell",
     "stage_of",
 ]
@@ -203,26 +201,6 @@ class Figures:
     def has_run(self, method: Method) -> bool:
         """Tell whether anything of a method has run."""
         return any(job.method == method.key for job in self.found)
-
-
-def chosen(words: str | None, known: Iterable[str], what: str) -> list[str]:
-    """Return those named, separated by commas, in the order known; all if none is.
-
-    Examples
-    --------
-    >>> chosen("full, none", ["none", "mild", "full"], "churn")
-    ['none', 'full']
-    """
-    known = list(known)
-    if words is None:
-        return known
-    wanted = [word.strip() for word in words.split(",") if word.strip()]
-    unknown = [word for word in wanted if word not in known]
-    if unknown or not wanted:
-        raise SettingError(
-            f"{what} {', '.join(unknown) or repr(words)} is not known; there are {', '.join(known)}"
-        )
-    return [word for word in known if word in wanted]
 
 
 def stage_of(condition: Condition) -> str:

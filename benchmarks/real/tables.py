@@ -4,8 +4,7 @@ In: a plan. Out: files: scores, then tables and pictures.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
 from benchmarks.provenance import provenance
 from benchmarks.real.album import draw
@@ -17,12 +16,12 @@ from benchmarks.real.drift_table import drift, drift_columns
 from benchmarks.real.jobs import check_datasets, run, write_recorded
 from benchmarks.real.main_table import main
 from benchmarks.real.plan import Figures, Plan
-from benchmarks.report import write_table
+from benchmarks.report import Outcome, write_table
 from benchmarks.running import Failed
 from benchmarks.table import Table
 from smkc.errors import SettingError
 
-__all__ = ["TABLES", "Outcome", "headlines", "run_tables"]
+__all__ = ["TABLES", "headlines", "run_tables"]
 
 TABLES: dict[str, Callable[[Figures], Table]] = {
     "main": main,
@@ -36,15 +35,6 @@ TABLES: dict[str, Callable[[Figures], Table]] = {
 
 # What results depend on beside smkc itself: the peers' libraries.
 LIBRARIES = ("smkc", "numpy", "numba", "scikit-learn", "pyod", "river", "stumpy", "torch")
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a run left: tables, the files they are in, and how many jobs were not done in time."""
-
-    tables: list[Table]
-    files: list[Path]
-    n_left: int
 
 
 def run_tables(plan: Plan, command: str) -> Outcome:

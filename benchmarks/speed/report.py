@@ -4,16 +4,7 @@ In: lines. Out: strings, and files where the caller asked for them.
 """
 
 import json
-import os
-import platform
-import subprocess
-from collections.abc import Sequence
-from datetime import UTC, datetime
-from importlib.metadata import version
-from pathlib import Path
-from typing import Any
-
-import psutil
+from collections.abc import Mapping, Sequence
 
 from benchmarks.speed.timing import Line
 
@@ -21,44 +12,6 @@ from benchmarks.speed.timing import Line
 DISTURBED = 0.1
 
 HEADINGS = ("work (m = 128, C = 16, L = 64 unless said)", "ours", "anchor", "result", "target", "")
-
-
-def circumstances() -> dict[str, Any]:
-    """Machine, commit, versions and date."""
-    return {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": commit(),
-        "machine": f"{processor()}, {os.cpu_count()} cores, "
-        f"{psutil.virtual_memory().total / 2**30:.0f} GiB, {platform.system()}",
-        "versions": ", ".join(
-            [f"python {platform.python_version()}"]
-            + [f"{name} {version(name)}" for name in ("smkc", "numpy", "numba")]
-        ),
-        "command": "make speed",
-    }
-
-
-def commit() -> str:
-    """Short hash of the checked-out commit, marked when files differ from it."""
-    shown = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--abbrev=10"],
-        cwd=Path(__file__).parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return shown.stdout.strip() or "unknown"
-
-
-def processor() -> str:
-    """Name of the processor, where the system tells it."""
-    try:
-        for entry in Path("/proc/cpuinfo").read_text().splitlines():
-            if entry.startswith("model name"):
-                return entry.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
 
 
 def time_text(seconds: float | None) -> str:
@@ -86,7 +39,7 @@ def cells(line: Line) -> tuple[str, ...]:
     )
 
 
-def markdown(lines: Sequence[Line], where: dict[str, Any]) -> str:
+def markdown(lines: Sequence[Line], where: Mapping[str, str]) -> str:
     """Return the page that is kept in ``results/``."""
     head = [f"- {key}: {value}" for key, value in where.items()]
     table = [HEADINGS, ("---",) * len(HEADINGS), *(cells(line) for line in lines)]
@@ -94,6 +47,6 @@ def markdown(lines: Sequence[Line], where: dict[str, Any]) -> str:
     return "\n".join(["# Speed", "", *head, "", *rows, ""])
 
 
-def as_json(lines: Sequence[Line], where: dict[str, Any]) -> str:
+def as_json(lines: Sequence[Line], where: Mapping[str, str]) -> str:
     """Return the same for programs."""
     return json.dumps({**where, "lines": [line.as_dict() for line in lines]}, indent=1) + "\n"

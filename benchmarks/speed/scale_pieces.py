@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
-from benchmarks.speed.report import circumstances
+from benchmarks.provenance import circumstances
 from benchmarks.speed.scale_data import fitted, write
 from benchmarks.speed.scale_options import parser, told
 from smkc.loading import load
@@ -70,9 +70,7 @@ def main() -> None:
     if asked.score:
         print(json.dumps(scored(asked.score, asked.model, asked.entity or None)))
         return
-    where = circumstances() | {
-        "command": " ".join(["python -m benchmarks.speed.scale_pieces", *sys.argv[1:]])
-    }
+    where = circumstances(" ".join(["python -m benchmarks.speed.scale_pieces", *sys.argv[1:]]))
     print(json.dumps(where | measured(asked)))
 
 

@@ -14,7 +14,7 @@ from time import perf_counter
 
 import psutil
 
-from benchmarks.speed.report import circumstances
+from benchmarks.provenance import circumstances
 from benchmarks.speed.scale_data import fitted, write
 from benchmarks.speed.scale_options import parser, told
 from smkc.scale import RayCluster, score_file
@@ -78,9 +78,7 @@ def main() -> None:
     options.add_argument("--workers", type=int, default=4)
     options.add_argument("--times", type=int, default=3)
     asked = options.parse_args()
-    where = circumstances() | {
-        "command": " ".join(["python -m benchmarks.speed.scale_ray", *sys.argv[1:]])
-    }
+    where = circumstances(" ".join(["python -m benchmarks.speed.scale_ray", *sys.argv[1:]]))
     print(json.dumps(where | measured(asked)))
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from benchmarks.speed import report
+from benchmarks.provenance import circumstances
 from benchmarks.speed.played_prometheus import Played, served
 from smkc.serve.config import config_of
 from smkc.serve.service import Service
@@ -107,9 +107,10 @@ def measure(
         "window": status.lanes[0].window,
         "problems": list(status.problems),
         "refused": status.refused,
-        **report.circumstances(),
-        "command": f"python -m benchmarks.speed.serve_load --series {series} --steps {steps} "
-        f"--life {life} --steady {steady} --history-rows {history_rows} --jump {jump}",
+        **circumstances(
+            f"python -m benchmarks.speed.serve_load --series {series} --steps {steps} "
+            f"--life {life} --steady {steady} --history-rows {history_rows} --jump {jump}"
+        ),
     }
 
 

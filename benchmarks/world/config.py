@@ -5,6 +5,7 @@ In: nothing, or other constants. Out: a frozen description that a generator read
 
 from dataclasses import dataclass, replace
 
+from benchmarks.choosing import find
 from smkc.errors import SettingError
 
 __all__ = ["WORLDS", "World", "find_world"]
@@ -123,6 +124,4 @@ def find_world(name: str) -> World:
     >>> find_world("clean-copy").copy
     'clean'
     """
-    if name not in WORLDS:
-        raise SettingError(f"world {name!r} is not known; there are {', '.join(WORLDS)}")
-    return WORLDS[name]
+    return find(name, WORLDS, "world")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.provenance import provenance
+from benchmarks.provenance import circumstances, provenance
 from benchmarks.report import markdown, read_table, write_table
 from benchmarks.table import Cell, Row, Table
 from smkc.errors import InputError, ReadError
@@ -147,3 +147,4 @@ def test_provenance_says_how_and_not_where(tmp_path: Path):
     assert str(Path(__file__).parents[3]) not in text
     assert len(platform.node()) < 4 or platform.node() not in text
     assert provenance("x", "smoke", [0], "cpu", commit="abc")["commit"] == "abc"
+    assert circumstances(f"x --out {tmp_path}/page.md")["command"] == "x --out page.md"

@@ -2,9 +2,8 @@
 
 import pytest
 
-from benchmarks.paper.methods import ABLATIONS, METHODS, SCALING_METHODS, find_methods
+from benchmarks.paper.methods import ABLATIONS, METHODS, SCALING_METHODS
 from benchmarks.paper.reported import reported_rows
-from smkc.errors import SettingError
 from smkc.kernel import Representation
 
 
@@ -33,11 +32,3 @@ def test_costs_are_the_papers():
     for method in SCALING_METHODS.values():
         cost = relative_cost(Representation.parse(method.representation), 64)
         assert cost == pytest.approx(reported("scaling", method.name, "relative_cost"), abs=6e-5)
-
-
-def test_finding():
-    assert find_methods(None) == list(METHODS.values())
-    assert [method.key for method in find_methods("usad,lof,usad")] == ["usad", "lof"]
-    for wrong in ("gru", "usad,gru", "", ","):
-        with pytest.raises(SettingError, match="there are smkc-recon"):
-            find_methods(wrong)

@@ -1,10 +1,7 @@
 import json
 
-import pytest
-
-from benchmarks.real.methods import METHODS, STAGES, find_methods
+from benchmarks.real.methods import METHODS, STAGES
 from benchmarks.real.peers import PEERS
-from smkc.errors import SettingError
 
 
 def test_every_peer_has_a_row_and_says_how_it_meets_churn():
@@ -40,11 +37,5 @@ def test_rows_of_the_registry_and_of_the_library_are_the_same_method():
 
 
 def test_quick_ones_leave_out_what_compiles_or_trains():
-    quick = {method.key for method in find_methods(None, quick=True)}
+    quick = {method.key for method in METHODS.values() if method.is_quick}
     assert set(METHODS) - quick == {"stumpy", "smkc-recon", "smkc-ens"}
-    assert len(find_methods(None)) == len(METHODS)
-
-
-def test_an_unknown_method_lists_them():
-    with pytest.raises(SettingError, match="windowed-knn"):
-        find_methods("knn")

@@ -227,7 +227,7 @@ def test_infinite_scores_are_ranked():
         ([0, 0], [1, 2], "none of 2 time steps is anomalous.*both kinds"),
         ([1, 1], [1, 2], "none of 2 time steps is normal.*both kinds"),
         ([], [], "none of 0 time steps is anomalous"),
-        ([1, 0, 0], [1, np.nan, np.nan], "2 of 3 scores are NaN, the first at step 1.*filled"),
+        ([1, 0, 0], [1, np.nan, np.nan], "2 of 3 scores are NaN, the first at time step 1.*filled"),
         ([1, 0], [1, 2, 3], r"\(2,\) for scores of the shape \(3,\).*flat"),
         ([-1, 3], [1, 2], "True or False"),
     ],
