@@ -8,10 +8,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PROJECT := pyproject.toml constraints.txt
 DEMO_OUT ?= demo-output
 BUDGET ?= quick
+ALERTS_OUT ?= alerts-output
 LIVE_OUT ?= live-trial-output
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow test-processors live-trial check format speed tables clean clean-jit
+.PHONY: help install demo test test-slow test-processors live-trial check format speed alerts tables clean clean-jit
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,16 +45,19 @@ format: $(VENV)/.with-test ## rewrite the code in the project's style
 	$(BIN)/ruff check --fix .
 
 speed: $(VENV)/.with-test ## time smkc beside a plain NumPy reading of the paper
-	$(BIN)/python -m speed
+	$(BIN)/python -m benchmarks speed
+
+alerts: $(VENV)/.with-test ## count faults alerted and false alerts on the recordings in SMKC_DATA
+	$(BIN)/python -m benchmarks alerts --out $(ALERTS_OUT)
 
 tables: $(VENV)/.with-test ## make the paper's tables anew: BUDGET=smoke, quick or paper
-	$(BIN)/smkc bench paper --table all --budget $(BUDGET)
+	$(BIN)/python -m benchmarks paper --table all --budget $(BUDGET)
 
 clean-jit: ## forget compiled loops: numba does not see changes in what they call
-	find src -name '*.nb[ic]' -delete
+	find src benchmarks -name '*.nb[ic]' -delete
 
 clean: ## remove the environment and all caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis $(DEMO_OUT) $(LIVE_OUT)
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis $(DEMO_OUT) $(LIVE_OUT) $(ALERTS_OUT)
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -67,7 +71,7 @@ $(VENV)/.with-demo: $(VENV)/.created $(PROJECT)
 	@touch $@
 
 $(VENV)/.with-test: $(VENV)/.with-demo $(PROJECT)
-	$(PIP) install -c constraints.txt -e ".[ann,bench,ray,serve]" --group test --group check --group speed
+	$(PIP) install -c constraints.txt -e ".[ann,deep,plot,ray,serve]" --group test --group check --group benchmarks
 	@touch $@
 
 $(VENV)/.with-all: $(VENV)/.with-test $(PROJECT)

@@ -1,4 +1,4 @@
-"""Every library that the source imports is declared in pyproject.toml."""
+"""Every library that the source and the benchmarks import is declared in pyproject.toml."""
 
 import ast
 import re
@@ -9,15 +9,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Used only on what a user's own library made (frames), or shipped inside a declared one.
-NOT_OURS_TO_DECLARE = {"pandas", "polars", "triton"}
+# Used only on what a user's own library made (frames), the host of an adapter in smkc.compat, which
+# names the command that installs it, or shipped inside a declared one.
+NOT_OURS_TO_DECLARE = {"pandas", "polars", "sklearn", "triton"}
 
 # Libraries whose private names are used: a new version may break them.
 NEED_UPPER_BOUND = {"uvicorn"}
 
 
-def requirements() -> list[str]:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+def requirements(group: str | None = None) -> list[str]:
+    """Return those of the package with all its extras, or of a dependency group."""
+    content = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    if group is not None:
+        return list(content["dependency-groups"][group])
+    project = content["project"]
     extras = project["optional-dependencies"].values()
     return [*project["dependencies"], *(text for extra in extras for text in extra)]
 
@@ -26,15 +31,15 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def declared() -> set[str]:
-    names = (re.match(r"[A-Za-z0-9._-]+", text) for text in requirements())
+def declared(texts: list[str]) -> set[str]:
+    names = (re.match(r"[A-Za-z0-9._-]+", text) for text in texts)
     return {normal(match.group()) for match in names if match} - {"smkc"}
 
 
-def imported() -> dict[str, list[str]]:
-    """Return by top-level module where it is imported."""
+def imported(folder: str) -> dict[str, list[str]]:
+    """Return by top-level module where it is imported below a folder."""
     found: dict[str, list[str]] = {}
-    for path in sorted((ROOT / "src").rglob("*.py")):
+    for path in sorted((ROOT / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             modules = []
             if isinstance(node, ast.Import):
@@ -46,15 +51,23 @@ def imported() -> dict[str, list[str]]:
     return found
 
 
-def test_every_import_is_declared():
-    distributions = packages_distributions()
-    missing = {
+def undeclared(folder: str, ours: set[str], texts: list[str]) -> dict[str, str]:
+    distributions, known = packages_distributions(), declared(texts)
+    return {
         module: places[0]
-        for module, places in imported().items()
-        if module not in sys.stdlib_module_names | NOT_OURS_TO_DECLARE | {"smkc"}
-        and not {normal(name) for name in distributions.get(module, [module])} & declared()
+        for module, places in imported(folder).items()
+        if module not in sys.stdlib_module_names | NOT_OURS_TO_DECLARE | ours
+        and not {normal(name) for name in distributions.get(module, [module])} & known
     }
-    assert not missing
+
+
+def test_every_import_is_declared():
+    assert not undeclared("src", {"smkc"}, requirements())
+
+
+def test_every_import_of_the_benchmarks_is_declared():
+    texts = [*requirements(), *requirements("benchmarks")]
+    assert not undeclared("benchmarks", {"benchmarks", "smkc"}, texts)
 
 
 def test_libraries_whose_private_names_are_used_have_an_upper_bound():

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import smkc
+from benchmarks.__main__ import app as benchmarks
 from smkc.cli.app import app
 
 ROOT = Path(__file__).parents[1]
@@ -87,7 +88,6 @@ def test_command_lines_run(here: Path) -> None:
     write_telemetry(here / "metrics.csv", 1400, 3, ("cpu", "mem", "net"))
     commands = [line for line in shell_lines() if line.startswith("smkc ")]
     assert {command.split()[1] for command in commands} == {
-        "bench",
         "demo",
         "detect",
         "doctor",
@@ -99,9 +99,16 @@ def test_command_lines_run(here: Path) -> None:
         assert done.exit_code == 0, f"{command}: {done.output}"
         if "explain" in command:
             assert done.stdout.splitlines()[1].split()[2] == "cpu"
-    pages = ("smoke/average.md", "demo/report.html", "report.html")
-    for written in (*pages, "shop.smkc", "scores.parquet"):
+    for written in ("demo/report.html", "report.html", "shop.smkc", "scores.parquet"):
         assert (here / written).stat().st_size > 0
+
+
+def test_benchmark_lines_run(here: Path) -> None:
+    start = "python -m benchmarks "
+    (command,) = [line for line in shell_lines() if line.startswith(start)]
+    done = CliRunner().invoke(benchmarks, shlex.split(command.removeprefix(start)))
+    assert done.exit_code == 0, f"{command}: {done.output}"
+    assert (here / "smoke/average.md").stat().st_size > 0
 
 
 def test_the_averages_are_those_that_were_recorded() -> None:

@@ -6,12 +6,17 @@ import pkgutil
 
 import pytest
 
+import benchmarks
 import smkc
+
+# Scripts of their own, some of which need a GPU.
+SCRIPTS = ("benchmarks.claims", "benchmarks.speed")
 
 ROOMS = sorted(
     module.name
-    for module in pkgutil.walk_packages(smkc.__path__, "smkc.")
-    if not module.name.rsplit(".", 1)[1].startswith("_")
+    for package in (benchmarks, smkc)
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    if not module.name.rsplit(".", 1)[1].startswith("_") and not module.name.startswith(SCRIPTS)
 )
 
 

@@ -16,10 +16,14 @@ from smkc.cli.doctor import doctor
 from smkc.cli.explain import explain
 from smkc.cli.failure import INTERRUPTED
 from smkc.cli.fit import fit
+from smkc.cli.plan import plan
 from smkc.cli.watch import watch
 from smkc.version import VERSION
 
 __all__ = ["app", "main"]
+
+# For commands that take whatever words and options they are given, --help too.
+ANYTHING = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 
 app = typer.Typer(
     name="smkc",
@@ -35,7 +39,8 @@ app.command()(fit)
 app.command()(explain)
 app.command()(doctor)
 app.command()(watch)
-app.add_typer(bench, name="bench")
+app.command()(plan)
+app.command(hidden=True, context_settings=ANYTHING)(bench)
 
 
 def _show_version(is_asked: bool) -> None:

@@ -1,31 +1,22 @@
-"""``smkc bench``: measure smkc and its competitors.
+"""``smkc bench``: gone from the package; the command says what to run instead.
 
-In: which benchmark, and what it may cost. Out: files of scores, tables and pictures, and the tables
-on the terminal; or what a workload will cost.
+In: anything. Out: one message and the exit code of wrong input.
 """
+
+from typing import Annotated
 
 import typer
 
-from smkc.cli.bench_alerts import alerts
-from smkc.cli.bench_paper import paper
-from smkc.cli.bench_real import real
-from smkc.cli.bench_speed import speed
+from smkc.cli.failure import explained_failures
+from smkc.errors import SettingError
 
 __all__ = ["bench"]
 
-bench = typer.Typer(
-    no_args_is_help=True,
-    help="Measure smkc and its competitors: the paper's tables made anew, real data, alerts, and "
-    "what a workload costs.",
-)
 
-
-@bench.callback()
-def _measure() -> None:
-    """Measure smkc and its competitors."""
-
-
-bench.command()(alerts)
-bench.command()(paper)
-bench.command()(real)
-bench.command()(speed)
+def bench(words: Annotated[list[str] | None, typer.Argument(hidden=True)] = None) -> None:
+    """Say where the benchmarks are: they are not part of the package."""
+    with explained_failures():
+        raise SettingError(
+            "smkc bench has left the package; run python -m benchmarks in a checkout of the "
+            "project, or smkc plan for what a workload costs"
+        )

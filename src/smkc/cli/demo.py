@@ -83,13 +83,11 @@ def demo(
 
 def _watched(seed: int, replay: str | None) -> "tuple[Fleet, str]":
     """Return what is watched, and the title of its page."""
+    from smkc.fleet import make_fleet, replay_fleet
+
     if replay is None:
-        from smkc.fleet import make_fleet
-
         return make_fleet(seed), "A small fleet's day: what smkc found"
-    from smkc.bench.real.replay import replayed
-
-    return replayed(replay), "A real machine's hour: what smkc found"
+    return replay_fleet(replay), "A real machine's hour: what smkc found"
 
 
 def _save_pictures(

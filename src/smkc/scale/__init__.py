@@ -9,12 +9,29 @@ complete (``held.py``); complete rows are scored in order of time for each entit
 go on from (``work.py``, ``block.py``). A run (``run.py``) is a number of blocks of entities, done
 here one after another, or on a Ray cluster side by side (``cluster.py``, extra ``ray``). Reference
 data larger than memory are learned from in stretches (``fitting.py``).
+
+What a workload will cost is estimated before it is run (``plan.py``), by coefficients that were
+measured (``costs.py``).
 """
 
 from smkc.scale.cluster import RayCluster
+from smkc.scale.costs import Costs, measured_costs
 from smkc.scale.fitting import fit_file
+from smkc.scale.plan import Estimate, Workload, estimate
 from smkc.scale.run import Summary, score_file
 from smkc.scale.settings import ScaleSettings
 from smkc.scale.source import Source
 
-__all__ = ["RayCluster", "ScaleSettings", "Source", "Summary", "fit_file", "score_file"]
+__all__ = [
+    "Costs",
+    "Estimate",
+    "RayCluster",
+    "ScaleSettings",
+    "Source",
+    "Summary",
+    "Workload",
+    "estimate",
+    "fit_file",
+    "measured_costs",
+    "score_file",
+]

@@ -33,6 +33,15 @@ def test_an_unknown_command_is_wrong_usage() -> None:
     assert "divine" in done.stderr
 
 
+@pytest.mark.parametrize("words", [[], ["paper", "--table", "all", "-q"], ["--help"]])
+def test_bench_says_what_to_run_instead(words: list[str]) -> None:
+    done = run("bench", *words)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert "run python -m benchmarks in a checkout of the project, or smkc plan" in done.stderr
+    assert "bench" not in run("--help").stdout
+
+
 def test_help_loads_nothing_heavy() -> None:
     code = (
         "import sys\n"

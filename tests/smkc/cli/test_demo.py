@@ -77,10 +77,10 @@ def test_the_projects_own_recording_is_replayed(tmp_path: Path) -> None:
 def test_a_recording_that_is_not_at_hand_is_said_with_where_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from smkc.bench.real import datasets
+    from smkc.fleet import replay
 
     monkeypatch.delenv("SMKC_DATA", raising=False)
-    monkeypatch.setattr(datasets, "PROJECT_DATA", tmp_path / "nowhere")
+    monkeypatch.setattr(replay, "PROJECT_DATA", tmp_path / "nowhere")
     done = run("demo", "--replay", "hostwatch", "--out", str(tmp_path))
     assert done.exit_code == 2
     words = " ".join(done.stderr.split())

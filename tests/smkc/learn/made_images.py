@@ -7,7 +7,7 @@ from functools import cache
 
 import torch
 
-from smkc.bench.world import World, generate
+from benchmarks.world import World, generate
 from smkc.kernel import CHANNELS, images
 from smkc.sketch import Sketch
 

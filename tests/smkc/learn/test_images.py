@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from smkc.bench.world import World, generate
+from benchmarks.world import World, generate
 from smkc.errors import InputError
 from smkc.kernel import images
 from smkc.learn.images import RecordingImages, SomeImages

@@ -8,8 +8,8 @@ import torch
 from tests import promise
 from tests.smkc.learn.made_images import TINY
 
+from benchmarks.world import World, generate
 from smkc import model_file
-from smkc.bench.world import World, generate
 from smkc.errors import InputError, ModelFileError, NotFittedError, SettingError
 from smkc.learn import LearnedModel, LearnSettings, RecordingImages, Training
 from smkc.learn.fusion import LogisticFusion, TailFusion, WeightedSum

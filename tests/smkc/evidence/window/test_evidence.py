@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from smkc.bench.world import World, generate
+from benchmarks.world import World, generate
 from smkc.errors import InputError, ModelFileError, NotFittedError, SettingError, WindowError
 from smkc.evidence.window import EVIDENCES, KINDS, WindowEvidence
 

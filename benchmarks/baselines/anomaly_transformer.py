@@ -1,0 +1,182 @@
+"""Anomaly Transformer: attention that differs little from nearness in time marks an anomaly.
+
+In: the states of a window. Out: reconstruction errors, weighted by how close each step's attention
+is to a Gaussian around it.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks.baselines.positions import positions
+from benchmarks.baselines.states_input import ReadsStates, StatesNetwork
+from smkc.learn.training import Batch
+
+__all__ = ["AnomalyTransformer", "AnomalyTransformerNetwork"]
+
+# The authors' published code keeps sigma between 0 and 2 steps by 3 ** sigmoid(5 s) - 1, and adds
+# these to what a logarithm or a division meets.
+SIGMA_BASE = 3.0
+SIGMA_SLOPE = 5.0
+SIGMA_FLOOR = 1e-5
+LOG_FLOOR = 1e-4
+
+
+@dataclass(kw_only=True, eq=False)
+class AnomalyTransformer(ReadsStates):
+    """A transformer with two associations a layer, told apart in a minimax game.
+
+    Parameters
+    ----------
+    hidden, layers, heads, dropout
+        size of the transformer.
+    strength
+        lambda, weight of the association discrepancy in the loss.
+
+    Notes
+    -----
+    Xu et al., "Anomaly Transformer", ICLR 2022: anomaly attention (equation 2), association
+    discrepancy (3), loss (4) with lambda = 3, minimax by stopped gradients (5), score (6). Equation
+    6 gives a score for every time step; the weights of a window's steps sum to one. Errors are
+    means over buckets, of states of unit variance, as in the authors' code. Training stops by the
+    reconstruction error: the discrepancy is pushed both ways and says nothing about progress.
+    Their width of 512 is 64 here.
+    """
+
+    hidden: int = 64
+    layers: int = 3
+    heads: int = 4
+    dropout: float = 0.1
+    strength: float = 3.0
+
+    def network(self) -> StatesNetwork:
+        """Return the transformer, untrained."""
+        return AnomalyTransformerNetwork(
+            self.sketch.width,
+            self.window,
+            self.hidden,
+            self.layers,
+            self.heads,
+            self.dropout,
+            self.strength,
+            self.over_time,
+        )
+
+
+class AnomalyTransformerNetwork(StatesNetwork):
+    """The network of :class:`AnomalyTransformer`; a batch is ((B, L, 2m) states,)."""
+
+    at: Tensor
+
+    def __init__(
+        self,
+        width: int,
+        length: int,
+        hidden: int,
+        layers: int,
+        heads: int,
+        dropout: float,
+        strength: float,
+        over_time: str,
+    ) -> None:
+        super().__init__(over_time)
+        self.strength = strength
+        self.embed = nn.Linear(width, hidden)
+        self.dropout = nn.Dropout(dropout)
+        self.layers = nn.ModuleList(_Layer(length, hidden, heads, dropout) for _ in range(layers))
+        self.norm = nn.LayerNorm(hidden)
+        self.write = nn.Linear(hidden, width)
+        # Most buckets of a window are empty: begin with a guess near zero.
+        nn.init.normal_(self.write.weight, std=0.02)
+        self.register_buffer("at", positions(length, hidden))
+
+    def extra_repr(self) -> str:
+        """Name what no weight's shape shows."""
+        return f"strength={self.strength}, heads={[layer.heads for layer in self.layers]}"
+
+    def forward(self, states: Tensor) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
+        """(B, L) squared errors, and each layer's prior and series association (B, H, L, L)."""
+        x = self.dropout(self.embed(states) + self.at)
+        associations = []
+        for layer in self.layers:
+            x, prior, series = layer(x)
+            associations.append((prior, series))
+        made = self.write(self.norm(x))
+        return (made - states).square().mean(2), associations
+
+    def loss(self, batch: Batch, epoch: int, phase: int = 0) -> Tensor:
+        """Scalar: both players' losses; each stops the other's gradient, so they can be added."""
+        error, associations = self(batch[0] / self.typical)
+        minimise = _discrepancy([(prior, series.detach()) for prior, series in associations])
+        maximise = _discrepancy([(prior.detach(), series) for prior, series in associations])
+        total: Tensor = 2 * error.mean() + self.strength * (minimise.mean() - maximise.mean())
+        return total
+
+    def validation_loss(self, batch: Batch, epoch: int) -> Tensor:
+        """Scalar: the mean reconstruction error."""
+        error, _ = self(batch[0] / self.typical)
+        mean: Tensor = error.mean()
+        return mean
+
+    def step_errors(self, states: Tensor) -> Tensor:
+        """(B, L) softmax over time of -discrepancy, times error."""
+        error, associations = self(states / self.typical)
+        weight = torch.softmax(-_discrepancy(associations), dim=1)
+        found: Tensor = weight * error
+        return found
+
+
+class _Layer(nn.Module):
+    """Anomaly attention and a feed-forward part, each added and normalised."""
+
+    squared_lag: Tensor
+
+    def __init__(self, length: int, hidden: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query_key_value = nn.Linear(hidden, 3 * hidden)
+        self.spread = nn.Linear(hidden, heads)
+        self.join = nn.Linear(hidden, hidden)
+        self.feed_forward = nn.Sequential(
+            nn.Linear(hidden, 2 * hidden),
+            nn.GELU(),
+            nn.Dropout(dropout),
+            nn.Linear(2 * hidden, hidden),
+        )
+        self.dropout = nn.Dropout(dropout)
+        self.first_norm, self.second_norm = nn.LayerNorm(hidden), nn.LayerNorm(hidden)
+        step = torch.arange(length, dtype=torch.float32)
+        self.register_buffer("squared_lag", (step[:, None] - step[None, :]).square())
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """(B, L, hidden) in and out, with prior and series association (B, H, L, L)."""
+        n_windows, length, _ = x.shape
+        parts = self.query_key_value(x).view(n_windows, length, 3, self.heads, -1)
+        query, key, value = parts.permute(2, 0, 3, 1, 4)  # each (B, H, L, hidden / H)
+        logits = query @ key.transpose(2, 3) / math.sqrt(query.shape[3])
+        series = torch.softmax(logits, dim=3)
+        attended = (series.to(value.dtype) @ value).transpose(1, 2).reshape(x.shape)
+        y = self.first_norm(x + self.dropout(self.join(attended)))
+        out = self.second_norm(y + self.dropout(self.feed_forward(y)))
+        return out, self._prior(self.spread(x).float()), series
+
+    def _prior(self, raw: Tensor) -> Tensor:
+        """(B, H, L, L) Gaussians of learned width around each step; rows sum to one."""
+        share = torch.sigmoid(SIGMA_SLOPE * raw) + SIGMA_FLOOR
+        sigma = (SIGMA_BASE**share - 1).transpose(1, 2)[..., None]  # (B, H, L, 1)
+        # The factor 1 / sigma of the density falls out when rows are made to sum to one.
+        return torch.softmax(-self.squared_lag / (2 * sigma.square()), dim=3)
+
+
+def _discrepancy(associations: list[tuple[Tensor, Tensor]]) -> Tensor:
+    """(B, L) symmetrised divergence of both associations, the mean over layers and heads."""
+    total = sum(_divergence(prior, series) for prior, series in associations)
+    return torch.as_tensor(total) / len(associations)
+
+
+def _divergence(prior: Tensor, series: Tensor) -> Tensor:
+    """(B, L) KL(P || S) + KL(S || P), the mean over heads."""
+    log_ratio = torch.log(prior + LOG_FLOOR) - torch.log(series + LOG_FLOOR)
+    return ((prior - series) * log_ratio).sum(3).mean(1)

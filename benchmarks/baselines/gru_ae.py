@@ -1,0 +1,68 @@
+"""GRU-AE: a recurrent autoencoder; a window is anomalous when it is reproduced badly.
+
+In: the states of a window. Out: the squared error of their reconstruction from one vector.
+"""
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from benchmarks.baselines.states_input import ReadsStates, StatesNetwork
+from smkc.learn.training import Batch
+
+__all__ = ["GruAutoencoder", "GruAutoencoderNetwork"]
+
+
+@dataclass(kw_only=True, eq=False)
+class GruAutoencoder(ReadsStates):
+    """A GRU reads the window into one vector, another writes it down again, last step first.
+
+    Parameters
+    ----------
+    hidden
+        length of the vector between the two.
+
+    Notes
+    -----
+    Malhotra et al., "LSTM-based encoder-decoder for multi-sensor anomaly detection", ICML Anomaly
+    Detection Workshop 2016, section 2.1, with the GRU cells of Cho et al., EMNLP 2014. Malhotra's
+    decoder is fed the true later state in training and its own output in use; here it is fed the
+    encoder's vector at every step, as Cho's is (section 2.2), in training and in use alike.
+    A step's score is the squared error itself: Malhotra's Gaussian over errors of single variables
+    has no meaning where a bucket holds other variables in every window. States are read as they
+    are: made larger, to unit variance, they are learned by heart (validation error 0.77 against
+    0.63 of their variance after 30 epochs on 800 windows).
+    """
+
+    hidden: int = 128
+
+    def network(self) -> StatesNetwork:
+        """Return the encoder and decoder, untrained."""
+        return GruAutoencoderNetwork(self.sketch.width, self.hidden, self.over_time)
+
+
+class GruAutoencoderNetwork(StatesNetwork):
+    """The network of :class:`GruAutoencoder`; a batch is ((B, L, 2m) states,)."""
+
+    def __init__(self, width: int, hidden: int, over_time: str) -> None:
+        super().__init__(over_time)
+        self.encoder = nn.GRU(width, hidden, batch_first=True)
+        self.decoder = nn.GRU(hidden, hidden, batch_first=True)
+        self.write = nn.Linear(hidden, width)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """(B, L, 2m): the states as reproduced, in order of time."""
+        _, summary = self.encoder(states)  # (1, B, hidden)
+        fed = summary[0].unsqueeze(1).expand(-1, states.shape[1], -1)
+        written, _ = self.decoder(fed, summary)
+        backwards: Tensor = self.write(written)
+        return backwards.flip(1)
+
+    def loss(self, batch: Batch, epoch: int, phase: int = 0) -> Tensor:
+        """Scalar: the mean squared error."""
+        return self.step_errors(batch[0]).mean()
+
+    def step_errors(self, states: Tensor) -> Tensor:
+        """(B, L) squared error of each state, the mean over buckets."""
+        difference: Tensor = self(states) - states
+        return difference.square().mean(2)

@@ -1,0 +1,200 @@
+"""The paper's learned detectors as rows of its tables: reconstruction, prediction, both.
+
+In: normal windows, for one of them labelled validation windows too, then any windows. Out: one
+score a window. Variants are those of the paper's table of ablations.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.baselines.trained import _set_aside
+from benchmarks.windows import Windows
+from smkc.errors import NotFittedError, SettingError, WindowError
+from smkc.learn.images import RecordingImages
+from smkc.learn.masks import Masking
+from smkc.learn.model import LearnedModel, LearnSettings
+from smkc.learn.training import Training, TrainingLog
+from smkc.sketch import Sketch
+
+__all__ = [
+    "VARIANTS",
+    "SmkcEnsemble",
+    "SmkcEnsembleWithoutLabels",
+    "SmkcPrediction",
+    "SmkcRecon",
+]
+
+# The paper's ablations, by its names: what differs in the sketch and in the model.
+VARIANTS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
+    "log_only": ({}, {"channels": ("log_g", "log_delta", "log_abs")}),
+    "no_presence_stream": ({"presence": False}, {}),
+    "no_absdelta_only": ({}, {"channels": ("cos_g", "cos_delta", "log_g", "log_delta")}),
+    "base": ({}, {}),
+    "no_scale_token": ({}, {"scale_token": False}),
+    "no_lag_positional": ({}, {"lag_positions": False}),
+    "lambda_linear_no_saturation": ({"saturate": False}, {}),
+    "no_deltas_and_absdeltas": ({}, {"channels": ("cos_g", "log_g")}),
+    "no_delta_only": ({}, {"channels": ("cos_g", "cos_abs", "log_g", "log_abs")}),
+    "mask_random_only": ({}, {"masking": Masking(patterns=("random",))}),
+    "no_sqrt_nt_normalization": ({"normalise": False}, {}),
+    "cos_only": ({}, {"channels": ("cos_g", "cos_delta", "cos_abs")}),
+    # Not the paper's: what the triangle of tokens and bfloat16 cost.
+    "full_tokens_float32": ({}, {"tokens": "full", "bf16": False}),
+}
+
+# The paper's patches; it gives no size of its networks.
+SIZE = {"patch": 2, "width": 128, "layers": 4, "stem_width": 32}
+
+# A variant is trained for this share of the epochs, on a smaller network: the paper's "reduced
+# compute budget".
+VARIANT_EPOCHS = 0.25
+VARIANT_SIZE = {"width": 64, "layers": 2}
+
+# Trainings of so few epochs are for two processors, not for a GPU.
+QUICK_EPOCHS = 20
+QUICK_SIZE = {"patch": 4, "width": 64, "layers": 2, "stem_width": 16, "n_masks": 4}
+
+# Trainings of so few epochs try the way, not the method: their networks are tiny.
+TRIAL_EPOCHS = 2
+TRIAL_SIZE = {"width": 16, "layers": 1, "heads": 2, "stem_width": 8, "patch": 8, "n_masks": 2}
+
+
+@dataclass(kw_only=True, eq=False)
+class SmkcLearned:
+    """A learned detector behind the contract of competitors.
+
+    Parameters
+    ----------
+    window
+        time steps a window.
+    sketch
+        how a time step becomes a state.
+    training
+        epochs, batches, device, seed.
+    variant
+        one of VARIANTS, at a reduced budget; the method itself if empty.
+
+    Attributes
+    ----------
+    model_
+        the fitted model.
+    log_
+        how training of its first network went.
+    """
+
+    objective: ClassVar[str]
+
+    # Whether ``fit`` is to be given anomalous validation windows too, told apart by their kinds.
+    wants_labels: ClassVar[bool] = False
+
+    window: int
+    sketch: Sketch = field(default_factory=Sketch)
+    training: Training = field(default_factory=Training)
+    variant: str = ""
+
+    def settings(self) -> LearnSettings:
+        """Return the model's settings."""
+        training = replace(self.training, schedule="cosine")
+        more: dict[str, Any] = dict(SIZE)
+        if self.variant:
+            epochs = max(1, round(VARIANT_EPOCHS * training.epochs))
+            training = replace(training, epochs=epochs)
+            more.update(VARIANT_SIZE)
+        if self.training.epochs <= QUICK_EPOCHS:
+            more.update(QUICK_SIZE)
+        if self.training.epochs <= TRIAL_EPOCHS:
+            more.update(TRIAL_SIZE)
+        more.update(self._variant()[1])
+        training = replace(training, bf16=more.pop("bf16", training.bf16))
+        return LearnSettings(objective=self.objective, training=training, **more)
+
+    def fit(self, windows: Windows, validation: Windows | None = None) -> Self:
+        """Train on normal windows; stop and standardise by validation windows."""
+        if validation is None:
+            windows, validation = _set_aside(windows)
+        settings = self.settings()
+        if settings.training.checkpoint is not None:
+            settings = self._sharing(settings, windows, validation.normal())
+        labels = validation.is_anomalous if self.wants_labels else None
+        held_out = validation if self.wants_labels else validation.normal()
+        model = LearnedModel(settings)
+        self.model_ = model.fit(self._images(windows), self._images(held_out), labels)
+        self.log_: TrainingLog = model.logs_[model.objectives[0]]
+        return self
+
+    def score(self, windows: Windows) -> NDArray[np.float64]:
+        """(B,) how anomalous each window is, higher = more so."""
+        if not hasattr(self, "model_"):
+            raise NotFittedError(f"{type(self).__name__} has learned nothing yet; call fit first")
+        return self.model_.score(self._images(windows))
+
+    def _images(self, windows: Windows) -> RecordingImages:
+        if windows.length != self.window:
+            raise WindowError(
+                f"{type(self).__name__} reads windows of {self.window} steps, but these have "
+                f"{windows.length}; set window={windows.length}, or cut the windows anew"
+            )
+        settings = self.settings()
+        return RecordingImages(
+            windows.recording(),
+            windows.starts(),
+            self.window,
+            replace(self.sketch, **self._variant()[0]),
+            settings.channels,
+            settings.training.device,
+        )
+
+    def _sharing(
+        self, settings: LearnSettings, windows: Windows, held_out: Windows
+    ) -> LearnSettings:
+        """Return settings in whose checkpoint rows that train the same network find it trained."""
+        path = settings.training.checkpoint
+        assert path is not None
+        alike = replace(
+            settings, objective="ensemble", training=replace(settings.training, checkpoint=None)
+        )
+        digest = sha256(f"{alike} {self.sketch} {self.variant}".encode())
+        for part in (windows, held_out):
+            for array in (part.values, part.observed, part.variables):
+                digest.update(np.ascontiguousarray(array).data)
+        shared = path.with_name(f"smkc-{digest.hexdigest()[:16]}{path.suffix}")
+        return replace(settings, training=replace(settings.training, checkpoint=shared))
+
+    def _variant(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        if not self.variant:
+            return {}, {}
+        if self.variant not in VARIANTS:
+            raise SettingError(
+                f"variant={self.variant!r} is not known; there are {', '.join(VARIANTS)}"
+            )
+        return VARIANTS[self.variant]
+
+
+class SmkcRecon(SmkcLearned):
+    """SMKC-Recon(HYB): masked reconstruction alone."""
+
+    objective = "recon"
+
+
+class SmkcPrediction(SmkcLearned):
+    """SMKC-Pred(HYB): masked prediction alone, which the paper does not report by itself."""
+
+    objective = "prediction"
+
+
+class SmkcEnsemble(SmkcLearned):
+    """SMKC-ENS(HYB): both, fused by a logistic regression on labelled validation windows."""
+
+    objective = "ensemble"
+    wants_labels = True
+
+
+class SmkcEnsembleWithoutLabels(SmkcLearned):
+    """Both, fused by tail probabilities among normal validation windows."""
+
+    objective = "ensemble"

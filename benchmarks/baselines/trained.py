@@ -1,0 +1,110 @@
+"""What all trained competitors share: windows -> inputs -> a trained network -> scores.
+
+In: normal windows to learn from, then any windows. Out: one score a window. A competitor adds what
+its network reads and the network itself.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from benchmarks.windows import Windows
+from smkc.errors import InputError, NotFittedError, WindowError
+from smkc.learn.training import (
+    INITIAL_WEIGHTS,
+    Network,
+    Training,
+    TrainingLog,
+    errors,
+    seeded,
+    train,
+)
+from smkc.sketch import Sketch
+
+__all__ = ["Trained"]
+
+# Without validation windows, every tenth window is set aside: the contract's tenth.
+SET_ASIDE_EVERY = 10
+
+
+@dataclass(kw_only=True, eq=False)
+class Trained(ABC):
+    """A competitor with a network, trained on normal windows.
+
+    Parameters
+    ----------
+    window
+        time steps a window.
+    sketch
+        how a time step becomes a state, for networks that read states.
+    training
+        epochs, batches, learning rate, device, seed.
+
+    Attributes
+    ----------
+    network_
+        the trained network.
+    log_
+        its losses, epoch by epoch.
+    """
+
+    window: int
+    sketch: Sketch = field(default_factory=Sketch)
+    training: Training = field(default_factory=Training)
+
+    @abstractmethod
+    def inputs(self, windows: Windows) -> tuple[NDArray[Any], ...]:
+        """Return what the network reads: float32 or bool arrays, first axis = windows."""
+
+    @abstractmethod
+    def network(self) -> Network:
+        """Return the network, untrained."""
+
+    def fit(self, windows: Windows, validation: Windows | None = None) -> Self:
+        """Train on normal windows; stop by validation windows, or by a tenth set aside."""
+        if validation is None:
+            windows, validation = _set_aside(windows)
+        with seeded(self.training.seed, INITIAL_WEIGHTS):
+            network = self.network()
+        self.log_: TrainingLog = train(
+            network, self._tensors(windows), self._tensors(validation), self.training
+        )
+        self.network_: Network = network
+        return self
+
+    def score(self, windows: Windows) -> NDArray[np.float64]:
+        """(B,) how anomalous each window is, higher = more so."""
+        if not hasattr(self, "network_"):
+            raise NotFittedError(f"{type(self).__name__} has learned nothing yet; call fit first")
+        scores = errors(self.network_, self._tensors(windows), self.training)
+        if not np.isfinite(scores).all():
+            worst = int(np.flatnonzero(~np.isfinite(scores))[0])
+            raise InputError(
+                f"{type(self).__name__}: the score of window {worst} is {scores[worst]}; see that "
+                "its values are finite and of the size of those learned from"
+            )
+        return scores
+
+    def _tensors(self, windows: Windows) -> tuple[Tensor, ...]:
+        if windows.length != self.window:
+            raise WindowError(
+                f"{type(self).__name__} reads windows of {self.window} steps, but these have "
+                f"{windows.length}; set window={windows.length}, or cut the windows anew"
+            )
+        return tuple(torch.from_numpy(np.ascontiguousarray(x)) for x in self.inputs(windows))
+
+
+def _set_aside(windows: Windows) -> tuple[Windows, Windows]:
+    """Return nine tenths of the windows to train on and a tenth to stop by."""
+    is_aside = np.arange(len(windows)) % SET_ASIDE_EVERY == SET_ASIDE_EVERY - 1
+    if not is_aside.any():
+        raise InputError(
+            f"{len(windows)} windows are too few to set a tenth of them aside; give at least "
+            f"{SET_ASIDE_EVERY}, or validation windows"
+        )
+    return windows.take(~is_aside), windows.take(is_aside)

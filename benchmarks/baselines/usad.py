@@ -1,0 +1,131 @@
+"""USAD: two autoencoders with one encoder, the second trained to tell what the first one made.
+
+In: the states of a window. Out: the error of the first's output and of the second's output on it.
+"""
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from benchmarks.baselines.states_input import ReadsStates, StatesNetwork
+from smkc.learn.training import Batch
+
+__all__ = ["Usad", "UsadNetwork"]
+
+# Of the weights that write a state, at first.
+INITIAL_SPREAD = 0.002
+
+
+@dataclass(kw_only=True, eq=False)
+class Usad(ReadsStates):
+    """Two autoencoders over the flat window, trained against each other.
+
+    Parameters
+    ----------
+    hidden, latent
+        widths of the layers between window and code, and of the code.
+    alpha
+        weight of the first autoencoder's error in the score; the second's is 1 - alpha.
+    over_time
+        as the other competitors', but a mean: this method's paper scores windows, not steps.
+
+    Notes
+    -----
+    Audibert et al., "USAD", KDD 2020, section 3, algorithms 1 (two losses, each a step of its own,
+    with weights 1/n and 1 - 1/n in epoch n) and 2 (score, with alpha = beta = 0.5). Their inputs
+    are scaled to [0, 1] and their decoders end in a sigmoid. States are centred on zero and mostly
+    zero, so both are moved to [-1, 1]: the largest |g| of the training windows becomes 1, and the
+    sigmoid becomes a tanh, which is the same function stretched. That bound keeps the second loss
+    from falling for ever. The layers are narrower than theirs, which halve and quarter the input's
+    length: of 8,192 numbers here.
+
+    With so many empty buckets the game is uneven: the second autoencoder gains more by filling them
+    than the first can by reproducing the others. Its validation error rises from the second or
+    third epoch on, and the weights kept are those from before.
+    """
+
+    hidden: int = 128
+    latent: int = 64
+    alpha: float = 0.5
+    over_time: str = "mean"
+
+    def network(self) -> StatesNetwork:
+        """Return the encoder and both decoders, untrained."""
+        return UsadNetwork(
+            self.window * self.sketch.width, self.hidden, self.latent, self.alpha, self.over_time
+        )
+
+
+class UsadNetwork(StatesNetwork):
+    """The network of :class:`Usad`; a batch is ((B, L, 2m) states,)."""
+
+    n_phases = 2
+
+    def __init__(
+        self, n_inputs: int, hidden: int, latent: int, alpha: float, over_time: str
+    ) -> None:
+        super().__init__(over_time)
+        self.alpha = alpha
+        self.encoder = nn.Sequential(
+            nn.Linear(n_inputs, hidden),
+            nn.ReLU(),
+            nn.Linear(hidden, hidden),
+            nn.ReLU(),
+            nn.Linear(hidden, latent),
+            nn.ReLU(),
+        )
+        self.decoders = nn.ModuleList(_decoder(n_inputs, hidden, latent) for _ in range(2))
+
+    def extra_repr(self) -> str:
+        """Name what no weight's shape shows."""
+        return f"alpha={self.alpha}"
+
+    def phase_parameters(self, phase: int) -> list[nn.Parameter]:
+        """Return the parameters of the encoder and of one decoder."""
+        return [*self.encoder.parameters(), *self.decoders[phase].parameters()]
+
+    def reproduce(self, flat: Tensor, which: int) -> Tensor:
+        """(B, n) the output of the first or second autoencoder, 0 or 1."""
+        unit = self.largest / self.typical  # states of unit variance, as read
+        made: Tensor = self.decoders[which](self.encoder(flat * unit))
+        return made
+
+    def loss(self, batch: Batch, epoch: int, phase: int = 0) -> Tensor:
+        """Scalar: the first autoencoder's loss in phase 0, the second's in phase 1."""
+        flat = self._scaled(batch[0])
+        alone = 1.0 / epoch
+        first = self.reproduce(flat, 0)
+        again = _distance(self.reproduce(first, 1), flat).mean()
+        if phase == 0:
+            return alone * _distance(first, flat).mean() + (1 - alone) * again
+        return alone * _distance(self.reproduce(flat, 1), flat).mean() - (1 - alone) * again
+
+    def validation_loss(self, batch: Batch, epoch: int) -> Tensor:
+        """Scalar: the mean error; the losses' weights change with the epoch, its do not."""
+        return self.step_errors(batch[0]).mean()
+
+    def step_errors(self, states: Tensor) -> Tensor:
+        """(B, L) the weighted errors of both autoencoders, on the scale of the losses."""
+        flat = self._scaled(states)
+        first = self.reproduce(flat, 0)
+        again = self.reproduce(first, 1)
+        error = self.alpha * (first - flat).square() + (1 - self.alpha) * (again - flat).square()
+        return error.view(states.shape).mean(2)
+
+    def _scaled(self, states: Tensor) -> Tensor:
+        return states.flatten(1) / self.largest
+
+
+def _decoder(n_inputs: int, hidden: int, latent: int) -> nn.Module:
+    write = nn.Linear(hidden, n_inputs)
+    # Most buckets of a window are empty: begin with a guess near zero.
+    nn.init.normal_(write.weight, std=INITIAL_SPREAD)
+    nn.init.zeros_(write.bias)
+    return nn.Sequential(
+        nn.Linear(latent, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU(), write, nn.Tanh()
+    )
+
+
+def _distance(made: Tensor, flat: Tensor) -> Tensor:
+    """(B,) mean squared difference."""
+    return (made - flat).square().mean(1)

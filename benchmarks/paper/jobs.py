@@ -1,0 +1,141 @@
+"""Running the benchmark: jobs -> score files, several at a time, going on where it stopped.
+
+In: jobs, a budget, a device and a folder. Out: a score file for every job that was not there yet.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks.baselines.device import device_name
+from benchmarks.paper.budget import Budget
+from benchmarks.paper.scores import Job, Scores, fingerprint, read_scores, write_scores
+from benchmarks.protocols import Splits, find_protocol
+from benchmarks.provenance import code_commit
+from benchmarks.running import run_all
+from benchmarks.world import find_world
+from smkc.sketch import Sketch
+
+if TYPE_CHECKING:
+    from smkc.learn.training import Training
+
+__all__ = ["RunSettings", "run", "run_job"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """Where and how jobs run.
+
+    Parameters
+    ----------
+    budget
+        windows, seeds and epochs.
+    folder
+        where score files and checkpoints go; runs of one budget share it.
+    device
+        where networks are trained: ``cpu`` or ``cuda``.
+    processes
+        how many jobs run at a time; each uses one thread, so that scores do not depend on it.
+    stop_after
+        seconds after which no further job is started; None for never.
+    """
+
+    budget: Budget
+    folder: Path
+    device: str = "cpu"
+    processes: int = 1
+    stop_after: float | None = None
+
+    def path(self, job: Job) -> Path:
+        """Where a job's scores are."""
+        return self.folder / "scores" / self.budget.name / job.path
+
+    def read(self, job: Job) -> Scores | None:
+        """Return a job's scores if they are there and still hold."""
+        return read_scores(self.path(job), fingerprint(job, self.budget))
+
+
+def run(jobs: Sequence[Job], settings: RunSettings) -> int:
+    """Run the jobs that have no scores yet; return how many are left undone.
+
+    Networks come first, as they take longest, and among them those of the protocol that matters
+    most. A job that raises does not stop the others; all such are named in one error at the end.
+    """
+    jobs = [job for job in dict.fromkeys(jobs) if settings.read(job) is None]
+    jobs.sort(key=lambda job: (not job.row.is_trained, job.protocol != "holdout_C"))
+    return run_all(
+        jobs,
+        partial(run_job, settings=settings),
+        processes=settings.processes,
+        stop_after=settings.stop_after,
+    )
+
+
+def run_job(job: Job, settings: RunSettings) -> None:
+    """Fit one method and keep its scores of every test set."""
+    budget, protocol = settings.budget, find_protocol(job.protocol)
+    splits = Splits(
+        seed=job.seed, world=find_world(job.world), length=job.length, sizes=budget.sizes
+    )
+    training = _training(job, settings) if job.row.is_trained else None
+    method = job.row.make(
+        window=job.length, sketch=Sketch(buckets=job.buckets), seed=job.seed, training=training
+    )
+    started = time.perf_counter()
+    validation = splits.validation(protocol)
+    if not getattr(method, "wants_labels", False):
+        validation = validation.normal()
+    method.fit(splits.train(protocol), validation)
+    fitted = time.perf_counter()
+    kinds, scores, cardinalities, rates = [], [], [], []
+    for rate in job.rates:
+        for cardinality in protocol.test:
+            windows = splits.test(cardinality, rate)
+            scores.append(method.score(windows).astype(np.float32))
+            kinds.append(windows.kinds)
+            cardinalities.append(np.full(len(windows), cardinality, np.int8))
+            rates.append(np.full(len(windows), rate, np.float32))
+    made: dict[str, Any] = {
+        "fingerprint": fingerprint(job, budget),
+        "device": device_name(settings.device) if job.row.is_trained else "cpu",
+        "commit": code_commit(),
+        "fit_seconds": round(fitted - started, 3),
+        "score_seconds": round(time.perf_counter() - fitted, 3),
+    }
+    log = getattr(method, "log_", None)
+    if log is not None:
+        made["epochs"] = log.epochs
+        made["best_epoch"] = log.best_epoch
+        made["validation_loss"] = min(log.validation_losses)
+    found = Scores(
+        np.concatenate(cardinalities),
+        np.concatenate(rates),
+        np.concatenate(kinds),
+        np.concatenate(scores),
+        made,
+    )
+    write_scores(settings.path(job), found)
+    if training is not None and training.checkpoint is not None:
+        training.checkpoint.unlink(missing_ok=True)
+
+
+def _training(job: Job, settings: RunSettings) -> "Training":
+    from smkc.learn.training import Training
+
+    name = job.path.with_suffix("").as_posix().replace("/", "-")
+    digest = fingerprint(job, settings.budget)
+    checkpoint = settings.folder / "checkpoints" / f"{name}-{digest}.safetensors"
+    checkpoint.parent.mkdir(parents=True, exist_ok=True)
+    return Training(
+        epochs=settings.budget.epochs,
+        patience=settings.budget.patience,
+        batch_size=settings.budget.batch_size,
+        device=settings.device,
+        seed=job.seed,
+        checkpoint=checkpoint,
+    )

@@ -1,0 +1,190 @@
+"""The rows of the paper's tables: which methods there are, and how each is made.
+
+In: a method's key and the run's settings. Out: a competitor, ready to fit. Nothing heavy is
+imported before a method is made.
+"""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.baselines.contract import Competitor
+from benchmarks.libraries import not_installed
+from smkc.sketch import Sketch
+
+if TYPE_CHECKING:
+    from smkc.learn.training import Training
+
+__all__ = ["ABLATIONS", "METHODS", "SCALING_METHODS", "Method"]
+
+BASELINES = "benchmarks.baselines"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """A row of a table.
+
+    Parameters
+    ----------
+    key
+        what to type for it.
+    name
+        what the tables call it: the paper's name where it has one.
+    home
+        module and class of the competitor.
+    reads
+        what its constructor takes: ``windows`` nothing, ``sketch`` that alone, ``states`` window
+        and sketch, ``network`` those and how to train.
+    representation
+        of the kernel features, for RandProj-kNN.
+    variant
+        of the paper's learned detector, for its table of ablations.
+    """
+
+    key: str
+    name: str
+    home: str
+    reads: str
+    representation: str = ""
+    variant: str = ""
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether it has a network, which needs torch and time."""
+        return self.reads == "network"
+
+    def make(
+        self, *, window: int, sketch: Sketch, seed: int, training: "Training | None" = None
+    ) -> Competitor:
+        """Return the competitor, not fitted; ``training`` is for those with a network."""
+        module, name = self.home.split(":")
+        try:
+            kind = getattr(import_module(f"{BASELINES}.{module}"), name)
+        except ModuleNotFoundError as error:
+            raise not_installed(self.name, error.name, error) from error
+        settings: dict[str, Any] = {}
+        if self.reads != "windows":
+            settings["sketch"] = sketch
+        if self.reads in ("states", "network"):
+            settings["window"] = window
+        if self.is_trained:
+            settings["training"] = training
+        if self.representation:
+            settings["representation"] = self.representation
+        if self.variant:
+            settings["variant"] = self.variant
+        if name == "IsolationForestStats":
+            settings["seed"] = seed
+        made: Competitor = kind(**settings)
+        return made
+
+
+def _trained(key: str, name: str, home: str) -> Method:
+    return Method(key=key, name=name, home=home, reads="network")
+
+
+def _on_statistics(key: str, name: str, home: str) -> Method:
+    return Method(key=key, name=name, home=home, reads="windows")
+
+
+def _projected(key: str, name: str, representation: str) -> Method:
+    home = "randproj_knn:RandProjKnn"
+    return Method(key=key, name=name, home=home, reads="states", representation=representation)
+
+
+# Rows of the main tables; the paper's own first.
+METHODS = {
+    method.key: method
+    for method in (
+        _trained("smkc-recon", "SMKC-Recon(HYB)", "smkc_learned:SmkcRecon"),
+        _trained("smkc-pred", "SMKC-Pred(HYB)", "smkc_learned:SmkcPrediction"),
+        _trained("smkc-ens", "SMKC-ENS(HYB)", "smkc_learned:SmkcEnsemble"),
+        _trained(
+            "smkc-ens-no-labels",
+            "SMKC-ENS(HYB), no labels",
+            "smkc_learned:SmkcEnsembleWithoutLabels",
+        ),
+        _projected("randproj-knn", "RandProj-kNN(SMKC)", "full image"),
+        _on_statistics("smkc-evidence", "SMKC-Evidence", "evidence_windows:EvidenceWindows"),
+        _trained("pad-mask-gru-ae", "Pad+Mask GRU-AE(Cmax)", "pad_mask_gru_ae:PadMaskGruAe"),
+        _trained("gru-ae", "GRU-AE(gseq)", "gru_ae:GruAutoencoder"),
+        _trained("deepsets-gru", "DeepSets-GRU(Set)", "deepsets_gru:DeepSetsGru"),
+        _trained(
+            "set-transformer-gru",
+            "SetTransformer-GRU(Set)",
+            "set_transformer_gru:SetTransformerGru",
+        ),
+        _trained("mscred", "MSCRED(Signature)", "mscred:Mscred"),
+        _trained(
+            "anomaly-transformer",
+            "AnomalyTransformer(gseq)",
+            "anomaly_transformer:AnomalyTransformer",
+        ),
+        _trained("ts-mae", "TS-MAE(gseq)", "ts_mae:MaskedAutoencoder"),
+        _trained("tranad", "TranAD(gseq)", "tranad:TranAD"),
+        _trained("usad", "USAD(gseq)", "usad:Usad"),
+        _on_statistics("statspool-knn", "StatsPool-kNN", "statspool_knn:StatsPoolKnn"),
+        _on_statistics(
+            "isolation-forest", "IsolationForest(stats)", "isolation_forest:IsolationForestStats"
+        ),
+        _on_statistics("lof", "LOF(stats)", "lof:LofStats"),
+        _on_statistics("one-class-svm", "OneClassSVM(stats)", "one_class_svm:OneClassSvmStats"),
+        Method(
+            key="largest-jump",
+            name="max |delta g|",
+            home="largest_jump:LargestJump",
+            reads="sketch",
+        ),
+        Method(
+            key="largest-state",
+            name="max |g|",
+            home="largest_jump:LargestState",
+            reads="sketch",
+        ),
+    )
+}
+
+# Rows of the scaling table: RandProj-kNN over every representation.
+SCALING_METHODS = {
+    method.key: method
+    for method in (
+        _projected("randproj-log3-band8", "HYB-log3+bandfeat(w=8)", "log3 band(8)"),
+        _projected("randproj-log3-band4", "HYB-log3+bandfeat(w=4)", "log3 band(4)"),
+        _projected("randproj-log3", "HYB-log3(img)", "log3 image"),
+        _projected("randproj-proj128", "HYB-full+proj128(img)", "full proj(128) image"),
+        _projected("randproj-full", "HYB-full(img)", "full image"),
+        _projected("randproj-proj64", "HYB-full+proj64(img)", "full proj(64) image"),
+        _projected("randproj-log3-anchor16", "HYB-log3+anchor(r=16)", "log3 anchor(16)"),
+        _projected("randproj-log3-anchor8", "HYB-log3+anchor(r=8)", "log3 anchor(8)"),
+        _projected("randproj-base2", "HYB-base2(img)", "base2 image"),
+        _projected("randproj-down16", "HYB-full+down16(img)", "full down(16) image"),
+        _projected("randproj-seq", "SEQ(gseq)", "seq"),
+    )
+}
+
+
+# Rows of the table of ablations, in the paper's order; the last one is ours.
+ABLATIONS = {
+    f"ablation-{variant}": Method(
+        key=f"ablation-{variant}",
+        name=variant,
+        home="smkc_learned:SmkcRecon",
+        reads="network",
+        variant=variant,
+    )
+    for variant in (
+        "log_only",
+        "no_presence_stream",
+        "no_absdelta_only",
+        "base",
+        "no_scale_token",
+        "no_lag_positional",
+        "lambda_linear_no_saturation",
+        "no_deltas_and_absdeltas",
+        "no_delta_only",
+        "mask_random_only",
+        "no_sqrt_nt_normalization",
+        "cos_only",
+        "full_tokens_float32",
+    )
+}

@@ -1,0 +1,119 @@
+"""The plan: what a run of the benchmark is asked for, and its scores as tables read them.
+
+In: settings, methods, seeds and a world. Out: jobs, and groups of scored windows.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from benchmarks.bootstrap import Group, estimate, interval, paired
+from benchmarks.paper.jobs import RunSettings
+from benchmarks.paper.methods import Method
+from benchmarks.paper.scores import Job
+from benchmarks.protocols import find_protocol
+from benchmarks.table import Cell, Row
+from benchmarks.windows import KINDS, NORMAL
+
+__all__ = ["MAIN_RATE", "Plan"]
+
+# The anomaly rate of every table but the one over rates.
+MAIN_RATE = 0.10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What to run and how.
+
+    Parameters
+    ----------
+    settings
+        budget, folder, device and processes.
+    methods
+        rows of the main tables.
+    seeds
+        how many runs; the hash-width and scaling tables have more of their own in some budgets.
+    world
+        the generator's variant.
+    """
+
+    settings: RunSettings
+    methods: Sequence[Method]
+    seeds: int
+    world: str = "paper"
+
+    @property
+    def hash_width_seeds(self) -> int:
+        """How many runs the hash-width table has."""
+        return self._or_asked(self.settings.budget.hash_width_seeds)
+
+    @property
+    def scaling_seeds(self) -> int:
+        """How many runs the scaling table has."""
+        return self._or_asked(self.settings.budget.scaling_seeds)
+
+    def _or_asked(self, seeds: int) -> int:
+        """Return a table's own number of runs, unless another than the budget's was asked for."""
+        return seeds if self.seeds == self.settings.budget.seeds else self.seeds
+
+    def finished(
+        self, methods: Sequence[Method], jobs: Callable[[Method], list[Job]]
+    ) -> list[Method]:
+        """Return the methods all of whose jobs have scores."""
+        return [
+            method
+            for method in methods
+            if all(self.settings.read(job) is not None for job in jobs(method))
+        ]
+
+    def groups(
+        self,
+        jobs: Sequence[Job],
+        *,
+        rate: float = MAIN_RATE,
+        cardinality: int | None = None,
+        kind: str | None = None,
+    ) -> list[Group]:
+        """Return the scored test sets of one method's jobs, one a seed and cardinality.
+
+        With a ``kind``, anomalies of the other kinds are left out; test sets that hold none of it
+        are left out too.
+        """
+        found = []
+        for job in jobs:
+            scores = self.settings.read(job)
+            assert scores is not None, f"{job} was not run"
+            tested = find_protocol(job.protocol).test
+            for each in tested if cardinality is None else [cardinality]:
+                kinds, values = scores.test_set(each, rate)
+                if kind is not None:
+                    kept = (kinds == NORMAL) | (kinds == KINDS.index(kind))
+                    kinds, values = kinds[kept], values[kept]
+                if (kinds != NORMAL).any():
+                    found.append(Group(job.seed, each, kinds != NORMAL, values))
+        return found
+
+    def cell(self, groups: Sequence[Group], metric: str, paper: float | None = None) -> Cell:
+        """Return a metric's mean over seeds, its sd over them and its interval over windows."""
+        if not groups:
+            return Cell(float("nan"), paper=paper)
+        by_seed = [
+            estimate([group for group in groups if group.seed == seed], metric)
+            for seed in sorted({group.seed for group in groups})
+        ]
+        low, high = interval(groups, metric, n=self.settings.budget.replicates)
+        sd = float(np.std(by_seed, ddof=1)) if len(by_seed) > 1 else None
+        return Cell(estimate(groups, metric), sd, low, high, paper)
+
+    def with_p_values(
+        self, rows: Sequence[Row], groups: dict[str, list[Group]], metric: str
+    ) -> list[Row]:
+        """Return the rows, each with the paired test against the one below it."""
+        tested = []
+        n = self.settings.budget.replicates
+        for row, below in pairwise(rows):
+            test = paired(groups[row.name], groups[below.name], metric, n=n)
+            tested.append(replace(row, p_value=test.p_value))
+        return [*tested, *rows[-1:]]

@@ -1,0 +1,138 @@
+"""Score files: what one fitted method gave to every test window, kept before any metric is taken.
+
+In: a job and its scores. Out: one Parquet file a job, found again as long as nothing that made it
+has changed.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.paper.budget import Budget
+from benchmarks.paper.methods import ABLATIONS, METHODS, SCALING_METHODS, Method
+from benchmarks.world import find_world
+
+__all__ = ["Job", "Scores", "fingerprint", "read_scores", "write_scores"]
+
+# Goes up whenever the same job would give other scores: the generator, a method, a definition.
+VERSION = 1
+
+_METADATA = b"smkc"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One method, fitted once, on all its test sets.
+
+    Parameters
+    ----------
+    method, protocol, world
+        their keys.
+    seed
+        of windows and of whatever the method draws.
+    length, buckets
+        L and m.
+    rates
+        anomaly rates of the test sets.
+    """
+
+    method: str
+    protocol: str
+    seed: int
+    world: str = "paper"
+    length: int = 32
+    buckets: int = 128
+    rates: tuple[float, ...] = (0.10,)
+
+    @property
+    def row(self) -> Method:
+        """The method itself."""
+        return (METHODS | SCALING_METHODS | ABLATIONS)[self.method]
+
+    @property
+    def path(self) -> Path:
+        """Where its scores are, below the folder of a budget's scores."""
+        setting = f"{self.world}-{self.protocol}-L{self.length}-m{self.buckets}"
+        return Path(setting, self.method, f"seed{self.seed}.parquet")
+
+    def __str__(self) -> str:
+        return f"{self.row.name}, {self.protocol}, seed {self.seed}"
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of N test windows: (N,) cardinality, rate, kind and score, and how they were made."""
+
+    cardinalities: NDArray[np.int8]
+    rates: NDArray[np.float32]
+    kinds: NDArray[np.int8]
+    scores: NDArray[np.float32]
+    made: Mapping[str, Any]
+
+    def test_set(
+        self, cardinality: int, rate: float
+    ) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+        """Return (B,) kinds and scores of one test set, window by window."""
+        chosen = (self.cardinalities == cardinality) & (self.rates == np.float32(rate))
+        return self.kinds[chosen], self.scores[chosen]
+
+
+def fingerprint(job: Job, budget: Budget) -> str:
+    """Return a digest of all that decides a job's scores, the device left aside."""
+    facts: dict[str, Any] = {
+        "version": VERSION,
+        "job": asdict(job),
+        "world": asdict(find_world(job.world)),
+        "sizes": asdict(budget.sizes),
+    }
+    if job.row.is_trained:
+        facts["training"] = [budget.epochs, budget.patience, budget.batch_size]
+    text = json.dumps(facts, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def write_scores(path: Path, scores: Scores) -> None:
+    """Write a score file; it is there whole or not at all."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.table(
+        {
+            "cardinality": scores.cardinalities,
+            "rate": scores.rates,
+            "kind": scores.kinds,
+            "score": scores.scores,
+        }
+    ).replace_schema_metadata({_METADATA: json.dumps(dict(scores.made), sort_keys=True)})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(f".{os.getpid()}.tmp")
+    pq.write_table(table, unfinished, compression="zstd", compression_level=19)
+    unfinished.replace(path)
+
+
+def read_scores(path: Path, expected: str) -> Scores | None:
+    """Return a job's scores; None where there are none, or none made with this fingerprint."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+        made = json.loads(table.schema.metadata[_METADATA])
+        if made["fingerprint"] != expected:
+            return None
+        return Scores(
+            table["cardinality"].to_numpy().astype(np.int8, copy=False),
+            table["rate"].to_numpy().astype(np.float32, copy=False),
+            table["kind"].to_numpy().astype(np.int8, copy=False),
+            table["score"].to_numpy().astype(np.float32, copy=False),
+            made,
+        )
+    except (FileNotFoundError, KeyError, TypeError, ValueError, pa.ArrowException):
+        return None  # never written, or damaged: it is made anew

@@ -1,0 +1,68 @@
+"""All tables of the paper's benchmark: which jobs each reads, and how it is made from scores.
+
+In: the names of tables and a plan. Out: files: scores, then tables and pictures.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from benchmarks.baselines.device import check_device
+from benchmarks.paper.ablation import ablation, ablation_jobs
+from benchmarks.paper.album import draw
+from benchmarks.paper.diagnostic_table import diagnostic
+from benchmarks.paper.end_to_end import end_to_end, time_end_to_end
+from benchmarks.paper.hash_width import hash_width, hash_width_jobs
+from benchmarks.paper.jobs import run
+from benchmarks.paper.likeness import likeness, likeness_jobs
+from benchmarks.paper.main_tables import average, cardinality, main_jobs, rate, types
+from benchmarks.paper.plan import Plan
+from benchmarks.paper.scaling import scaling, scaling_jobs
+from benchmarks.paper.scores import Job
+from benchmarks.paper.timing import time_representations
+from benchmarks.provenance import provenance
+from benchmarks.report import Outcome, write_table
+from benchmarks.table import Table
+
+__all__ = ["TABLES", "run_tables"]
+
+
+@dataclass(frozen=True)
+class TableMaker:
+    """Which jobs a table reads, and the function that makes it."""
+
+    jobs: Callable[[Plan], list[Job]]
+    make: Callable[[Plan], Table]
+
+
+TABLES = {
+    "average": TableMaker(main_jobs, average),
+    "cardinality": TableMaker(main_jobs, cardinality),
+    "rate": TableMaker(main_jobs, rate),
+    "types": TableMaker(main_jobs, types),
+    "likeness": TableMaker(likeness_jobs, likeness),
+    "hash-width": TableMaker(hash_width_jobs, hash_width),
+    "scaling": TableMaker(scaling_jobs, scaling),
+    "ablation": TableMaker(ablation_jobs, ablation),
+    "end-to-end": TableMaker(lambda plan: [], end_to_end),
+    "diagnostic": TableMaker(lambda plan: [], diagnostic),
+}
+
+
+def run_tables(names: Sequence[str], plan: Plan, command: str) -> Outcome:
+    """Run what the tables need and was not run yet; then make them from the scores.
+
+    Tables are made of the methods that have all their scores, whether or not time was left for
+    the others.
+    """
+    settings = plan.settings
+    check_device(settings.device)
+    made = provenance(command, settings.budget.name, range(plan.seeds), settings.device)
+    n_left = run([job for name in names for job in TABLES[name].jobs(plan)], settings)
+    if "scaling" in names:
+        time_representations(settings)
+    if "end-to-end" in names:
+        time_end_to_end(settings)
+    tables = [TABLES[name].make(plan) for name in names]
+    folder = settings.folder
+    files = [path for table in tables for path in write_table(table, made, folder)]
+    return Outcome(tables, files + draw(tables, plan, folder), n_left)

@@ -1,0 +1,49 @@
+"""The album: the pictures of the real-data benchmark, drawn into the folder of the results.
+
+In: tables that were made. Out: PNG files.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.real import pictures
+from benchmarks.real.main_table import HEADLINE
+from benchmarks.real.measures import METRICS
+from benchmarks.table import Table
+from smkc.plot import save_png
+
+__all__ = ["draw"]
+
+
+def draw(tables: Sequence[Table], folder: Path) -> list[Path]:
+    """Draw the pictures of the tables at hand; return where they are."""
+    drawn = []
+    for table in tables:
+        if table.name == "main":
+            rows = table.rows_of(METRICS[HEADLINE])
+            values = [[cell.value for cell in row.cells] for row in rows]
+            names = [row.name for row in rows]
+            figure = pictures.heat_map(names, table.columns, values, METRICS[HEADLINE])
+        elif table.name == "churn" and (panels := _panels(table, 3)):
+            figure = pictures.churn_figure(panels, METRICS[HEADLINE])
+        elif table.name == "drift" and (panels := _panels(table, 4)):
+            figure = pictures.drift_figure(panels, METRICS[HEADLINE])
+        else:
+            continue
+        drawn.append(save_png(figure, folder / f"{table.name}.png"))
+    return drawn
+
+
+def _panels(table: Table, n: int) -> dict[str, dict[str, list[float]]]:
+    """Return the first n figures of every row that has one of them, by part and method."""
+    found = {
+        group: {row.name: [cell.value for cell in row.cells[:n]] for row in table.rows_of(group)}
+        for group in table.groups
+    }
+    panels = {
+        group: {name: values for name, values in rows.items() if not np.isnan(values).all()}
+        for group, rows in found.items()
+    }
+    return {group: rows for group, rows in panels.items() if rows}

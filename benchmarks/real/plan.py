@@ -1,0 +1,222 @@
+"""The plan: which runs the real-data benchmark is asked for, and their metrics as tables read them.
+
+In: settings, methods, datasets, seeds and what to leave out. Out: jobs, the important ones first,
+and figures by method, dataset and condition.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.real.churn import LEVELS
+from benchmarks.real.condition import Condition
+from benchmarks.real.datasets import dataset, dataset_names
+from benchmarks.real.jobs import RunSettings
+from benchmarks.real.measures import Measured
+from benchmarks.real.methods import STAGES, Method
+from benchmarks.real.scores import Job
+from benchmarks.table import Cell
+
+__all__ = [
+    "DRIFTS",
+    "MODES",
+    "Column",
+    "Figures",
+    "Plan",
+    "by_value",
+    "mean_cell",
+    "stage_of",
+]
+
+DRIFTS = {"still": False, "drift": True}
+MODES = {"static": False, "prequential": True}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the main table: a dataset, as recorded or under churn."""
+
+    dataset: str
+    churn: str = "none"
+
+    def __str__(self) -> str:
+        return self.dataset if self.churn == "none" else f"{self.dataset}, {self.churn} churn"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What to run and how.
+
+    Parameters
+    ----------
+    settings
+        budget, folder and processes.
+    methods
+        rows of the tables.
+    datasets
+        by name.
+    seeds
+        how many of churn, drift and chance.
+    churn, drift, modes
+        which conditions: levels of churn, with drift or without, prequential or not.
+    """
+
+    settings: RunSettings
+    methods: Sequence[Method]
+    datasets: Sequence[str] = field(default_factory=dataset_names)
+    seeds: int = 1
+    churn: Sequence[str] = tuple(LEVELS)
+    drift: Sequence[bool] = (False, True)
+    modes: Sequence[bool] = (False, True)
+
+    @property
+    def columns(self) -> list[Column]:
+        """The columns that a mean is over: datasets, and under full churn those that take it.
+
+        Datasets that stand beside are not among them, unless the plan has no others.
+        """
+        return self._columns([name for name in self.datasets if name not in self._beside])
+
+    @property
+    def beside(self) -> list[Column]:
+        """The columns that no mean is over."""
+        return self._columns(self._beside)
+
+    @property
+    def _beside(self) -> list[str]:
+        names = [name for name in self.datasets if dataset(name).is_beside]
+        return names if len(names) < len(self.datasets) else []
+
+    def _columns(self, names: Sequence[str]) -> list[Column]:
+        levels = [churn for churn in ("none", "full") if churn in self.churn]
+        return [
+            Column(name, churn)
+            for churn in levels
+            for name in names
+            if churn == "none" or dataset(name).takes_churn
+        ]
+
+    def seeds_of(self, method: Method, condition: Condition) -> int:
+        """Return with how many seeds a method runs under a condition, whatever its own seed."""
+        budget = self.settings.budget
+        n = min(self.seeds, budget.prequential_seeds) if condition.prequential else self.seeds
+        if budget.holds_back and method.most_seeds is not None:
+            n = min(n, method.most_seeds)
+        is_chance = condition.churn != "none" or condition.drift or method.uses_seed
+        return n if is_chance else 1
+
+    def jobs(self) -> list[Job]:
+        """Return all jobs, stage by stage, those of one method together, slow methods last."""
+        found: dict[str, list[Job]] = {stage: [] for stage in STAGES}
+        for method in self.methods:
+            for name in self.datasets:
+                for condition in self._conditions(name):
+                    stage = stage_of(condition)
+                    if self._is_run(method, name, stage):
+                        found[stage] += [
+                            Job(
+                                method=method.key,
+                                dataset=name,
+                                condition=replace(condition, seed=seed),
+                            )
+                            for seed in range(self.seeds_of(method, condition))
+                        ]
+        ordered = [job for stage in STAGES for job in found[stage]]
+        return sorted(ordered, key=lambda job: not job.row.is_quick)
+
+    def _conditions(self, name: str) -> list[Condition]:
+        """Return the conditions of a dataset; mild churn is looked at by itself."""
+        takes_churn = dataset(name).takes_churn
+        return [
+            Condition(churn=churn, drift=drift, prequential=mode)
+            for churn in self.churn
+            for drift in self.drift
+            for mode in self.modes
+            if (churn == "none" or takes_churn) and (churn != "mild" or not (drift or mode))
+        ]
+
+    def _is_run(self, method: Method, name: str, stage: str) -> bool:
+        if not self.settings.budget.holds_back:
+            return True
+        return stage in method.stages and (method.datasets is None or name in method.datasets)
+
+
+class Figures:
+    """The metrics of a plan's jobs, read once.
+
+    Parameters
+    ----------
+    plan
+        what was run.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        recorded = plan.settings.recorded()
+        self.found: dict[Job, Measured] = {}
+        for job in plan.jobs():
+            measured = plan.settings.measured(job, recorded)
+            if measured is not None:
+                self.found[job] = measured
+
+    def of_series(
+        self,
+        method: Method,
+        dataset: str,
+        condition: Condition,
+        metric: str,
+        seeds: int | None = None,
+    ) -> NDArray[np.float64] | None:
+        """(seeds, S) a metric of each recording; None where not all seeds have run.
+
+        ``seeds`` are the first so many; all that are planned unless given.
+        """
+        n = self.plan.seeds_of(method, condition)
+        rows = []
+        for seed in range(n if seeds is None else min(n, seeds)):
+            job = Job(method=method.key, dataset=dataset, condition=replace(condition, seed=seed))
+            if job not in self.found:
+                return None
+            rows.append([values[metric] for values in self.found[job].of_series.values()])
+        return np.array(rows, np.float64)
+
+    def cell(
+        self,
+        method: Method,
+        dataset: str,
+        condition: Condition,
+        metric: str,
+        seeds: int | None = None,
+    ) -> Cell:
+        """Return a metric's mean over recordings and seeds, and its sd over seeds."""
+        values = self.of_series(method, dataset, condition, metric, seeds)
+        if values is None or np.isnan(values).all():
+            return Cell(float("nan"))
+        by_seed = [float(np.nanmean(row)) for row in values if not np.isnan(row).all()]
+        sd = float(np.std(by_seed, ddof=1)) if len(by_seed) > 1 else None
+        return Cell(float(np.mean(by_seed)), sd)
+
+    def has_run(self, method: Method) -> bool:
+        """Tell whether anything of a method has run."""
+        return any(job.method == method.key for job in self.found)
+
+
+def stage_of(condition: Condition) -> str:
+    """Return which stage a condition belongs to."""
+    if condition.prequential:
+        return "prequential"
+    if condition.drift:
+        return "drift"
+    return "churn" if condition.churn == "mild" else "main"
+
+
+def mean_cell(cells: Sequence[Cell]) -> Cell:
+    """Return the mean of a row's cells; none where one is missing."""
+    return Cell(float(np.mean([cell.value for cell in cells])) if cells else float("nan"))
+
+
+def by_value(values: Mapping[str, float]) -> list[str]:
+    """Return keys, the largest value first, those without one last."""
+    return sorted(values, key=lambda key: (np.isnan(values[key]), -np.nan_to_num(values[key])))

@@ -1,0 +1,65 @@
+"""Lines for evidence against a reference: a row of 38 variables, beside peers' scores of it.
+
+In: nothing. Out: lines of the table; times are a row's, on one thread, each with a window of its
+own.
+"""
+
+import os
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from benchmarks.real.peers import make_peer
+from benchmarks.speed import report
+from benchmarks.speed.timing import Line, take_turns
+from smkc.evidence.reference import ReferenceEvidence
+from smkc.recording import Recording
+
+VARIABLES = 38
+REFERENCE_ROWS, ROWS = 20_000, 4_096
+ROUNDS = 7
+PEERS = ("windowed kNN", "PCA", "isolation forest")
+
+# Seconds that all evidences of a row may take: 20,000 windows a second.
+LIMIT = 5e-5
+
+
+def lines() -> Iterator[Line]:
+    """Measure ours and each peer in turns; only ours has a limit."""
+    before = os.environ.get("SMKC_THREADS")
+    os.environ["SMKC_THREADS"] = "1"
+    try:
+        rng = np.random.default_rng(0)
+        reference, live = recording(0, REFERENCE_ROWS, rng), recording(REFERENCE_ROWS, ROWS, rng)
+        model = ReferenceEvidence.fit(reference)
+        for number, name in enumerate(PEERS):
+            peer = make_peer(name).fit(reference)
+            ours, anchor = take_turns(
+                lambda: model.start().push_rows(live), partial(peer.score, live), ROUNDS
+            )
+            ours, anchor = ours / ROWS, anchor / ROWS
+            yield Line(
+                work=f"all evidences, {VARIABLES} variables, beside {name}",
+                ours=ours,
+                anchor=anchor,
+                figure=f"{1 / ours:,.0f} rows a second, {ours / anchor:.1f} x the anchor's time",
+                target=f"< {report.time_text(LIMIT)}" if number == 0 else "",
+                passed=ours < LIMIT if number == 0 else None,
+            )
+    finally:
+        if before is None:
+            del os.environ["SMKC_THREADS"]
+        else:
+            os.environ["SMKC_THREADS"] = before
+
+
+def recording(first: int, n_rows: int, rng: np.random.Generator) -> Recording:
+    """Return made-up rows: common waves plus noise."""
+    times = first + np.arange(n_rows)
+    mixing = np.random.default_rng(1).normal(size=(4, VARIABLES))
+    values = np.sin(times[:, None] / np.array([11.0, 29.0, 83.0, 211.0])) @ mixing
+    values += 0.5 * rng.normal(size=values.shape)
+    rows, codes = np.nonzero(np.isfinite(values))
+    names = tuple(f"v{j:02d}" for j in range(VARIABLES))
+    return Recording.from_observations(times, rows, codes, values[rows, codes], names)

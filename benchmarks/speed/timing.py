@@ -1,0 +1,128 @@
+"""Measuring: medians of interleaved runs, and the exponents of growth.
+
+In: callables. Out: seconds, and lines of the table. Ours and the anchor take turns within one
+run, so that whatever else the machine does falls on both.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from time import perf_counter, sleep
+from typing import Any
+
+import numpy as np
+import psutil
+
+Work = Callable[[], object]
+
+# Seconds before a turn. The threads of a matrix product wait for the next one, busily, before they
+# sleep (OpenBLAS: 2^26 ticks of the clock): whoever came next would pay for them with half a core.
+REST = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One line of the table; numbers that a line has no use for stay out of it.
+
+    ``others`` is how many cores other processes kept busy meanwhile: a measurement beside busy
+    neighbours is none, because threads that wait for one another wait for the neighbours too.
+    """
+
+    work: str
+    ours: float | None = None
+    anchor: float | None = None
+    unit: str = "s a window"
+    figure: str
+    target: str
+    passed: bool | None
+    others: float = 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the line as JSON has it."""
+        return asdict(self)
+
+
+class Neighbours:
+    """How busy other processes keep the machine between two looks at it."""
+
+    def __init__(self) -> None:
+        self.look()
+
+    def look(self) -> float:
+        """Cores that others kept busy since the last look."""
+        times = psutil.cpu_times()
+        busy = sum(times) - times.idle - getattr(times, "iowait", 0.0)
+        own = os.times()
+        mine = own.user + own.system + own.children_user + own.children_system
+        now = (perf_counter(), busy, mine)
+        before = getattr(self, "_before", now)
+        self._before = now
+        elapsed = max(now[0] - before[0], 1e-9)
+        return max(0.0, float(now[1] - before[1] - (now[2] - before[2])) / elapsed)
+
+
+def seconds(work: Work) -> float:
+    """Wall-clock seconds of one call."""
+    start = perf_counter()
+    work()
+    return perf_counter() - start
+
+
+def rest() -> None:
+    """Wait until the threads of earlier work have gone to sleep."""
+    sleep(REST)
+
+
+def warm_up(work: Work) -> None:
+    """Rest, then call until as long again is over: for so long the processor is slower."""
+    rest()
+    end = perf_counter() + REST
+    work()
+    while perf_counter() < end:
+        work()
+
+
+def take_turns(ours: Work, anchor: Work, rounds: int) -> tuple[float, float]:
+    """Median seconds of a call of each, warmed up before every turn."""
+    times = np.empty((rounds, 2))
+    for turn in times:
+        for place, work in enumerate((ours, anchor)):
+            warm_up(work)
+            turn[place] = seconds(work)
+    median = np.median(times, axis=0)
+    return float(median[0]), float(median[1])
+
+
+def ratio_line(work: str, ours: float, anchor: float, at_least: float) -> Line:
+    """Line for a work that must be so many times as fast as the anchor."""
+    ratio = anchor / ours
+    return Line(
+        work=work,
+        ours=ours,
+        anchor=anchor,
+        figure=f"{ratio:.1f} x",
+        target=f">= {at_least:g} x",
+        passed=ratio >= at_least,
+    )
+
+
+def limit_line(work: str, ours: float, limit: float, unit: str = "s") -> Line:
+    """Line for a number that must stay under a limit."""
+    return Line(
+        work=work,
+        ours=ours,
+        unit=unit,
+        figure=f"{ours:.3g} {unit}",
+        target=f"< {limit:.3g} {unit}",
+        passed=ours < limit,
+    )
+
+
+def growth(sizes: Sequence[int], works: Sequence[Work], rounds: int) -> tuple[float, list[float]]:
+    """Exponent of a straight line through log size and log time, and the median times."""
+    for work in works:
+        work()
+    times = np.array([[seconds(work) for work in works] for _ in range(rounds)])
+    median = np.median(times, axis=0)
+    exponent = np.polyfit(np.log(sizes), np.log(median), 1)[0]
+    return float(exponent), median.tolist()

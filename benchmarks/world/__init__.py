@@ -1,0 +1,21 @@
+"""The synthetic world: latent factors, variables that follow them, and six kinds of anomaly.
+
+In: a world's constants and a seed. Out: windows of any cardinality from one of two disjoint pools
+of variables, the same on every machine.
+"""
+
+from benchmarks.world.config import WORLDS, World, find_world
+from benchmarks.world.generate import generate
+from benchmarks.world.pool import EVALUATION, POOLS, TRAINING, Pool, make_pool
+
+__all__ = [
+    "EVALUATION",
+    "POOLS",
+    "TRAINING",
+    "WORLDS",
+    "Pool",
+    "World",
+    "find_world",
+    "generate",
+    "make_pool",
+]
