@@ -10,6 +10,8 @@ DEMO_OUT ?= demo-output
 BUDGET ?= quick
 ALERTS_OUT ?= alerts-output
 LIVE_OUT ?= live-trial-output
+# One more than there are processors: many tests wait for real servers and browsers.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-slow test-processors live-trial check format speed alerts tables clean clean-jit
@@ -23,13 +25,13 @@ demo: $(VENV)/.with-demo ## find four planted incidents in a fleet's telemetry; 
 	$(BIN)/smkc demo --out $(DEMO_OUT)
 
 test: $(VENV)/.with-test ## run the tests
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow" --durations=10
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow" --durations=10
 
 test-slow: $(VENV)/.with-test ## run the long tests: fuzzers, large files, whole systems
-	HYPOTHESIS_PROFILE=slow $(BIN)/python -m pytest -n auto --dist loadfile -m slow --durations=10
+	HYPOTHESIS_PROFILE=slow $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m slow --durations=10
 
-test-processors: $(VENV)/.with-test ## run the tests of what scores promise as on other processors
-	PYTHON=$(BIN)/python .ci/processors
+test-processors: $(VENV)/.with-test ## run the tests of what scores promise as on other processors; all with TESTS=tests
+	PYTHON=$(BIN)/python .ci/processors $(TESTS)
 
 live-trial: $(VENV)/.with-test ## plant 12 faults on real software, 49 minutes; LIVE_OUT must be a new folder
 	$(BIN)/python -m tools.livetrial run $(LIVE_OUT)

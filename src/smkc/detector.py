@@ -108,7 +108,7 @@ class Detector:
     scaling: str | None = "robust"
     counters: str | None = "auto"
     identity: Identity | None = None
-    false_alarm_rate: float = 0.004
+    false_alarm_rate: float = 0.002
     least_filled: float = 0.5
     align: str = "sharp"
     seed: int = 0

@@ -193,6 +193,7 @@ def _with_trials(recording: Recording, detector: Any, plan: _Plan, seed: int) ->
         look=look_at(reference),
         length=plan.length,
         detector=str(detector.get_params().get("detector", "")),
+        seasons=detector.fitted_.seasons if isinstance(detector, Detector) else {},
     )
     n_scored = max(1, counts.rows)
     return Diagnosis(

@@ -3,7 +3,8 @@
 In: what the trials counted. Out: findings, gravest first.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ from smkc.doctor.diagnosis import Finding
 from smkc.doctor.look import Look
 from smkc.doctor.planting import KINDS
 from smkc.doctor.trial import FalseAlarms, Judge, Outcome
+from smkc.evidence.variables import DAY, WEEK
 from smkc.recording.times import show_time
 
 __all__ = ["Counted", "find", "too_little"]
@@ -53,6 +55,8 @@ class Counted:
         (T,) of the untouched held-out rows.
     forward
         false alarms when the first part of the reference judges its last; None if too short.
+    seasons
+        period of each variable that has a season.
     """
 
     judge: Judge
@@ -65,6 +69,7 @@ class Counted:
     look: Look
     length: int
     detector: str
+    seasons: Mapping[str, float]
 
 
 def find(counted: Counted) -> tuple[Finding, ...]:
@@ -294,6 +299,19 @@ def _reference(counted: Counted) -> list[Finding]:
     return findings
 
 
+def _told_seasons(seasons: Mapping[str, float]) -> str:
+    """Say how many variables have a season of which period.
+
+    Examples
+    --------
+    >>> _told_seasons({"cpu": 86_400.0, "load": 86_400.0, "backup": 604_800.0, "tick": 600.0})
+    '2 daily, 1 weekly, 1 every 600'
+    """
+    named = {DAY: "daily", WEEK: "weekly"}
+    counts = Counter(named.get(period, f"every {period:g}") for period in seasons.values())
+    return ", ".join(f"{count:,} {name}" for name, count in counts.most_common())
+
+
 def _notes(counted: Counted) -> list[Finding]:
     """Return what is worth knowing without standing in the way."""
     findings = [
@@ -313,6 +331,16 @@ def _notes(counted: Counted) -> list[Finding]:
                 evidence=f"{len(look.constant):,} never change in the reference: {names}",
                 remedy="nothing was planted in them; leave them out unless any change in them "
                 "is a fault",
+                weight="note",
+            )
+        )
+    if counted.seasons:
+        findings.append(
+            Finding(
+                problem="seasons",
+                evidence=_told_seasons(counted.seasons),
+                remedy="what is usual at that time counts beside what is usual in general; learn "
+                "from more periods if a season is missing",
                 weight="note",
             )
         )

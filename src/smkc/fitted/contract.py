@@ -60,6 +60,10 @@ class Learned(Protocol):
         """Alerts at most so many quiet rows apart are one."""
 
     @property
+    def seasons(self) -> Mapping[str, float]:
+        """Period of each variable that has a season, in seconds for dates; empty if not used."""
+
+    @property
     def of_steps(self) -> Thresholds:
         """What normal alarms of time steps look like."""
 

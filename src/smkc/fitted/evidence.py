@@ -70,6 +70,12 @@ class EvidenceFitted:
         return CALM_ROWS
 
     @property
+    def seasons(self) -> Mapping[str, float]:
+        """Period of each variable that has a season, in seconds for dates."""
+        asked, found = self.known.asked_columns, self.known.variables.seasons
+        return {asked[at]: float(p) for at, p in zip(found.columns, found.period, strict=True)}
+
+    @property
     def of_steps(self) -> InNats:
         """What normal alarms of time steps look like; each row of the null says something."""
         return InNats(self.known.normal.n_independent * self.window)

@@ -77,6 +77,11 @@ class Fitted:
         """Alerts at most so many quiet rows apart are one."""
         return max(1, int(self.window * JOIN_SHARE))
 
+    @property
+    def seasons(self) -> Mapping[str, float]:
+        """No variable has a season here."""
+        return {}
+
     def prepare(self, recording: Recording) -> Recording:
         """Scale a recording from its beginning."""
         return self.scaling.start().scale(recording) if self.scaling is not None else recording

@@ -14,7 +14,7 @@ from smkc.serve.service import Service
 from smkc.serve.store import LaneStore
 
 N_HISTORY, N_ROWS = 240, 420
-FAULT = (300, 311)
+FAULT = (310, 321)
 ROWS = with_fault(made_rows(5, N_ROWS), *FAULT)
 NOW = START + N_HISTORY * STEP  # the history is there, and the row of now is not due yet
 

@@ -23,15 +23,17 @@ model.py
 from smkc.evidence.variables.loudest import CALM_ROWS, LASTING_RATE, LOUD_RATE, Heard, Loudest
 from smkc.evidence.variables.model import VariableQuestions, VariableState
 from smkc.evidence.variables.questions import PAST_ROWS, QUESTIONS, Question
-from smkc.evidence.variables.seasons import Usual
+from smkc.evidence.variables.seasons import DAY, WEEK, Usual
 from smkc.evidence.variables.tails import Tails
 
 __all__ = [
     "CALM_ROWS",
+    "DAY",
     "LASTING_RATE",
     "LOUD_RATE",
     "PAST_ROWS",
     "QUESTIONS",
+    "WEEK",
     "Heard",
     "Loudest",
     "Question",

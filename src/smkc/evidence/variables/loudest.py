@@ -23,12 +23,12 @@ __all__ = [
     "Loudest",
 ]
 
-# A column is loud if its surprise is met in fewer than one of so many rows, all columns and
-# questions counted: the default budget of false alerts.
+# Rows that surprise as much as fewer than one in so many normal rows do, all columns and questions
+# counted, spend the budget of false alerts: at twice the default rate, so that near misses count.
 LOUD_RATE = 4e-3
 
 # What was met in fewer than one of so many rows, and that in so many rows more than not, is a new
-# normal. The rate is that above which an alert is released: what holds an alert open must end.
+# normal: what holds an alert open must end.
 LASTING_RATE, LASTING_ROWS = 10.0 * LOUD_RATE, 200
 
 # An alert ends after so many calm rows.

@@ -29,7 +29,7 @@ MIN_PERIODS = 3
 
 # Without dates, the period is a lag at which the autocorrelation reaches this: the shortest that
 # comes close to the best one, which may be a multiple of it.
-MIN_CORRELATION, CLOSE_TO_BEST = 0.3, 0.85
+MIN_CORRELATION, CLOSE_TO_BEST = 0.5, 0.85
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,21 +164,20 @@ def find_period(values: NDArray[np.float32]) -> float:
     below = np.flatnonzero(correlation < 0)
     if not len(below):
         return 0.0  # neighbours alone are alike
-    first = max(int(below[0]), MIN_SLOTS - 1)
-    inner = correlation[first + 1 : -1]
-    is_peak = (inner >= correlation[first:-2]) & (inner >= correlation[first + 2 :])
-    peaks = first + 1 + np.flatnonzero(is_peak)
-    if not len(peaks):
-        return 0.0
-    best = float(correlation[peaks].max())
+    first = max(int(below[0]), MIN_SLOTS)
+    best = float(correlation[first:].max(initial=0.0))
     if best < MIN_CORRELATION:
         return 0.0
-    lag = int(peaks[correlation[peaks] >= CLOSE_TO_BEST * best][0])
+    is_close = np.append(correlation[first:] >= CLOSE_TO_BEST * best, False)
+    start = int(np.argmax(is_close))
+    end = start + int(np.argmin(is_close[start:]))
+    lag = first + start + int(np.argmax(correlation[first + start : first + end]))
     multiple = 1
-    while 2 * lag + 2 < len(correlation):  # a longer lag tells the period more exactly
-        nearby = np.arange(2 * lag - 1, 2 * lag + 2)
+    reach = lag // 8 + 1
+    while 2 * lag + reach < len(correlation):  # a longer lag tells the period more exactly
+        nearby = np.arange(2 * lag - reach, 2 * lag + reach + 1)
         lag, multiple = int(nearby[np.argmax(correlation[nearby])]), 2 * multiple
-    return lag / multiple
+    return 0.0 if multiple == 1 and lag == len(correlation) - 1 else lag / multiple
 
 
 def _candidates(

@@ -11,7 +11,7 @@ from smkc.recording import Recording
 
 N_REFERENCE, N_LIVE, KEPT = 600, 500, 1024
 NAMES = [f"v{j}" for j in range(8)]
-DEFAULT_RATE = 0.004
+DEFAULT_RATE = 0.002
 NO_CLOCKS = np.empty(0)
 
 

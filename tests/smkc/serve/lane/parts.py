@@ -16,8 +16,8 @@ from smkc.serve.rows import AlertRecord, Row
 from smkc.serve.store import Store
 
 N_ROWS, LEAST = 420, 240
-FAULT = (300, 311)
-CUT = 306  # in the middle of it
+FAULT = (310, 321)
+CUT = 316  # in the middle of it
 
 
 @contextmanager

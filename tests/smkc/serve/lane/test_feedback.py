@@ -57,11 +57,11 @@ def test_accepted_rows_are_learned_from(folder):
 def test_causes_of_a_row_that_is_remembered_and_of_an_alert_that_is_not(rows, folder):
     with lane_in(folder) as lane:
         alert = lane._store.alerts()[0].record
-        remembered = lane.explain(rows[305].time)
-        assert remembered.time == rows[305].time
+        remembered = lane.explain(rows[315].time)
+        assert remembered.time == rows[315].time
         assert remembered.causes
         lane.model.follower = None
-        assert lane.explain(rows[305].time) == Explained(time=alert.causes_at, causes=alert.causes)
+        assert lane.explain(rows[315].time) == Explained(time=alert.causes_at, causes=alert.causes)
         with pytest.raises(UnknownError):
             lane.explain(rows[250].time)
 
