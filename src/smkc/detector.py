@@ -6,6 +6,7 @@ In: reference data, then recordings to judge. Out: scores, p-values, alerts, cau
 import warnings
 from copy import deepcopy
 from dataclasses import asdict, dataclass, fields, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,14 @@ __all__ = ["Detector"]
 
 # An alert goes on while scores stay above the threshold of a rate so many times higher.
 RELEASE_RATE = 10.0
+
+# What other libraries call settings that Detector has under another name.
+OTHER_NAMES = {
+    "contamination": "false_alarm_rate, which is the rate of false alerts and not of anomalies",
+    "n_neighbors": "neighbours",
+    "random_state": "seed",
+    "window_size": "window",
+}
 
 # This may be changed without fitting again.
 CHANGEABLE = ("false_alarm_rate",)
@@ -115,6 +124,15 @@ class Detector:
     device: str = "cpu"
     epochs: int | None = None
     learn: dict[str, Any] | None = None
+
+    def __new__(cls, *_: Any, **settings: Any) -> "Detector":
+        """Refuse settings that do not exist, with the one that was probably meant."""
+        for name in settings.keys() - {field.name for field in fields(cls)}:
+            close = get_close_matches(name, [field.name for field in fields(cls)], n=1)
+            meant = OTHER_NAMES.get(name) or (close[0] if close else None)
+            hint = f"use {meant}" if meant else "help(smkc.Detector) lists the settings"
+            raise SettingError(f"Detector has no setting {name!r}; {hint}")
+        return super().__new__(cls)
 
     # ------------------------------------------------------------------ learning
 

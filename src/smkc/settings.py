@@ -39,6 +39,7 @@ NOT_OF_EVIDENCE: dict[str, Any] = {
     "neighbours": 20,
     "reference_size": 4096,
     "scaling": "robust",
+    "least_filled": 0.5,
 }
 
 # Rows a window of the detectors that do not find it out by themselves.
@@ -105,6 +106,7 @@ def _evidence(settings: Mapping[str, Any]) -> EvidenceFitted:
             )
     if settings["window"] != "auto":
         _check_whole("window", settings["window"], 1)
+    _check_whole("seed", settings["seed"], 0)
     _check_rate(settings["false_alarm_rate"])
     return EvidenceFitted(
         align=settings["align"],

@@ -255,3 +255,19 @@ def test_an_empty_row_and_an_empty_recording_are_no_accident(detector, live):
     assert np.isfinite(stream.push(N_REFERENCE + 1, {}))
     assert np.isfinite(stream.push(N_REFERENCE + 2, {"v0": None, "v1": float("inf")}))
     assert len(detector.decision_function(live.rows(0, 0))) == 0
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ({"seed": "a"}, r"seed='a': give a whole number"),
+        ({"least_filled": 2}, r"least_filled=2 is not for detector='evidence'"),
+        ({"window": 10**6}, r"window=1,000,000 is longer than the reference of 2,400 rows"),
+        ({"contamination": 0.1}, r"no setting 'contamination'; use false_alarm_rate, which"),
+        ({"false_alarm_rat": 0.1}, r"no setting 'false_alarm_rat'; use false_alarm_rate$"),
+        ({"xyz": 0.1}, r"no setting 'xyz'; help\(smkc.Detector\) lists the settings"),
+    ],
+)
+def test_settings_that_cannot_work_say_so(setting, told, reference):
+    with pytest.raises(SettingError, match=told):
+        smkc.Detector(**setting).fit(reference)

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import pyarrow as pa
 
 from smkc.errors import ReadError, SettingError
 from smkc.recording.columns import Kind, holds_numbers, kind_of
-from smkc.recording.stamps import looks_like_dates
+from smkc.recording.stamps import EPOCH_RANGES, looks_like_dates
 from smkc.recording.tables import Table, listed
 
 __all__ = ["Layout", "LongParts", "WideParts", "Wishes", "find_parts"]
@@ -86,6 +87,25 @@ class WideParts:
     variables: tuple[str, ...]
     entity: str | None = None
     ignored: tuple[str, ...] = ()
+
+
+def lacks_times(table: Table, wishes: Wishes) -> bool:
+    """Whether a table is wide, of numbers alone, and none of its columns seems to hold times."""
+    named = {*wishes.ignore, *wishes.named}
+    free = [name for name in table.schema.names if name not in named]
+    if wishes.time is not None or wishes.layout == "long" or wishes.speaks_of_long or not free:
+        return False
+    kinds = {kind_of(table.schema.field(name).type) for name in free}
+    if not kinds <= {"number", "nothing"} or _find_time(table, free) is not None:
+        return False
+    return not any(_grows_like_epochs(_sample(table, name)) for name in free)
+
+
+def _grows_like_epochs(sample: pa.Array) -> bool:
+    """Whether numbers are as large as times since 1970, and each is larger than the one before."""
+    numbers = np.asarray(sample.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    is_large = len(numbers) > 1 and numbers[0] >= EPOCH_RANGES["s"][0]
+    return bool(is_large and (np.diff(numbers) > 0).all())
 
 
 def find_parts(table: Table, wishes: Wishes) -> LongParts | WideParts:

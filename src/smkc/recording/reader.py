@@ -8,13 +8,15 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+import numpy as np
+
 from smkc import progress
 from smkc.errors import ReadError, SettingError
 from smkc.recording.recording import Recording
 
 if TYPE_CHECKING:
     from smkc.recording.grid import Step
-    from smkc.recording.layout import Layout
+    from smkc.recording.layout import Layout, Wishes
     from smkc.recording.stamps import TimeUnit
     from smkc.recording.tables import Table
 
@@ -68,7 +70,9 @@ def read(
     ----------
     source
         path of a CSV or Parquet file; a folder or a glob of them, joined; a pandas, polars,
-        pyarrow or other data frame; a dict of arrays, a column each; or a recording.
+        pyarrow or other data frame or series; a dict of arrays, one per column; a list of dicts,
+        one per row; an array of (T, V) numbers; or a recording. What is in memory, wide and has
+        no column of times gets its row numbers for times.
     layout
         "long" has a row an observation: time, variable, value and perhaps labels. "wide" has a
         row a time step and a column a variable, empty where missing. "auto" takes a table for
@@ -111,6 +115,8 @@ def read(
     Recording(2 rows, 2 variables, 3 observations, 1-2 a row, times 1 to 2)
     >>> read({"time": [1, 2], "cpu": [0.3, 0.4], "mem": [0.7, float("nan")]})
     Recording(2 rows, 2 variables, 3 observations, 1-2 a row, times 1 to 2)
+    >>> read([{"cpu": 0.3, "mem": 0.7}, {"cpu": 0.4}])
+    Recording(2 rows, 2 variables, 3 observations, 1-2 a row, times 0 to 1)
     """
     # Imported when needed: Arrow takes a tenth of a second, which `import smkc` should not.
     from pyarrow import ArrowException
@@ -138,7 +144,7 @@ def read(
         if entity is not None:
             raise SettingError("a recording is about one entity; leave entity= out")
         return source if step is None else on_grid(source, step)
-    tables, name = _tables(source)
+    tables, name = _tables(source, wishes)
     gathering = Gathering()
     with progress.task(f"reading {name}", sum(table.size for table in tables)) as advance:
         for table in tables:
@@ -158,19 +164,27 @@ def read(
     return by_entity if step is None else {key: on_grid(r, step) for key, r in by_entity.items()}
 
 
-def _tables(source: Any) -> "tuple[list[Table], str]":
-    """Open the source: its tables, and what to call it."""
+def _tables(source: Any, wishes: "Wishes") -> "tuple[list[Table], str]":
+    """Open the source: its tables, and what to call it.
+
+    What is in memory and has no times gets its row numbers for times.
+    """
     if isinstance(source, str | os.PathLike):
         from smkc.recording.files import open_files
 
         return open_files(source), os.fspath(source)
-    from smkc.recording.tables import from_columns, from_frame
+    from smkc.recording.layout import lacks_times
+    from smkc.recording.tables import from_array, from_columns, from_dicts, from_frame
 
     if isinstance(source, Mapping):
         table = from_columns("the dict of arrays", source.items())
+    elif isinstance(source, np.ndarray) and source.dtype.names is None:
+        table = from_array(source)
+    elif isinstance(source, list | tuple):
+        table = from_dicts(source)
     else:
         table = from_frame(source)
-    return [table], table.name
+    return [table.numbered() if lacks_times(table, wishes) else table], table.name
 
 
 def _several(names: Sequence[str]) -> tuple[str, ...]:

@@ -16,7 +16,9 @@ from smkc.recording.columns import Where
 __all__ = [
     "FrameTable",
     "Table",
+    "from_array",
     "from_columns",
+    "from_dicts",
     "from_frame",
     "listed",
     "place",
@@ -24,6 +26,9 @@ __all__ = [
 ]
 
 NAMES_SHOWN = 12
+
+# Column of the row numbers that stand for times where there are none; name of a series' values.
+ROW_NUMBERS, SERIES_NAME = "time", "value"
 
 
 class Table(Protocol):
@@ -69,9 +74,38 @@ class FrameTable:
         for batch in self._table.select(columns).to_batches(max_chunksize=n_rows):
             yield batch, float(batch.num_rows)
 
+    def numbered(self) -> "FrameTable":
+        """Return the table with its row numbers as times, for one that has none."""
+        rows = pa.array(np.arange(self._table.num_rows))
+        return FrameTable(self.name, self._table.add_column(0, ROW_NUMBERS, rows))
 
-def from_frame(frame: Any) -> Table:
-    """Make a table from any data frame that narwhals or Arrow knows."""
+
+def from_array(values: np.ndarray[Any, Any]) -> FrameTable:
+    """Make a table from (T,) or (T, V) numbers; its columns are v0, v1 and so on."""
+    if values.ndim not in (1, 2):
+        raise ReadError(
+            f"an array of {values.ndim} dimensions cannot be read; give (T,) or (T, V) numbers, "
+            "one row per time step"
+        )
+    columns = values[:, None] if values.ndim == 1 else values
+    return from_columns("the array", ((f"v{j}", column) for j, column in enumerate(columns.T)))
+
+
+def from_dicts(rows: Sequence[Mapping[Any, Any]]) -> FrameTable:
+    """Make a table from one mapping per row; a key that a row lacks was not observed there."""
+    for at, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise ReadError(
+                f"item {at} of the list is of type {type(row).__name__}; give one dict per row, "
+                "such as {'time': 0, 'cpu': 0.5}, an array, or a dict of arrays"
+            )
+    names = dict.fromkeys(key for row in rows for key in row)
+    columns = ((name, [row.get(name) for row in rows]) for name in names)
+    return from_columns("the list of dicts", columns)
+
+
+def from_frame(frame: Any) -> FrameTable:
+    """Make a table from any data frame or series that narwhals or Arrow knows."""
     name = f"the {type(frame).__module__.partition('.')[0]} {type(frame).__name__}"
     if isinstance(frame, pa.Table):
         return FrameTable(name, frame)
@@ -79,6 +113,8 @@ def from_frame(frame: Any) -> Table:
         return FrameTable(name, pa.Table.from_batches([frame]))
     import narwhals as nw
 
+    if nw.dependencies.is_into_series(frame):
+        frame = frame.to_frame(frame.name or SERIES_NAME)
     if nw.dependencies.is_pandas_like_dataframe(frame):
         return _from_pandas_like(name, frame)
     try:
@@ -93,11 +129,11 @@ def from_frame(frame: Any) -> Table:
         raise ReadError(f"{name} cannot be read: {error}; convert it to Arrow first") from error
     raise ReadError(
         f"{name} cannot be read; give the path of a CSV or Parquet file, a pandas, polars or "
-        "pyarrow frame, or a dict of arrays"
+        "pyarrow frame, an array, a dict of arrays or a list of dicts"
     )
 
 
-def from_columns(name: str, columns: Iterable[tuple[Any, Any]]) -> Table:
+def from_columns(name: str, columns: Iterable[tuple[Any, Any]]) -> FrameTable:
     """Make a table from pairs of a name and an array, list or series."""
     pairs = [(str(key), values) for key, values in columns]
     require_distinct(name, [key for key, _ in pairs])
@@ -136,7 +172,7 @@ def listed(names: Iterable[str]) -> str:
     return f"{text} and {n_more:,} more" if n_more > 0 else text or "none"
 
 
-def _from_pandas_like(name: str, frame: Any) -> Table:
+def _from_pandas_like(name: str, frame: Any) -> FrameTable:
     """Take the columns one by one, and the index too where it says something."""
     require_distinct(name, [str(column) for column in frame.columns])
     index = frame.index

@@ -207,5 +207,64 @@ def test_settings_that_make_no_sense(wishes):
 
 def test_every_error_is_a_value_error():
     with pytest.raises(ValueError, match="no column"):
-        read({"a": [1]})
+        read({"a": ["x"]})
     assert issubclass(ReadError, InputError)
+
+
+# ------------------------------------------------------------------ in memory, without times
+
+
+def test_an_array_is_read_with_row_numbers_for_times(rng):
+    values = rng.normal(size=(5, 2))
+    values[2, 1] = np.nan
+    recording = read(values)
+    assert recording.names == ("v0", "v1")
+    assert recording.times.tolist() == [0, 1, 2, 3, 4]
+    np.testing.assert_array_equal(recording.trace("v1"), values[:, 1].astype(np.float32))
+    assert read(values[:, 0]).names == ("v0",)
+    with pytest.raises(ReadError, match="3 dimensions"):
+        read(values[None])
+
+
+def test_a_list_of_dicts_is_read_row_by_row():
+    rows = [{"cpu": 1.0}, {"cpu": 2.0, "mem": 3.0}, {}]
+    recording = read(rows)
+    assert recording.names == ("cpu", "mem")
+    assert recording.cardinality.tolist() == [1, 2, 0][: len(recording)]
+    timed = read([{"time": 10, "cpu": 1.0}, {"time": 20, "cpu": 2.0}])
+    assert timed.times.tolist() == [10, 20]
+    with pytest.raises(
+        ReadError, match=r"item 1 of the list is of type int; give one dict per row"
+    ):
+        read([{"cpu": 1.0}, 3])
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_and_series_without_times_get_row_numbers(library):
+    module = pytest.importorskip(library)
+    frame = module.DataFrame({"cpu": [1.0, 2.0], "mem": [3.0, None]})
+    assert read(frame).times.tolist() == [0, 1]
+    assert read(frame).names == ("cpu", "mem")
+    series = module.Series(name="cpu", data=[1.0, 2.0]) if library == "pandas" else frame["cpu"]
+    assert read(series).names == ("cpu",)
+
+
+def test_a_dated_series_keeps_its_dates():
+    pandas = pytest.importorskip("pandas")
+    dates = pandas.date_range("2026-01-01", periods=3, freq="h")
+    recording = read(pandas.Series([1.0, 2.0, 3.0], index=dates))
+    assert recording.names == ("value",)
+    assert recording.times[1] == np.datetime64("2026-01-01T01:00")
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        {"when": [1_700_000_000, 1_700_000_060], "cpu": [1.0, 2.0]},
+        {"host": ["a", "b"], "cpu": [1.0, 2.0]},
+    ],
+    ids=["seconds since 1970", "text"],
+)
+def test_what_may_hold_times_or_names_is_asked_about(frame):
+    with pytest.raises(ReadError, match=r"no column that is known to hold times"):
+        read(frame)

@@ -88,7 +88,7 @@ def test_two_columns_of_one_name(frame):
         read(frame)
 
 
-@pytest.mark.parametrize("source", [None, 5, [1, 2], np.zeros((3, 2)), pd.Series([1]), object()])
+@pytest.mark.parametrize("source", [None, 5, np.zeros((3, 2, 2)), object()])
 def test_what_cannot_be_read(source):
     with pytest.raises(ReadError, match="cannot be read"):
         read(source)

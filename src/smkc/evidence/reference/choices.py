@@ -70,6 +70,11 @@ def choose(reference: Recording, rows: NDArray[np.float32], window: int | str = 
             f"least {ROWS_AN_ENTRY} rows an entry of a window are wanted, at most {LONGEST} rows"
         )
     elif isinstance(window, int) and window >= 1:
+        if window > n:
+            raise SettingError(
+                f"window={window:,} is longer than the reference of {n:,} rows; give fewer rows, "
+                "or leave it out"
+            )
         w = window
         reasons.append(f"windows of {w} rows, as asked for")
     else:
