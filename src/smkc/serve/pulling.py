@@ -120,7 +120,8 @@ class PullFeed:
                 self.is_behind = False
                 self._look_at_silence(due)
             return min(start + lateness - now, LONGEST_WAIT) / 1000 if start > due else 0.0
-        if self._take(self._prometheus.range(self._watch.query, start, end, step)):
+        samples = self._prometheus.range(self._watch.query, start, end, step)
+        if self._take(self._asked_for(samples, start, end)):
             self._silent_from = None
         elif self._silent_from is None:
             self._silent_from = start
@@ -142,6 +143,21 @@ class PullFeed:
         self._next = max(last + step - back * step, oldest, 0)
         # A grid of another step goes on after the latest row.
         self._next = -(-self._next // step) * step
+
+    def _asked_for(self, samples: Samples, start: int, end: int) -> Samples:
+        """Return the samples of the span that was asked for: a row ahead would stop all before."""
+        is_inside = (samples.times > start - self._watch.step) & (samples.times <= end)
+        n_outside = len(samples) - int(is_inside.sum())
+        if not n_outside:
+            self.problems.pop("times", None)
+            return samples
+        self._refused_before += n_outside
+        first = int(samples.times[int(is_inside.argmin())])
+        self.problems["times"] = (
+            f"the answer to {self._watch.query!r} holds {n_outside} samples outside of the time "
+            f"asked for, one at {first} ms; they are left out: see what answers in its place"
+        )
+        return samples.take(is_inside)
 
     def _take(self, samples: Samples) -> bool:
         """Hand samples to their lanes; tell whether there were any."""

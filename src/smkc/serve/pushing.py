@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smkc.errors import InputError
 from smkc.serve.clock import Clock
@@ -17,7 +18,7 @@ from smkc.serve.config import WatchConfig
 from smkc.serve.inbox import unpack_samples
 from smkc.serve.intake.bins import AHEAD_MS, STEPS_AHEAD, Bins
 from smkc.serve.intake.entities import Intake
-from smkc.serve.intake.grouping import ends_of
+from smkc.serve.intake.grouping import ends_of, is_possible
 from smkc.serve.intake.samples import Samples
 from smkc.serve.lane.lanes import Lanes
 from smkc.serve.store import Store
@@ -169,8 +170,24 @@ class PushFeed:
                 "out: raise it, or narrow match"
             )
         ends = ends_of(samples.times, step)
+        self._look_at_times(samples, is_possible(samples.times, ends))
         ends = ends[ends <= now + max(AHEAD_MS, STEPS_AHEAD * step)]  # others were refused
         self._bodies.append(_Body(number, int(ends.max()) if len(ends) else 0))
+
+    def _look_at_times(self, samples: Samples, can_be: NDArray[np.bool_]) -> None:
+        """Say so where a body has samples at impossible times; its other samples count."""
+        if can_be.all():
+            return
+        first = int(np.argmin(can_be))
+        self.errors["decode"] = self.errors.get("decode", 0) + 1
+        log.error(
+            "%s: %d samples in the inbox are left out: that of %.200a is at %d ms, and times lie "
+            "from 1970 to 2262",
+            self._watch.name,
+            int((~can_be).sum()),
+            samples.names[samples.codes[first]],
+            int(samples.times[first]),
+        )
 
     def _drop_inbox(self) -> None:
         """Let go of bodies none of whose rows is open any more; all others are committed."""

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from smkc.decide import Cause
 
-__all__ = ["AlertRecord", "Row", "Verdict"]
+__all__ = ["LATEST_TIME", "AlertRecord", "Row", "Verdict"]
+
+LATEST_TIME = 2**63 // 1_000_000 - 1
+"""Latest time of a row and of a sample, in milliseconds (the year 2262); the earliest is 0.
+
+Times are kept as nanoseconds in 64 bits.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

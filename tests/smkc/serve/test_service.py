@@ -95,6 +95,28 @@ def test_what_nobody_foresaw_is_said_and_taken_up_again(playback, tmp_path, monk
         wait_until(lambda: service.health().ok)
 
 
+def test_a_row_that_always_fails_is_set_aside(playback, tmp_path, monkeypatch):
+    config = pull_config(playback.url, tmp_path, **settings())
+    clock = FastClock(NOW, NOW)
+    guilty = 255
+    with running(config, clock) as service:
+        follow_until(service, clock, 250)
+        push = Follower.push
+
+        def fail(self, row):
+            if row.time == time_of(guilty):
+                raise ZeroDivisionError("this row cannot be judged")
+            return push(self, row)
+
+        monkeypatch.setattr(Follower, "push", fail)
+        follow_until(service, clock, guilty + 10)
+        assert numbers_of(service) == [n for n in range(guilty + 11) if n != guilty]
+        status = service.watches()[0]
+        assert status.errors == {"unexpected": 3}
+        assert status.lanes[0].set_aside == 1
+        assert any("failed 3 times" in problem for problem in status.problems)
+
+
 # ---------------------------------------------------------------------- lanes
 
 

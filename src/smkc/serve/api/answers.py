@@ -138,6 +138,7 @@ class LaneAnswer(OfLane):
     appeared: int = Field(description="variables that came, since the service started")
     vanished: int = Field(description="variables that went, since the service started")
     refused: int = Field(description="variables beyond the limit, since the service started")
+    set_aside: int = Field(description="rows that could not be taken, since the service started")
     window: int = Field(description="rows a window of the model; 0 before the first fit")
     fitted_at: int | None = Field(description="row before which the model took over")
     is_refitting: bool = Field(description="whether a new model is being fitted")

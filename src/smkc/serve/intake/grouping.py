@@ -11,12 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.serve.rows import Row
+from smkc.serve.rows import LATEST_TIME, Row
 
-__all__ = ["LATEST_TIME", "Grouped", "Readings", "ends_of", "group", "is_possible", "keep_last"]
-
-LATEST_TIME = 253_402_300_799_999
-"""The end of the year 9999 in milliseconds; nothing is believed to be later, nor as long before."""
+__all__ = ["Grouped", "Readings", "ends_of", "group", "is_possible", "keep_last"]
 
 MOST_SPARSE = 4  # cells a reading, above which sorting takes less room than a table
 
@@ -56,9 +53,9 @@ def ends_of(times: NDArray[np.int64], step: int) -> NDArray[np.int64]:
     return np.asarray(-(-np.clip(times, -LATEST_TIME, LATEST_TIME) // step) * step)
 
 
-def is_possible(times: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(N,) whether each time can be meant."""
-    return np.asarray((times >= -LATEST_TIME) & (times <= LATEST_TIME))
+def is_possible(times: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """(N,) whether each time can be meant and the store can keep the row that it belongs to."""
+    return np.asarray((times >= 0) & (times <= LATEST_TIME) & (ends <= LATEST_TIME))
 
 
 def keep_last(readings: Readings) -> tuple[Readings, int]:

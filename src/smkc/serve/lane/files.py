@@ -5,6 +5,7 @@ damaged is set aside under another name, and said so. A file is there whole or n
 """
 
 import contextlib
+import json
 import logging
 import os
 import re
@@ -15,6 +16,7 @@ from smkc.detector import Detector
 from smkc.errors import ModelFileError
 from smkc.loading import load
 from smkc.serve.lane.follower import Follower
+from smkc.serve.rows import Row
 
 __all__ = ["Checkpoint", "LaneFiles"]
 
@@ -22,6 +24,10 @@ log = logging.getLogger("smkc.serve.lane.files")
 
 # So many models and checkpoints stay: the latest, and one in case it is damaged.
 KEPT = 2
+
+# Rows that could not be taken are written here, as long as the file is no longer than this.
+ROWS_SET_ASIDE = "rows-set-aside.jsonl"
+MAX_SET_ASIDE_BYTES = 16 * 1024 * 1024
 
 MODEL = re.compile(r"model-(\d+)\.smkc")
 STREAM = re.compile(r"stream-(\d+)-(\d+)\.smkc")
@@ -104,6 +110,23 @@ class LaneFiles:
     def oldest_checkpoint(self) -> int | None:
         """The row of the oldest checkpoint that is kept."""
         return min((at.row for at in self.checkpoints()), default=None)
+
+    # ------------------------------------------------------------------ rows
+
+    def put_row_aside(self, row: Row, reason: str) -> None:
+        """Write a row that could not be taken where people can look at it, if there is room."""
+        content = {
+            "time": row.time,
+            "reason": reason,
+            "names": list(row.names),
+            "values": [repr(float(value)) for value in row.values],
+        }
+        path = self.folder / ROWS_SET_ASIDE
+        with contextlib.suppress(OSError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if not path.exists() or path.stat().st_size < MAX_SET_ASIDE_BYTES:
+                with path.open("a", encoding="ascii") as file:
+                    file.write(json.dumps(content) + "\n")
 
     # ------------------------------------------------------------------ the folder
 

@@ -109,6 +109,13 @@ class LaneModel:
             self._fit_at_rows = n_rows + (ROWS_LATER if is_full else int(MORE_ROWS * n_rows) + 1)
             self._failed("fit", f"no model could be fitted: {error}")
             return False
+        except (MemoryError, OSError, StoreError):
+            raise
+        except Exception as error:  # rows that nobody foresaw must not stop the watch
+            self._fit_at_rows = self._journal.n_rows + int(MORE_ROWS * self._journal.n_rows) + 1
+            log.exception("%s %s: the fit failed", self._watch.name, self._journal.entity)
+            self._failed("fit", f"no model could be fitted: {type(error).__name__}: {error}")
+            return False
         finally:
             self.is_fitting = False
         self.problems.pop("fit", None)

@@ -74,8 +74,12 @@ def recovered(journal: LaneStore, watch: WatchConfig, files: LaneFiles) -> Recov
         if follower is None:
             follower, n_events = Follower(detector, base), 0
         n_events = brought_up(follower, journal, events, n_events, journal.n_rows)
-    except SmkcError as error:
-        log.error("%s %s: %s", watch.name, journal.entity, error, extra=IN_HEALTH)
+    except (MemoryError, OSError):
+        raise
+    except Exception as error:  # the rows are committed: the next start would meet the same
+        is_expected = isinstance(error, SmkcError)
+        who = watch.name, journal.entity
+        log.error("%s %s: %s", *who, error, extra=IN_HEALTH, exc_info=not is_expected)
         problems.append(f"the rows since the last checkpoint cannot be judged again: {error}")
         return Recovered(problems=tuple(problems))
     return Recovered(fit=fit, follower=follower, n_events=n_events, problems=tuple(problems))
