@@ -58,7 +58,7 @@ class Courier:
         self._to = to
         if isinstance(to, AlertmanagerConfig):
             self.standing = Standing("alertmanager", address(to.url), rng)
-            self._receiver = Receiver(to, "/api/v2/alerts")
+            self._receiver = Receiver(to, "/api/v2/alerts", answers_pages=False)
         else:
             self.standing = Standing("webhook", to.name, rng)
             self._receiver = Receiver(to)
