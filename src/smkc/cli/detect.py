@@ -305,11 +305,12 @@ def _print_result(
     page: Path | None,
     quiet: bool,
 ) -> None:
-    from smkc.cli.printing import MAX_PRINTED_ALERTS, alert_table, console, printable
+    from smkc.cli.printing import MAX_PRINTED_ALERTS, alert_table, console
+    from smkc.recording.visible import visible
 
     screen = console()
     if job.entity is not None:
-        screen.print(f"\n[bold]{len(alerts)} alerts[/] in", printable(job.entity))
+        screen.print(f"\n[bold]{len(alerts)} alerts[/] in", visible(job.entity))
     if not quiet:
         screen.print(
             f"Learned from {model or job.reference_from}. Judged {len(job.watched):,} rows of "

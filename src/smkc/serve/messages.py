@@ -12,6 +12,7 @@ from urllib.parse import quote, urlsplit
 
 from smkc.decide import Cause
 from smkc.errors import InputError
+from smkc.recording.visible import visible
 from smkc.serve.rows import AlertRecord
 from smkc.serve.store import Message
 
@@ -148,7 +149,7 @@ def _event(alert: AlertRecord, change: str, link: str) -> dict[str, Any]:
 
 
 def _summary(alert: AlertRecord) -> str:
-    where = f"{alert.watch}, {alert.entity}" if alert.entity else alert.watch
+    where = visible(f"{alert.watch}, {alert.entity}" if alert.entity else alert.watch)
     when = (
         f"is anomalous since {instant(alert.start)}"
         if alert.is_open
@@ -190,7 +191,7 @@ def _evidence(alert: AlertRecord) -> str:
 
 
 def _short(text: str) -> str:
-    flat = " ".join(text.split())
+    flat = visible(" ".join(text.split()))
     return flat if len(flat) <= MOST_SIGNS else f"{flat[: MOST_SIGNS - 3]}..."
 
 
