@@ -76,10 +76,10 @@ def test_collecting_says_how_many_rows_of_how_many(service, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_an_alert_opens_gets_worse_and_closes_each_in_its_words(service, capsys):
-    alert = AlertRecord(
+def alert_of(watch):
+    return AlertRecord(
         id="00112233445566aa",
-        watch="shop",
+        watch=watch,
         entity="",
         start=0,
         end=0,
@@ -96,11 +96,17 @@ def test_an_alert_opens_gets_worse_and_closes_each_in_its_words(service, capsys)
         causes_anomaly=1.2,
         told_anomaly=1.2,
     )
+
+
+def test_an_alert_opens_gets_worse_and_closes_each_in_its_words(service, capsys):
+    alert = alert_of("shop")
     reporter = Reporter(service, quiet=False)
+    reporter.begin("http://127.0.0.1:9469")
+    capsys.readouterr()
     for one in (alert, replace(alert, anomaly=3.0), replace(alert, is_open=False), alert):
         reporter._tell_alert(one)
     said = capsys.readouterr().err.splitlines()
-    link = f"  {service.config.public_url}/alerts/{alert.id}"
+    link = f"  http://127.0.0.1:9469/alerts/{alert.id}"
     assert [line.partition(":")[0] if line != link else "link" for line in said] == [
         *("ALERT", "link"),
         *("Worse", "link"),
@@ -112,3 +118,16 @@ def test_an_alert_opens_gets_worse_and_closes_each_in_its_words(service, capsys)
 def test_about_how_long():
     found = [_about(ms) for ms in (400, 15_000, 119_000, 180_000, 3_600_000, 36_000_000)]
     assert found == ["1 s", "15 s", "119 s", "3 min", "60 min", "10 h"]
+
+
+def test_without_an_address_there_is_no_link(service, capsys):
+    reporter = Reporter(service, quiet=False)
+    reporter.begin(None)
+    reporter._tell_alert(alert_of("shop"))
+    assert "/alerts/" not in capsys.readouterr().err
+
+
+def test_names_cannot_hide_or_turn_their_signs(service, capsys):
+    reporter = Reporter(service, quiet=False)
+    reporter._tell_alert(alert_of("a\u202eb\u200bc\u3164d"))
+    assert "a\\u202eb\\u200bc\\u3164d" in capsys.readouterr().err

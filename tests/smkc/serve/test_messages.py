@@ -5,6 +5,7 @@ import pytest
 from tests.smkc.serve.delivery.parts import START, STEP, alert_at, config_with
 
 from smkc.errors import InputError
+from smkc.serve.config import config_of
 from smkc.serve.messages import CHANGES, address, messages_for
 
 MANAGER = {"url": "http://alerts.example:9093/am/?token=hidden", "labels": {"team": "shop"}}
@@ -127,3 +128,30 @@ def test_an_unknown_change_is_refused_by_name():
 
 def test_address_shows_where_and_no_more():
     assert address("https://u:p@h:1/a/b/?q=1#f") == "https://h:1/a/b"
+
+
+def test_without_a_public_address_there_is_no_link():
+    config = config_of(
+        {
+            "watch": [{"name": "shop", "source": "push"}],
+            "listen": "0.0.0.0:9469",
+            "alertmanager": [MANAGER],
+            "webhook": [{"name": "on call", "url": "http://hook.example/x"}],
+        }
+    )
+    told, event = (message.content for message in messages_for(alert_at(), "open", config))
+    assert "link" not in told["annotations"]
+    assert "generatorURL" not in told
+    assert event["link"] == ""
+    assert "0.0.0.0" not in repr((told, event))
+
+
+def test_signs_that_hide_or_turn_others_are_shown_escaped():
+    causes = (replace(alert_at().causes[0], variable="disk\u202egpj.exe\u2066\u200b\ufeff\u3164"),)
+    told, event = (one.content for one in messages_for(alert_at(causes=causes), "open", BOTH))
+    shown = "disk\\u202egpj.exe\\u2066\\u200b\\ufeff\\u3164"
+    for text in (*told["annotations"].values(), event["summary"]):
+        assert "\u202e" not in text
+    assert shown in told["annotations"]["causes"]
+    assert shown in event["summary"]
+    assert event["alert"]["causes"][0]["variable"] == causes[0].variable  # for programs, as it is

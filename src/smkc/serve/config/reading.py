@@ -92,7 +92,7 @@ def config_of(
     ...         "watch": [{"name": "shop", "query": '{namespace="shop"}', "step": "30s"}],
     ...     }
     ... )
-    >>> config.watch("shop").step, config.public_url
+    >>> config.watch("shop").step, config.listen.url
     (30000, 'http://127.0.0.1:9469')
     """
     path = tables.path_from(folder)
