@@ -144,6 +144,9 @@ def _watches(watches: list[WatchStatus]) -> Iterator[Metric]:
     refused = CounterMetricFamily(
         "smkc_refused_samples", "Pushed samples beyond the limits.", labels=["watch"]
     )
+    infinite = CounterMetricFamily(
+        "smkc_infinite_values", "Infinite values, which count as not observed.", labels=["watch"]
+    )
     inbox = GaugeMetricFamily(
         "smkc_inbox", "Pushed bodies that wait for their rows.", labels=["watch"]
     )
@@ -156,10 +159,11 @@ def _watches(watches: list[WatchStatus]) -> Iterator[Metric]:
         late.add_metric([watch.name], watch.late)
         duplicates.add_metric([watch.name], watch.duplicates)
         refused.add_metric([watch.name], watch.refused)
+        infinite.add_metric([watch.name], watch.infinite)
         inbox.add_metric([watch.name], watch.inbox)
         for name in PHASES:
             phase.add_metric([watch.name, name], name == watch.phase)
-    yield from (errors, late, duplicates, refused, inbox, phase)
+    yield from (errors, late, duplicates, refused, infinite, inbox, phase)
 
 
 def _store(store: "Store") -> Iterator[Metric]:

@@ -139,6 +139,8 @@ class WatchStatus:
         failures since the service started, by kind: "source", "store", "model", "decode".
     late, duplicates, refused
         pushed samples that came too late, twice, or beyond the limits; since the service started.
+    infinite
+        infinite values, which count as not observed; since the service started.
     inbox
         pushed bodies that still wait for their rows to close.
     lanes
@@ -159,6 +161,7 @@ class WatchStatus:
     late: int = 0
     duplicates: int = 0
     refused: int = 0
+    infinite: int = 0
     inbox: int = 0
     lanes: tuple[LaneStatus, ...] = ()
     problems: tuple[str, ...] = ()

@@ -200,3 +200,25 @@ def test_impossible_times_are_refused_at_the_door_and_the_others_taken(tmp_path)
             assert word in received.refusal
         nothing = service.receive(None, sample_at(2**62))
         assert (nothing.samples, nothing.refused, nothing.watches) == (0, 1, ())
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e39])
+def test_an_infinite_value_is_said_to_be_one(feed, clock, value):
+    send(feed, STEADY[:3])
+    feed._store.put_inbox("shop", pack_samples(sample_at(START + STEP, "broken", value)))
+    clock.step(5 * STEP)
+    feed.advance()
+    clock.step(2 * STEP)
+    feed.advance()
+    assert (n_rows(feed), feed.infinite, feed.refused) == (3, 1, 0)
+    (lane,) = feed._lanes
+    assert lane.status(0).problems == ()  # it is not too many variables
+    (problem,) = feed.problems.values()
+    assert "1 infinite value" in problem
+    assert "'broken'" in problem
+    send(feed, STEADY[10:11])
+    clock.step(10 * STEP)
+    feed.advance()
+    clock.step(2 * STEP)
+    feed.advance()
+    assert feed.problems == {}

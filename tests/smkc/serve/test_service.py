@@ -213,3 +213,17 @@ def test_what_is_not_there_is_said(playback, tmp_path):
         assert service.watches()[0].phase in PHASES
     with pytest.raises(BusyError):
         service.explain("shop", "", START)
+
+
+def test_an_infinite_value_that_prometheus_answers_is_said_to_be_one(playback, tmp_path):
+    broken = 'ratio{host="h1"}'
+    playback.values = lambda time: values_at(time) | {broken: float("inf")}
+    clock = FastClock(NOW, NOW)
+    with running(pull_config(playback.url, tmp_path, **settings()), clock) as service:
+        follow_until(service, clock, 250)
+        status = service.watches()[0]
+        assert status.infinite > 0
+        assert any("infinite" in one and "ratio" in one for one in status.problems)
+        playback.values = values_at
+        follow_until(service, clock, 252)
+        wait_until(lambda: service.health().ok)

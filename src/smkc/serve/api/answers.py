@@ -163,6 +163,7 @@ class WatchAnswer(Answer):
     late: int = Field(description="pushed samples that came too late")
     duplicates: int = Field(description="pushed samples that came twice")
     refused: int = Field(description="pushed samples beyond the limits")
+    infinite: int = Field(description="infinite values, which count as not observed")
     inbox: int = Field(description="pushed bodies that wait for their rows to close")
     lanes: tuple[LaneAnswer, ...]
     problems: tuple[Text, ...]

@@ -51,11 +51,13 @@ class Bins:
 
     Attributes
     ----------
-    late, duplicates, refused, gaps
+    late, duplicates, refused, infinite, gaps
         counts: samples for closed rows; samples of a variable and a time that came before, the
-        later being kept; samples at impossible times, too far ahead, past the limits or infinite;
-        steps between two rows
+        later being kept; samples at impossible times, too far ahead or past the limits; infinite
+        values, which are left out; steps between two rows
         in which nothing was observed.
+    infinite_name
+        the variable of the latest infinite value; empty if there was none.
 
     Examples
     --------
@@ -96,7 +98,8 @@ class Bins:
         self._most_names = LEAST_NAMES
         self._waiting: list[Readings] = []
         self._due: dict[int, int] = {}  # an open row's end -> when it may close
-        self.late = self.duplicates = self.refused = self.gaps = 0
+        self.late = self.duplicates = self.refused = self.infinite = self.gaps = 0
+        self.infinite_name = ""
 
     @property
     def oldest_open(self) -> int | None:
@@ -190,6 +193,8 @@ class Bins:
         )
         self.duplicates += grouped.duplicates
         self.refused += grouped.refused
+        self.infinite += grouped.infinite
+        self.infinite_name = grouped.infinite_name or self.infinite_name
         self._keep(~is_ready)
         for row in grouped.rows:
             if self._last is not None:

@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 
 from smkc.serve.rows import LATEST_TIME, Row
 
-__all__ = ["Grouped", "Readings", "ends_of", "group", "is_possible", "keep_last"]
+__all__ = [
+    "Grouped",
+    "Readings",
+    "ends_of",
+    "group",
+    "infinite_values",
+    "is_possible",
+    "keep_last",
+]
 
 MOST_SPARSE = 4  # cells a reading, above which sorting takes less room than a table
 
@@ -41,11 +49,17 @@ class Readings(NamedTuple):
 
 
 class Grouped(NamedTuple):
-    """Rows in order of time, and how many readings were doubled or had no place."""
+    """Rows in order of time, and what was left out of them.
+
+    ``duplicates`` and ``refused`` count readings that were doubled or had no place, ``infinite``
+    those that no 32-bit number can hold; ``infinite_name`` is the variable of one of these.
+    """
 
     rows: list[Row]
     duplicates: int
     refused: int
+    infinite: int = 0
+    infinite_name: str = ""
 
 
 def ends_of(times: NDArray[np.int64], step: int) -> NDArray[np.int64]:
@@ -121,7 +135,10 @@ def group(
     last, duplicates = keep_last(readings._replace(codes=rank[readings.codes]))
     with np.errstate(over="ignore"):
         values = last.values.astype(np.float32)
-    refused = int(np.isinf(values).sum())
+    refused = 0
+    is_infinite = np.isinf(values)
+    infinite = int(is_infinite.sum())
+    infinite_name = sorted_names[last.codes[int(is_infinite.argmax())]] if infinite else ""
     is_seen = np.isfinite(values)
     ends, ranks, values = last.ends[is_seen], last.codes[is_seen], values[is_seen]
     starts = np.flatnonzero(np.diff(ends, prepend=ends[:1] - 1))
@@ -136,7 +153,15 @@ def group(
             row_values = row_values[chosen]
         previous = tuple(row_names)
         rows.append(Row(time=int(ends[first]), names=previous, values=row_values.copy()))
-    return Grouped(rows, duplicates, refused)
+    return Grouped(rows, duplicates, refused, infinite, infinite_name)
+
+
+def infinite_values(n: int, name: str) -> str:
+    """Return what is said of infinite values that were left out, one of them of this variable."""
+    return (
+        f"{n} infinite value{'s' * (n != 1)} left out of the latest rows, of {name[:200]!a}; it "
+        "counts as not observed: see whether something is divided by zero where it is computed"
+    )
 
 
 def _chosen(
