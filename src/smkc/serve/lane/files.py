@@ -70,6 +70,15 @@ class LaneFiles:
         self._make_folder()
         detector.save(self.model_path(row))
 
+    def adopt_model(self, row: int, path: Path) -> None:
+        """Give a model that was written already, in the same folder, its name."""
+        try:
+            os.replace(path, self.model_path(row))
+        except OSError as error:
+            raise ModelFileError(
+                f"{path} cannot be renamed ({error.strerror or error}); fit again"
+            ) from error
+
     def load_model(self, row: int) -> Detector | None:
         """Read a model; None if it is not there or damaged, which is then set aside."""
         path = self.model_path(row)
@@ -87,6 +96,14 @@ class LaneFiles:
         """Write where a stream stands; older files that are needed no more are removed."""
         self._make_folder()
         follower.save(self._stream_path(at))
+        self._prune()
+
+    def forget_streams(self, before: int) -> None:
+        """Remove checkpoints of a model that is used no more, and older models."""
+        for at in self.checkpoints():
+            if at.row < before:
+                with contextlib.suppress(OSError):
+                    self._stream_path(at).unlink()
         self._prune()
 
     def checkpoints(self) -> list[Checkpoint]:

@@ -6,6 +6,7 @@ them says the same, and says nothing twice. A lane belongs to one thread.
 """
 
 import logging
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -28,8 +29,13 @@ __all__ = ["CHECKPOINT_ROWS", "Lane"]
 
 log = logging.getLogger("smkc.serve.lane.lane")
 
-# A checkpoint is written every so many rows: so many are judged again after a restart.
-CHECKPOINT_ROWS = 256
+# A checkpoint holds the whole state of a stream, 14 kB a variable. It only spares a lane that was
+# killed to judge the rows since then again, which takes a third of the time that they took when
+# they came: so one is written every so many rows, or once judging them took so many seconds, and
+# then at least so many rows after the one before.
+CHECKPOINT_ROWS = 2048
+JUDGING_SECONDS = 60.0
+FEWEST_CHECKPOINT_ROWS = 256
 
 # A row that was set aside counts as a problem for so many milliseconds of rows.
 SET_ASIDE_TOLD_FOR = 86_400_000
@@ -99,7 +105,7 @@ class Lane:
         self._appeared = self._vanished = self.refused = 0
         self.problems: dict[str, str] = {}
         self.model = LaneModel(store, journal, watch, files)
-        self._checkpoint_row = journal.n_rows
+        self._judging_seconds = 0.0
         self._recent = Recent.of(journal, self._window)
         self.names = self._recent.names
         self._latest = journal.last_verdict()
@@ -148,11 +154,13 @@ class Lane:
             self._recent = Recent.of(self.journal, self._window)
         verdicts: list[Verdict | None] = []
         changes: list[Change] = []
+        begun = time.perf_counter()
         for number, row in enumerate(fresh, self.journal.n_rows):
             verdict, change = self._judged(number, row)
             verdicts.append(verdict)
             if change is not None:
                 changes.append(change)
+        self._judging_seconds += time.perf_counter() - begun
         self._pending = _Batch(
             rows=fresh, verdicts=verdicts, changes=changes, inbox_up_to=inbox_up_to
         )
@@ -179,7 +187,9 @@ class Lane:
         self._tell(batch)
         if self.journal.n_rows >= self._told_until_row:
             self.problems.pop("set aside", None)
-        if self.journal.n_rows - self._checkpoint_row >= self._checkpoint_rows:
+        n_rows = self.journal.n_rows - self.model.saved_row
+        takes_long = self._judging_seconds >= JUDGING_SECONDS
+        if n_rows >= (FEWEST_CHECKPOINT_ROWS if takes_long else self._checkpoint_rows):
             self.checkpoint()
 
     def _is_set_aside(self, row: Row) -> bool:
@@ -353,8 +363,8 @@ class Lane:
 
     def checkpoint(self) -> None:
         """Write where the stream stands."""
-        self._checkpoint_row = self.journal.n_rows
         if not self.is_waiting:
+            self._judging_seconds = 0.0
             self.model.checkpoint()
 
     def retire(self) -> None:
