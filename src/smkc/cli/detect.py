@@ -121,7 +121,7 @@ def detect(
     engine: Annotated[
         Engine,
         typer.Option(
-            help='Where the work is done; ray needs pip install "smkc\\[ray]".',
+            help="Where the work is done; ray needs the extra ray.",
             rich_help_panel=SCALE,
         ),
     ] = Engine.local,

@@ -17,7 +17,7 @@ import typer
 
 from smkc.cli import options
 from smkc.cli.failure import explained_failures
-from smkc.errors import MissingExtraError, SettingError
+from smkc.errors import MissingExtraError, SettingError, install_command
 
 if TYPE_CHECKING:
     from smkc.serve.config import Config
@@ -222,7 +222,7 @@ def _require_extra() -> None:
     if missing:
         raise MissingExtraError(
             f"watching needs {', '.join(missing)}, which is not installed; "
-            'install it with: pip install "smkc[serve]"'
+            f"install it with: {install_command('serve')}"
         )
 
 
