@@ -145,10 +145,11 @@ class Reporter:
         return fullest.rows / needed, said
 
     def _say(self, text: str, *, stays: bool = True) -> None:
-        """Write a line to standard error; on a terminal one that passes is written over."""
+        """Write a line with its time to standard error; one that passes is written over."""
         if self._quiet:
             return
-        plain = visible(text)
+        second = f"{_instant(self._service.now())[:19]}Z"
+        plain = f"{second[11:] if self._is_terminal else second} {visible(text)}"
         if not self._is_terminal:
             print(plain, file=sys.stderr, flush=True)
             return
