@@ -4,7 +4,7 @@ In: what was observed. Out: plain records that the store keeps and everybody rea
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +97,9 @@ class AlertRecord:
         the anomaly that was told last.
     causes
         of the row that was explained, most guilty first.
+    labels, severity
+        labels of the variable that was most guilty when the alert opened, and how severe it was
+        then, "warning" or "critical"; they stay, since receivers tell alerts apart by them.
     """
 
     id: str
@@ -117,3 +120,5 @@ class AlertRecord:
     causes_anomaly: float
     told_anomaly: float
     causes: tuple[Cause, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    severity: str = ""

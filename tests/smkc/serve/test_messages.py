@@ -6,6 +6,7 @@ from tests.smkc.serve.delivery.parts import START, STEP, alert_at, config_with
 
 from smkc.errors import InputError
 from smkc.serve.config import config_of
+from smkc.serve.lane.alerting import labels_of, severity_of
 from smkc.serve.messages import CHANGES, address, messages_for
 
 MANAGER = {"url": "http://alerts.example:9093/am/?token=hidden", "labels": {"team": "shop"}}
@@ -155,3 +156,50 @@ def test_signs_that_hide_or_turn_others_are_shown_escaped():
     assert shown in told["annotations"]["causes"]
     assert shown in event["summary"]
     assert event["alert"]["causes"][0]["variable"] == causes[0].variable  # for programs, as it is
+
+
+GUILTY = 'http_errors{instance="10.0.0.7:9100",job="shop",pod="a-1",service="cart",team="x"}'
+
+
+def opened(variable, anomaly=1.8, **settings):
+    """Return the labels that Alertmanager gets of an alert whose first cause is a variable."""
+    causes = (replace(alert_at().causes[0], variable=variable),)
+    config = config_with(alertmanager=[{**MANAGER, **settings}])
+    alert = alert_at(
+        causes=causes, labels=labels_of(causes), severity=severity_of(anomaly), anomaly=anomaly
+    )
+    (message,) = messages_for(alert, "open", config)
+    return message.content["labels"]
+
+
+def test_alertmanager_routes_by_the_labels_of_the_guilty_variable():
+    assert opened(GUILTY) == {
+        "alertname": "SmkcAnomaly",
+        "watch": "shop",
+        "entity": "checkout",
+        "severity": "warning",
+        "service": "cart",
+        "instance": "10.0.0.7:9100",
+        "job": "shop",
+        "team": "shop",  # what is configured counts more
+    }
+    assert opened(GUILTY, anomaly=2.5)["severity"] == "critical"
+    assert opened("plain").keys() == {"alertname", "watch", "entity", "severity", "team"}
+
+
+def test_which_labels_of_the_guilty_variable_are_sent_is_configured():
+    assert opened(GUILTY, cause_labels=["pod"])["pod"] == "a-1"
+    assert "service" not in opened(GUILTY, cause_labels=[])
+    assert opened(GUILTY, labels={"severity": "page"})["severity"] == "page"
+    hostile = opened(
+        'x{alertname="Other",watch="w",service="s"}', cause_labels=["alertname", "watch"]
+    )
+    assert (hostile["alertname"], hostile["watch"]) == ("SmkcAnomaly", "shop")
+
+
+def test_labels_stay_while_an_alert_lasts():
+    first = alert_at(labels={"service": "cart"}, severity="warning")
+    worse = replace(first, anomaly=9.0, causes=(replace(first.causes[0], variable=GUILTY),))
+    config = config_with(alertmanager=[MANAGER])
+    told = [messages_for(one, "update", config)[0].content["labels"] for one in (first, worse)]
+    assert told[0] == told[1]

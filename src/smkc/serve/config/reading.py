@@ -108,7 +108,7 @@ def config_of(
         "retention": _one(Retention, RETENTION),
         "prometheus": _one(PrometheusConfig, peer),
         "remote_write": _one(RemoteWriteConfig, peer | {"labels": texts_by_name}),
-        "alertmanager": _several(AlertmanagerConfig, peer | named),
+        "alertmanager": _several(AlertmanagerConfig, peer | named | {"cause_labels": texts}),
         "webhook": _several(WebhookConfig, peer | signed),
         "watch": _several(WatchConfig, WATCH),
     }

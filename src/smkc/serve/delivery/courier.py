@@ -130,7 +130,7 @@ class Courier:
         watches = {watch.name for watch in self._config.watches}
         records = [one.record for one in self._store.alerts(open_only=True, limit=MOST_TOLD)]
         going_on = [
-            alertmanager_alert(record, to.labels, link_to(record, self._config.public_url))
+            alertmanager_alert(record, to, link_to(record, self._config.public_url))
             for record in records
             if record.watch in watches
         ]
