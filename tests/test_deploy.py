@@ -1,6 +1,7 @@
 """What lies in deploy/: whether others' own tools and smkc itself can read it."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -99,6 +100,48 @@ def test_systemd_reads_its_unit_and_finds_it_shut(tmp_path):
     copy.write_text(unit.replace("/opt/smkc/bin/smkc", shutil.which("true") or "/bin/true"))
     assert run("systemd-analyze", "verify", copy) == ""
     run("systemd-analyze", "security", "--offline=yes", "--threshold=20", copy)
+
+
+def test_the_user_of_the_unit_is_made_before_it_owns_a_file():
+    unit = (DEPLOY / "systemd" / "smkc.service").read_text()
+    assert "DynamicUser" not in unit  # nobody could own or read its files before it runs
+    (user,) = re.findall(r"^User=(\w+)$", unit, re.MULTILINE)
+    guide = (DEPLOY.parent / "docs" / "production.md").read_text()
+    for text in (unit, guide):
+        made = text.index("useradd --system")
+        assert re.search(rf"useradd --system .* {user}$", text, re.MULTILINE)
+        owned = [found.start() for found in re.finditer(rf"install [^\n]*(-o|-g) {user}\b", text)]
+        assert owned
+        assert made < min(owned)
+
+
+@needs("useradd")
+@pytest.mark.skipif(os.geteuid() != 0, reason="users are made by root alone")
+def test_the_commands_before_the_first_start_work(tmp_path):
+    """The lines of the unit's head, in a folder that stands for the system's root."""
+    unit = (DEPLOY / "systemd" / "smkc.service").read_text()
+    lines = [line[1:].split("#")[0].strip() for line in unit.splitlines() if line[:4] == "#   "]
+    chosen = [line for line in lines if line.startswith(("useradd", "install"))]
+    assert len(chosen) >= 4
+    etc = tmp_path / "etc"
+    etc.mkdir()
+    for name in ("passwd", "group", "shadow", "gshadow"):
+        (etc / name).write_text("")
+    for line in chosen:
+        if line.startswith("useradd"):
+            run(*line.replace("useradd", f"useradd --prefix {tmp_path}").split())
+            (entry,) = (etc / "passwd").read_text().splitlines()
+            _, _, uid, gid, *_ = entry.split(":")
+        else:
+            line = line.replace("-o smkc", f"-o {uid}").replace("-g smkc", f"-g {gid}")
+            line = re.sub(r" (/etc/\S+)", rf" {tmp_path}\1", line)
+            run(*line.split(), folder=DEPLOY.parent)
+    config = etc / "smkc" / "watch.toml"
+    assert (config.stat().st_mode & 0o777, config.stat().st_gid) == (0o640, int(gid))
+    tokens = etc / "smkc" / "tokens"
+    assert (tokens.stat().st_mode & 0o777, tokens.stat().st_uid) == (0o600, int(uid))
+    assert (etc / "smkc").stat().st_gid == int(gid)
+    read_config(config)
 
 
 def test_smkc_reads_the_configurations_that_are_deployed():

@@ -30,6 +30,7 @@ __all__ = [
     "SmkcError",
     "UnscoredWarning",
     "WindowError",
+    "install_command",
 ]
 
 
@@ -75,3 +76,14 @@ class DeviceWarning(UserWarning):
 
 class UnscoredWarning(UserWarning):
     """Some windows held too few observations to be scored; their scores are NaN."""
+
+
+def install_command(extra: str) -> str:
+    """Return how an extra is installed; no package index has smkc yet.
+
+    Examples
+    --------
+    >>> install_command("serve")
+    'pip install ".[serve]" in a checkout of smkc'
+    """
+    return f'pip install ".[{extra}]" in a checkout of smkc'

@@ -6,11 +6,13 @@ written; anything else is refused before it is believed.
 
 import contextlib
 import hashlib
+import io
 import json
 import math
 import os
 import secrets
 import stat
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
@@ -36,6 +38,11 @@ _METADATA = "__metadata__"  # safetensors' name for the texts beside the arrays
 _KEY = "smkc"  # ours among those texts
 _LENGTH_BYTES = 8  # safetensors starts with the length of its own header, little-endian
 
+# What a packed file starts with; as a length it is far beyond MAX_HEADER_BYTES.
+_PACKED = b"SMKCZLIB"
+_PACKING_LEVEL = 1  # of zlib: the fastest; higher ones gain little on telemetry
+_PIECE_BYTES = 1 << 22
+
 _DTYPES = {
     "BOOL": np.dtype(np.bool_),
     "U8": np.dtype(np.uint8),
@@ -50,7 +57,13 @@ _DTYPES = {
 PathLike = str | os.PathLike[str]
 
 
-def write(path: PathLike, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+def write(
+    path: PathLike,
+    arrays: Mapping[str, NDArray[Any]],
+    header: Mapping[str, Any],
+    *,
+    is_packed: bool = False,
+) -> None:
     """Write arrays and a header to one file; the old file stays until the new one is whole.
 
     Parameters
@@ -61,6 +74,8 @@ def write(path: PathLike, arrays: Mapping[str, NDArray[Any]], header: Mapping[st
         bool, uint8, int8 to int64, float32 or float64, of any shape.
     header
         what JSON can hold: no NaN, no infinity. Tuples come back as lists.
+    is_packed
+        whether to pack the file with zlib, which :func:`read` must then allow.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
@@ -81,6 +96,8 @@ def write(path: PathLike, arrays: Mapping[str, NDArray[Any]], header: Mapping[st
             "keep to text, finite numbers, lists and mappings"
         ) from None
     try:
+        if is_packed:
+            content = _PACKED + zlib.compress(content, _PACKING_LEVEL)
         _replace(target, content)
     except OSError as error:
         raise ModelFileError(
@@ -89,15 +106,21 @@ def write(path: PathLike, arrays: Mapping[str, NDArray[Any]], header: Mapping[st
         ) from error
 
 
-def read(path: PathLike) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def read(
+    path: PathLike, *, may_be_packed: bool = False
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Read what :func:`write` wrote: the arrays and the header, to the bit.
 
-    Nothing in the file is executed, and no more memory is taken than the file is long.
+    Nothing in the file is executed, and no more memory is taken than the file is long. A packed
+    file may take up to a thousand times as much: allow one only where it is our own.
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise ModelFileError(f"{path} is not a file; give the path of a saved model")
         with open(path, "rb") as file:
+            if may_be_packed and file.read(len(_PACKED)) == _PACKED:
+                return _Reader(path, _unpacked(path, file)).read()
+            file.seek(0)
             return _Reader(path, file).read()
     except OSError as error:
         raise ModelFileError(
@@ -113,7 +136,8 @@ class _Reader:
     def __init__(self, path: PathLike, file: BinaryIO) -> None:
         self._path = path
         self._file = file
-        self._n_bytes = os.fstat(file.fileno()).st_size
+        self._n_bytes = file.seek(0, os.SEEK_END)
+        file.seek(0)
 
     def read(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         described = self._described()
@@ -212,6 +236,30 @@ class _Reader:
             f"{self._path} is not a model file of smkc, or it was cut: {what}; "
             "give a file that Detector.save wrote"
         )
+
+
+def _unpacked(path: PathLike, file: BinaryIO) -> BinaryIO:
+    """Return the rest of a packed file, unpacked in memory."""
+    unpacker = zlib.decompressobj()
+    plain = io.BytesIO()
+    try:
+        while piece := file.read(_PIECE_BYTES):
+            while piece:
+                plain.write(unpacker.decompress(piece, _PIECE_BYTES))
+                piece = unpacker.unconsumed_tail
+            if plain.tell() > MAX_FILE_BYTES:
+                raise ModelFileError(
+                    f"{path} holds more than {MAX_FILE_BYTES:,} bytes; give another"
+                )
+        plain.write(unpacker.flush())
+        if not unpacker.eof or unpacker.unused_data:
+            raise zlib.error("it does not end where it should")
+    except zlib.error as error:
+        raise ModelFileError(
+            f"{path} is damaged: it cannot be unpacked ({error}); restore it from a copy, or make "
+            "it again"
+        ) from None
+    return plain
 
 
 def _writable(target: Path, name: str, array: NDArray[Any]) -> NDArray[Any]:

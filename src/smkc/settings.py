@@ -10,7 +10,7 @@ from typing import Any
 
 from smkc.decide import ALIGNMENTS
 from smkc.density import Density, KnnDensity, Projection
-from smkc.errors import DeviceWarning, MissingExtraError, SettingError
+from smkc.errors import DeviceWarning, MissingExtraError, SettingError, install_command
 from smkc.fitted import EvidenceFitted, Fitted
 from smkc.kernel import Representation
 from smkc.sketch import Sketch
@@ -147,7 +147,7 @@ def _on_device(density: KnnDensity, device: Any) -> Density:
     try:
         from smkc.density.torch_knn import TorchKnnDensity, can_use
     except ModuleNotFoundError as error:
-        lack = f'{error.name} is not installed (pip install "smkc[deep]")'
+        lack = f"{error.name} is not installed ({install_command('deep')})"
     else:
         if can_use(device):
             return TorchKnnDensity.on(density, device)
@@ -208,7 +208,7 @@ def _need_torch() -> None:
             raise
         raise MissingExtraError(
             f"detectors that are trained ({', '.join(LEARNED)}) need torch, which is not "
-            'installed; run: pip install "smkc[deep]"'
+            f"installed; run: {install_command('deep')}"
         ) from None
 
 

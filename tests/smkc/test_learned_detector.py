@@ -379,8 +379,8 @@ def without_torch(monkeypatch):
 def test_without_torch_the_extra_is_named(recon, reference, live, tmp_path, request):
     recon.save(tmp_path / "m.smkc")
     request.getfixturevalue("without_torch")
-    with pytest.raises(MissingExtraError, match=r'pip install "smkc\[deep\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install "\.\[deep\]"'):
         smkc.Detector(detector="recon", **SMALL).fit(reference)
-    with pytest.raises(MissingExtraError, match=r'pip install "smkc\[deep\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install "\.\[deep\]"'):
         smkc.load(tmp_path / "m.smkc")
     assert np.isfinite(smkc.Detector(window=16).fit(reference).score_windows(live).score).all()

@@ -325,3 +325,30 @@ def test_booleans_that_are_neither(saved: Path) -> None:
     put_together(saved, described, data[:at] + b"\2" + data[at + 1 :])
     with pytest.raises(ModelFileError, match="neither true nor false"):
         model_file.read(saved)
+
+
+# ---------------------------------------------------------------------- packed
+
+
+def test_a_packed_file_holds_the_same_where_it_is_allowed(tmp_path: Path) -> None:
+    path = tmp_path / "packed.smkc"
+    arrays = {**ARRAYS, "zeros": np.zeros(100_000)}
+    model_file.write(path, arrays, HEADER, is_packed=True)
+    assert path.stat().st_size < 20_000
+    found, header = model_file.read(path, may_be_packed=True)
+    assert same_arrays(found, arrays)
+    assert header == HEADER
+    with pytest.raises(ModelFileError, match="not a model file"):
+        model_file.read(path)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
+def test_a_packed_file_that_is_cut_or_changed_is_refused(tmp_path: Path, share: float) -> None:
+    path = tmp_path / "packed.smkc"
+    model_file.write(path, ARRAYS, HEADER, is_packed=True)
+    content = path.read_bytes()
+    cut = 8 + int(share * (len(content) - 8))
+    for damaged in (content[:cut], content[:cut] + b"\x55\xaa" + content[cut + 2 :]):
+        path.write_bytes(damaged)
+        with pytest.raises(ModelFileError, match=r"damaged|not a model file"):
+            model_file.read(path, may_be_packed=True)

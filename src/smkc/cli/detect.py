@@ -121,7 +121,7 @@ def detect(
     engine: Annotated[
         Engine,
         typer.Option(
-            help='Where the work is done; ray needs pip install "smkc\\[ray]".',
+            help="Where the work is done; ray needs the extra ray.",
             rich_help_panel=SCALE,
         ),
     ] = Engine.local,
@@ -305,11 +305,12 @@ def _print_result(
     page: Path | None,
     quiet: bool,
 ) -> None:
-    from smkc.cli.printing import MAX_PRINTED_ALERTS, alert_table, console, printable
+    from smkc.cli.printing import MAX_PRINTED_ALERTS, alert_table, console
+    from smkc.recording.visible import visible
 
     screen = console()
     if job.entity is not None:
-        screen.print(f"\n[bold]{len(alerts)} alerts[/] in", printable(job.entity))
+        screen.print(f"\n[bold]{len(alerts)} alerts[/] in", visible(job.entity))
     if not quiet:
         screen.print(
             f"Learned from {model or job.reference_from}. Judged {len(job.watched):,} rows of "

@@ -94,7 +94,7 @@ KindOfDetector = Annotated[
         "--detector",
         help="evidence asks several questions and follows what is normal; knn is the paper's, "
         "which needs no training either; the others are trained, which takes minutes, more data "
-        'and pip install "smkc\\[deep]". [default: evidence]',
+        "and the extra deep. [default: evidence]",
         rich_help_panel=DETECTOR,
     ),
 ]

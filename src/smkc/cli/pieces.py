@@ -179,9 +179,10 @@ def _print_summary(out: Path, learned_from: str, summary: "Summary", quiet: bool
     from rich.table import Table
     from rich.text import Text
 
-    from smkc.cli.printing import MAX_PRINTED_ALERTS, console, printable
+    from smkc.cli.printing import MAX_PRINTED_ALERTS, console
     from smkc.plot.wording import duration
     from smkc.recording.times import show_time
+    from smkc.recording.visible import visible
 
     screen = console()
     if not quiet:
@@ -197,7 +198,7 @@ def _print_summary(out: Path, learned_from: str, summary: "Summary", quiet: bool
             table.add_column(heading, no_wrap=True)
         for number, (entity, alert) in enumerate(summary.alerts[:MAX_PRINTED_ALERTS], start=1):
             lasted = duration(alert.start, alert.end)
-            who, p_value = Text(printable(entity or "")), f"{alert.p_value:.2g}"
+            who, p_value = Text(visible(entity or "")), f"{alert.p_value:.2g}"
             table.add_row(str(number), who, show_time(alert.start), lasted, p_value)
         screen.print(table)
         n_more = summary.n_alerts - MAX_PRINTED_ALERTS

@@ -16,6 +16,7 @@ from rich.text import Text
 from smkc.decide import Alert, Cause
 from smkc.plot.wording import duration, percent
 from smkc.recording.times import show_time
+from smkc.recording.visible import visible
 
 __all__ = [
     "alert_record",
@@ -83,7 +84,7 @@ def alert_table(alerts: Sequence[Alert]) -> Table:
         if alert.causes:
             first = alert.causes[0]
             guilty = Text.assemble(
-                printable(first.variable), f"  {percent(first.share)}, {first.kind}"
+                visible(first.variable), f"  {percent(first.share)}, {first.kind}"
             )
         table.add_row(
             str(number),
@@ -106,15 +107,10 @@ def cause_table(causes: Sequence[Cause], limit: int) -> Table:
         table.add_row(
             percent(cause.share),
             cause.kind,
-            Text(printable(cause.who)),
-            Text(printable(cause.detail)),
+            Text(visible(cause.who)),
+            Text(visible(cause.detail)),
         )
     return table
-
-
-def printable(text: str) -> str:
-    """Keep a name from steering the terminal."""
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 def _are_dates(alerts: Sequence[Alert]) -> bool:

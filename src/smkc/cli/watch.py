@@ -7,6 +7,7 @@ causes, a dashboard and an API, until it is interrupted; it goes on where it was
 import logging
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -17,7 +18,7 @@ import typer
 
 from smkc.cli import options
 from smkc.cli.failure import explained_failures
-from smkc.errors import MissingExtraError, SettingError
+from smkc.errors import MissingExtraError, SettingError, install_command
 
 if TYPE_CHECKING:
     from smkc.serve.config import Config
@@ -206,7 +207,11 @@ def _logging(quiet: bool) -> Iterator[None]:
 
     handler = logging.StreamHandler()
     handler.setLevel(logging.ERROR if quiet else logging.WARNING)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    form = logging.Formatter(
+        "%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%S"
+    )
+    form.converter = time.gmtime
+    handler.setFormatter(form)
     if not quiet:
         handler.addFilter(lambda record: not is_in_health(record))
     logger = logging.getLogger("smkc")
@@ -222,7 +227,7 @@ def _require_extra() -> None:
     if missing:
         raise MissingExtraError(
             f"watching needs {', '.join(missing)}, which is not installed; "
-            'install it with: pip install "smkc[serve]"'
+            f"install it with: {install_command('serve')}"
         )
 
 

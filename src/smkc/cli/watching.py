@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from smkc.errors import SmkcError
+from smkc.recording.visible import visible
 
 if TYPE_CHECKING:
     from smkc.serve.rows import AlertRecord
@@ -54,11 +55,13 @@ class Reporter:
         self._open: dict[tuple[str, str], str] = {}  # the alert that was told of each recording
         self._is_terminal = sys.stderr.isatty()
         self._is_line_open = False
+        self._url = service.config.public_url
 
     def begin(self, url: str | None) -> None:
         """Say where it can be looked at."""
+        self._url = self._url or url or ""
         if url is not None:
-            self._say(f"Dashboard and API at {url}")
+            self._say(f"Dashboard and API at {self._url}")
         self._say("Ctrl-C stops it; started again, it goes on where it was.")
 
     def end(self) -> None:
@@ -103,7 +106,8 @@ class Reporter:
         causes = "; ".join(cause.who for cause in alert.causes[:MOST_CAUSES])
         blame = f": {causes}" if causes else ""
         self._say(f"{word}: {where} since {start}, anomaly {alert.anomaly:.2f}{blame}")
-        self._say(f"  {link_to(alert, self._service.config.public_url)}")
+        if link := link_to(alert, self._url):
+            self._say(f"  {link}")
 
     def _tell_progress(self, status: "WatchStatus") -> None:
         unit = FINE if self._is_terminal else COARSE
@@ -141,10 +145,11 @@ class Reporter:
         return fullest.rows / needed, said
 
     def _say(self, text: str, *, stays: bool = True) -> None:
-        """Write a line to standard error; on a terminal one that passes is written over."""
+        """Write a line with its time to standard error; one that passes is written over."""
         if self._quiet:
             return
-        plain = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+        second = f"{_instant(self._service.now())[:19]}Z"
+        plain = f"{second[11:] if self._is_terminal else second} {visible(text)}"
         if not self._is_terminal:
             print(plain, file=sys.stderr, flush=True)
             return
@@ -204,9 +209,9 @@ def summary(service: "ServiceView") -> None:
     if not lanes:
         screen.print("Nothing was observed: the query gives no series. Try it in Prometheus.")
     for lane in lanes:
-        screen.print(_lane_line(lane), markup=False)
+        screen.print(visible(_lane_line(lane)), markup=False)
         for cause in () if lane.alert is None else lane.alert.causes[:MOST_CAUSES]:
-            screen.print(f"  {cause}", markup=False)
+            screen.print(visible(f"  {cause}"), markup=False)
 
 
 def _lane_line(lane: "LaneStatus") -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.errors import MissingExtraError
+from smkc.errors import MissingExtraError, install_command
 from smkc.parallel import products_on_one_thread
 
 __all__ = ["NeighbourIndex", "cells_for", "learned_centres", "need_faiss"]
@@ -36,7 +36,7 @@ def need_faiss() -> Any:
     except ModuleNotFoundError:
         raise MissingExtraError(
             "approximate neighbours in large reference sets need faiss, which is not installed; "
-            'run: pip install "smkc[ann]"'
+            f"run: {install_command('ann')}"
         ) from None
     return faiss
 

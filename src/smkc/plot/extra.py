@@ -6,7 +6,7 @@ In: a module's name. Out: the module, or an error that says how to install it.
 from importlib import import_module
 from typing import Any
 
-from smkc.errors import MissingExtraError
+from smkc.errors import MissingExtraError, install_command
 
 __all__ = ["need"]
 
@@ -19,5 +19,5 @@ def need(module: str) -> Any:
         package = module.partition(".")[0]
         raise MissingExtraError(
             f"pictures need {package}, which is not installed; "
-            'install it with: pip install "smkc[plot]"'
+            f"install it with: {install_command('plot')}"
         ) from error

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from smkc.decide import Calibration
 from smkc.detector import Detector
-from smkc.errors import MissingExtraError, SettingError, SmkcError
+from smkc.errors import MissingExtraError, SettingError, SmkcError, install_command
 from smkc.fitted import Fitted
 from smkc.recording import Recording
 from smkc.scale.block import run_block
@@ -338,7 +338,7 @@ def _ray() -> Any:
     try:
         import ray
     except ImportError:
-        raise MissingExtraError('Ray is not installed; run: pip install "smkc[ray]"') from None
+        raise MissingExtraError(f"Ray is not installed; run: {install_command('ray')}") from None
     import ray.exceptions
 
     return ray

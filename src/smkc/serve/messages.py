@@ -5,18 +5,18 @@ for each place that wants to know; a replay makes the very same ones, with the v
 """
 
 import math
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from smkc.decide import Cause
 from smkc.errors import InputError
+from smkc.recording.visible import visible
 from smkc.serve.rows import AlertRecord
 from smkc.serve.store import Message
 
 if TYPE_CHECKING:
-    from smkc.serve.config import Config
+    from smkc.serve.config import AlertmanagerConfig, Config
 
 __all__ = [
     "ALERT_NAME",
@@ -55,7 +55,7 @@ def messages_for(alert: AlertRecord, change: str, config: "Config") -> list[Mess
         raise InputError(f"an alert cannot {change!r}; changes are {', '.join(CHANGES)}")
     link = link_to(alert, config.public_url)
     kinds: list[tuple[str, str, dict[str, Any]]] = [
-        ("alertmanager", address(manager.url), alertmanager_alert(alert, manager.labels, link))
+        ("alertmanager", address(manager.url), alertmanager_alert(alert, manager, link))
         for manager in config.alertmanagers
     ]
     lane = f"{alert.watch}/{alert.entity}"
@@ -88,13 +88,18 @@ def link_to(alert: AlertRecord, public_url: str) -> str:
     return f"{public_url.rstrip('/')}/alerts/{alert.id}" if public_url else ""
 
 
-def alertmanager_alert(alert: AlertRecord, labels: Mapping[str, str], link: str) -> dict[str, Any]:
+def alertmanager_alert(
+    alert: AlertRecord, manager: "AlertmanagerConfig", link: str
+) -> dict[str, Any]:
     """Return an alert in the terms of Alertmanager's API, version 2.
 
-    Labels tell one alert from another, so they stay the same while it lasts. An alert that goes on
-    has no end here: who sends it says until when it holds.
+    Labels tell one alert from another, so they stay the same while it lasts: those of the guilty
+    variable are of the row at which the alert opened. An alert that goes on has no end here: who
+    sends it says until when it holds.
     """
-    who = {"alertname": ALERT_NAME, "watch": alert.watch, "entity": alert.entity, **labels}
+    who = {name: alert.labels.get(name, "") for name in manager.cause_labels}
+    who |= {"alertname": ALERT_NAME, "watch": alert.watch, "entity": alert.entity}
+    who |= {"severity": alert.severity, **manager.labels}
     said = {
         "summary": _summary(alert),
         "causes": "\n".join(_causes(alert)),
@@ -148,7 +153,7 @@ def _event(alert: AlertRecord, change: str, link: str) -> dict[str, Any]:
 
 
 def _summary(alert: AlertRecord) -> str:
-    where = f"{alert.watch}, {alert.entity}" if alert.entity else alert.watch
+    where = visible(f"{alert.watch}, {alert.entity}" if alert.entity else alert.watch)
     when = (
         f"is anomalous since {instant(alert.start)}"
         if alert.is_open
@@ -190,7 +195,7 @@ def _evidence(alert: AlertRecord) -> str:
 
 
 def _short(text: str) -> str:
-    flat = " ".join(text.split())
+    flat = visible(" ".join(text.split()))
     return flat if len(flat) <= MOST_SIGNS else f"{flat[: MOST_SIGNS - 3]}..."
 
 

@@ -110,6 +110,9 @@ def _lanes(lanes: list[LaneStatus]) -> Iterator[Metric]:
     refused = CounterMetricFamily(
         "smkc_refused_variables", "Variables left out: more than max_series.", labels=LANE
     )
+    set_aside = CounterMetricFamily(
+        "smkc_rows_set_aside", "Rows that could not be kept or judged.", labels=LANE
+    )
     lag = GaugeMetricFamily(
         "smkc_lag_seconds", "Time since the end of the latest row.", labels=LANE
     )
@@ -120,10 +123,11 @@ def _lanes(lanes: list[LaneStatus]) -> Iterator[Metric]:
         churn.add_metric([*whose, "vanished"], lane.vanished)
         rows.add_metric(whose, lane.rows)
         refused.add_metric(whose, lane.refused)
+        set_aside.add_metric(whose, lane.set_aside)
         is_open.add_metric(whose, lane.alert is not None)
         if lane.last_time is not None:
             lag.add_metric(whose, lane.lag / 1000)
-    yield from (churn, rows, refused, lag, is_open)
+    yield from (churn, rows, refused, set_aside, lag, is_open)
 
 
 def _watches(watches: list[WatchStatus]) -> Iterator[Metric]:
@@ -140,6 +144,9 @@ def _watches(watches: list[WatchStatus]) -> Iterator[Metric]:
     refused = CounterMetricFamily(
         "smkc_refused_samples", "Pushed samples beyond the limits.", labels=["watch"]
     )
+    infinite = CounterMetricFamily(
+        "smkc_infinite_values", "Infinite values, which count as not observed.", labels=["watch"]
+    )
     inbox = GaugeMetricFamily(
         "smkc_inbox", "Pushed bodies that wait for their rows.", labels=["watch"]
     )
@@ -152,10 +159,11 @@ def _watches(watches: list[WatchStatus]) -> Iterator[Metric]:
         late.add_metric([watch.name], watch.late)
         duplicates.add_metric([watch.name], watch.duplicates)
         refused.add_metric([watch.name], watch.refused)
+        infinite.add_metric([watch.name], watch.infinite)
         inbox.add_metric([watch.name], watch.inbox)
         for name in PHASES:
             phase.add_metric([watch.name, name], name == watch.phase)
-    yield from (errors, late, duplicates, refused, inbox, phase)
+    yield from (errors, late, duplicates, refused, infinite, inbox, phase)
 
 
 def _store(store: "Store") -> Iterator[Metric]:

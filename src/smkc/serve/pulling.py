@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from smkc.serve.clock import Clock
 from smkc.serve.config import WatchConfig, show_duration
 from smkc.serve.intake.entities import Intake
-from smkc.serve.intake.grouping import Readings, ends_of, group
+from smkc.serve.intake.grouping import Readings, ends_of, group, infinite_values
 from smkc.serve.intake.samples import Samples
 from smkc.serve.lane.lanes import Lanes
 from smkc.serve.messages import instant
@@ -66,7 +66,7 @@ class PullFeed:
         self._clock, self._oldest = clock, oldest
         self.problems: dict[str, str] = {}
         self.errors: dict[str, int] = {}
-        self.late = self.duplicates = self._refused_before = 0
+        self.late = self.duplicates = self.infinite = self._refused_before = 0
         self.reset()
 
     def reset(self) -> None:
@@ -120,7 +120,12 @@ class PullFeed:
                 self.is_behind = False
                 self._look_at_silence(due)
             return min(start + lateness - now, LONGEST_WAIT) / 1000 if start > due else 0.0
-        if self._take(self._prometheus.range(self._watch.query, start, end, step)):
+        infinite = self.infinite
+        samples = self._asked(start, end)
+        is_something = self._take(self._asked_for(samples, start, end))
+        if self.infinite == infinite:
+            self.problems.pop("infinite", None)
+        if is_something:
             self._silent_from = None
         elif self._silent_from is None:
             self._silent_from = start
@@ -143,6 +148,33 @@ class PullFeed:
         # A grid of another step goes on after the latest row.
         self._next = -(-self._next // step) * step
 
+    def _asked(self, start: int, end: int) -> Samples:
+        """Ask Prometheus; it leaves infinite values out and counts them."""
+        before = self._prometheus.n_infinite
+        samples = self._prometheus.range(self._watch.query, start, end, self._watch.step)
+        self._note_infinite(self._prometheus.n_infinite - before, self._prometheus.infinite_name)
+        return samples
+
+    def _note_infinite(self, n: int, name: str) -> None:
+        if n:
+            self.infinite += n
+            self.problems["infinite"] = infinite_values(n, name)
+
+    def _asked_for(self, samples: Samples, start: int, end: int) -> Samples:
+        """Return the samples of the span that was asked for: a row ahead would stop all before."""
+        is_inside = (samples.times > start - self._watch.step) & (samples.times <= end)
+        n_outside = len(samples) - int(is_inside.sum())
+        if not n_outside:
+            self.problems.pop("times", None)
+            return samples
+        self._refused_before += n_outside
+        first = int(samples.times[int(is_inside.argmin())])
+        self.problems["times"] = (
+            f"the answer to {self._watch.query!r} holds {n_outside} samples outside of the time "
+            f"asked for, one at {first} ms; they are left out: see what answers in its place"
+        )
+        return samples.take(is_inside)
+
     def _take(self, samples: Samples) -> bool:
         """Hand samples to their lanes; tell whether there were any."""
         step, most = self._watch.step, self._watch.max_series
@@ -153,6 +185,7 @@ class PullFeed:
             readings = Readings(ends_of(part.times, step), part.codes, part.times, part.values)
             grouped = group(readings, part.names, most, (), lane.names)
             self.duplicates += grouped.duplicates
+            self._note_infinite(grouped.infinite, grouped.infinite_name)
             lane.refuse(grouped.refused)
             lane.take(grouped.rows)
         if self._intake.over_lanes > over_lanes:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smkc.errors import InputError
 from smkc.serve.clock import Clock
@@ -17,7 +18,7 @@ from smkc.serve.config import WatchConfig
 from smkc.serve.inbox import unpack_samples
 from smkc.serve.intake.bins import AHEAD_MS, STEPS_AHEAD, Bins
 from smkc.serve.intake.entities import Intake
-from smkc.serve.intake.grouping import ends_of
+from smkc.serve.intake.grouping import ends_of, infinite_values, is_possible
 from smkc.serve.intake.samples import Samples
 from smkc.serve.lane.lanes import Lanes
 from smkc.serve.store import Store
@@ -32,7 +33,7 @@ BODIES_AT_A_TIME = 256
 # Seconds between looks into the inbox, and the share of a step that is not to be exceeded.
 POLL_SECONDS, POLL_SHARE = 1.0, 0.25
 
-COUNTED = ("late", "duplicates", "refused")
+COUNTED = ("late", "duplicates", "refused", "infinite")
 
 
 class _Body(NamedTuple):
@@ -88,6 +89,7 @@ class PushFeed:
         """Make room for others: these entities have no lane any more."""
         for entity in entities:
             bins = self._bins.pop(entity, None)
+            self.problems.pop(f"infinite {entity}", None)
             for what in COUNTED if bins is not None else ():
                 self._before[what] += getattr(bins, what)
         self._before["refused"] += self._intake.over_lanes
@@ -108,6 +110,11 @@ class PushFeed:
         """Count of samples that there was no place for."""
         return self._count("refused") + self._intake.over_lanes
 
+    @property
+    def infinite(self) -> int:
+        """Count of infinite values."""
+        return self._count("infinite")
+
     def _count(self, what: str) -> int:
         now = sum(getattr(bins, what) for bins in list(self._bins.values()))
         return self._before[what] + int(now)
@@ -119,8 +126,13 @@ class PushFeed:
         now = self._clock.now()
         is_more = self._read_inbox(now)
         for entity, bins in self._bins.items():
-            before = bins.refused
+            before, infinite = bins.refused, bins.infinite
             rows = bins.close_until(now)
+            if bins.infinite > infinite:
+                n, name = bins.infinite - infinite, bins.infinite_name
+                self.problems[f"infinite {entity}"] = infinite_values(n, name)
+            elif rows:
+                self.problems.pop(f"infinite {entity}", None)
             if rows:
                 lane = self._lanes.of(entity)
                 lane.refuse(bins.refused - before)
@@ -169,8 +181,24 @@ class PushFeed:
                 "out: raise it, or narrow match"
             )
         ends = ends_of(samples.times, step)
+        self._look_at_times(samples, is_possible(samples.times, ends))
         ends = ends[ends <= now + max(AHEAD_MS, STEPS_AHEAD * step)]  # others were refused
         self._bodies.append(_Body(number, int(ends.max()) if len(ends) else 0))
+
+    def _look_at_times(self, samples: Samples, can_be: NDArray[np.bool_]) -> None:
+        """Say so where a body has samples at impossible times; its other samples count."""
+        if can_be.all():
+            return
+        first = int(np.argmin(can_be))
+        self.errors["decode"] = self.errors.get("decode", 0) + 1
+        log.error(
+            "%s: %d samples in the inbox are left out: that of %.200a is at %d ms, and times lie "
+            "from 1970 to 2262",
+            self._watch.name,
+            int((~can_be).sum()),
+            samples.names[samples.codes[first]],
+            int(samples.times[first]),
+        )
 
     def _drop_inbox(self) -> None:
         """Let go of bodies none of whose rows is open any more; all others are committed."""

@@ -4,14 +4,20 @@ In: what was observed. Out: plain records that the store keeps and everybody rea
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smkc.decide import Cause
 
-__all__ = ["AlertRecord", "Row", "Verdict"]
+__all__ = ["LATEST_TIME", "AlertRecord", "Row", "Verdict"]
+
+LATEST_TIME = 2**63 // 1_000_000 - 1
+"""Latest time of a row and of a sample, in milliseconds (the year 2262); the earliest is 0.
+
+Times are kept as nanoseconds in 64 bits.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -91,6 +97,9 @@ class AlertRecord:
         the anomaly that was told last.
     causes
         of the row that was explained, most guilty first.
+    labels, severity
+        labels of the variable that was most guilty when the alert opened, and how severe it was
+        then, "warning" or "critical"; they stay, since receivers tell alerts apart by them.
     """
 
     id: str
@@ -111,3 +120,5 @@ class AlertRecord:
     causes_anomaly: float
     told_anomaly: float
     causes: tuple[Cause, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    severity: str = ""

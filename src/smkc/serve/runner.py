@@ -69,6 +69,11 @@ class Feed(Protocol):
         """Count of what there was no place for."""
         ...
 
+    @property
+    def infinite(self) -> int:
+        """Count of infinite values, which are left out."""
+        ...
+
     def advance(self) -> float:
         """Hand the rows that are due to the lanes; return the seconds until the next."""
         ...
@@ -165,6 +170,7 @@ class Runner:
             late=self.feed.late,
             duplicates=self.feed.duplicates,
             refused=self.feed.refused,
+            infinite=self.feed.infinite,
             inbox=inbox,
             lanes=lanes,
             problems=tuple(problems),

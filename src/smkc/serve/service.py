@@ -9,6 +9,8 @@ import os
 import threading
 from pathlib import Path
 
+import numpy as np
+
 from smkc.errors import InputError, SettingError
 from smkc.serve.clock import Clock, WallClock
 from smkc.serve.config import Config
@@ -22,7 +24,7 @@ from smkc.serve.live import LiveUpdates
 from smkc.serve.prometheus.client import Prometheus
 from smkc.serve.pulling import PullFeed
 from smkc.serve.pushing import PushFeed
-from smkc.serve.rows import AlertRecord
+from smkc.serve.rows import LATEST_TIME, AlertRecord
 from smkc.serve.runner import Feed, Runner
 from smkc.serve.store import Store, StoreError
 from smkc.serve.view import (
@@ -221,13 +223,17 @@ class Service:
         return runner.ask(lambda: runner.lanes.known(entity).explain(time))
 
     def receive(self, watch: str | None, samples: Samples) -> Received:
-        """Take pushed samples for one watch, or for all that match; durable once it returns."""
+        """Take pushed samples for one watch, or for all that match; durable once it returns.
+
+        Samples at impossible times are left out, and the answer says so.
+        """
         if watch is not None and self._runner(watch).watch.source != "push":
             raise InputError(
                 f"watch {watch!r} asks Prometheus and cannot be pushed to; give it "
                 "source = 'push', or name another"
             )
         names = list(self._intakes) if watch is None else [watch]
+        samples, refused, refusal = _possible(samples)
         body: bytes | None = None
         taken = []
         most = 0
@@ -245,7 +251,7 @@ class Service:
             self.store.put_inbox(name, body)
             taken.append(name)
             most = max(most, n)
-        return Received(samples=most, watches=tuple(taken))
+        return Received(samples=most, watches=tuple(taken), refused=refused, refusal=refusal)
 
     def subscribe(self) -> LiveUpdates:
         """Return the live updates."""
@@ -259,3 +265,19 @@ class Service:
 
     def _n_inbox(self, watch: str) -> int:
         return self.store.n_inbox(watch) if watch in self._intakes else 0
+
+
+def _possible(samples: Samples) -> tuple[Samples, int, str]:
+    """Return the samples that a row can hold, how many others there are, and what is wrong."""
+    is_wrong = (samples.times < 0) | (samples.times > LATEST_TIME)
+    refused = int(is_wrong.sum())
+    if not refused:
+        return samples, 0, ""
+    first = int(np.argmax(is_wrong))
+    name, time = samples.names[samples.codes[first]], int(samples.times[first])
+    refusal = (
+        f"{refused} of {len(samples)} samples are refused, the others are taken: that of "
+        f"{name[:80]!a} is at {time} ms, and times lie from 1970 to 2262; send times in "
+        "milliseconds since 1970, and look at the sender's clock"
+    )
+    return samples.take(~is_wrong), refused, refusal

@@ -81,6 +81,8 @@ class LaneStatus:
         counts over all rows since the service started.
     refused
         variables beyond ``max_series`` that rows were offered, counted since the service started.
+    set_aside
+        rows that could not be kept or judged, counted since the service started.
     window
         rows a window of the model; 0 before the first fit.
     fitted_at
@@ -106,6 +108,7 @@ class LaneStatus:
     appeared: int = 0
     vanished: int = 0
     refused: int = 0
+    set_aside: int = 0
     window: int = 0
     fitted_at: int | None = None
     is_refitting: bool = False
@@ -136,6 +139,8 @@ class WatchStatus:
         failures since the service started, by kind: "source", "store", "model", "decode".
     late, duplicates, refused
         pushed samples that came too late, twice, or beyond the limits; since the service started.
+    infinite
+        infinite values, which count as not observed; since the service started.
     inbox
         pushed bodies that still wait for their rows to close.
     lanes
@@ -156,6 +161,7 @@ class WatchStatus:
     late: int = 0
     duplicates: int = 0
     refused: int = 0
+    infinite: int = 0
     inbox: int = 0
     lanes: tuple[LaneStatus, ...] = ()
     problems: tuple[str, ...] = ()
@@ -190,10 +196,24 @@ class Explained:
 
 @dataclass(frozen=True, kw_only=True)
 class Received:
-    """What became of pushed samples: how many were taken, and by which watches."""
+    """What became of pushed samples.
+
+    Parameters
+    ----------
+    samples
+        how many were taken.
+    watches
+        which took some.
+    refused
+        how many have a time at which no row can be.
+    refusal
+        a sentence on the first of them; empty if there is none.
+    """
 
     samples: int
     watches: tuple[str, ...]
+    refused: int = 0
+    refusal: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -284,7 +304,10 @@ class ServiceView(Protocol):
         ...
 
     def receive(self, watch: str | None, samples: Samples) -> Received:
-        """Take pushed samples for one watch, or for all that match; durable once it returns."""
+        """Take pushed samples for one watch, or for all that match; durable once it returns.
+
+        Samples at impossible times are left out, and the answer says so.
+        """
         ...
 
     def subscribe(self) -> Live:

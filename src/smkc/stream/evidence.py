@@ -122,18 +122,22 @@ class EvidenceStream:
 
     # ------------------------------------------------------------------ saving
 
-    def save(self, path: str | Path) -> None:
-        """Write the stream's state; ``detector.stream(resume=path)`` goes on exactly there."""
+    def save(self, path: str | Path, *, is_packed: bool = False) -> None:
+        """Write the stream's state; ``detector.stream(resume=path)`` goes on exactly there.
+
+        ``is_packed`` makes the file about half as long.
+        """
         arrays, header = self._state.to_arrays()
         model_file.write(
             path,
             arrays,
             {"kind": "evidence stream", "model": _fingerprint(self._fitted), "state": header},
+            is_packed=is_packed,
         )
 
     def resume(self, path: str | Path) -> "EvidenceStream":
         """Take over the state that :meth:`save` wrote for the same model."""
-        arrays, header = model_file.read(path)
+        arrays, header = model_file.read(path, may_be_packed=True)
         try:
             if header["kind"] != "evidence stream":
                 raise ModelFileError(f"it holds a {header['kind']!r}, not a stream of evidences")

@@ -213,5 +213,5 @@ def test_missing_extra_names_the_install_command(monkeypatch, view):
     for name in [one for one in sys.modules if one.partition(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "smkc\[plot\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install "\.\[plot\]"'):
         channels_figure(view.image)

@@ -83,7 +83,7 @@ def test_without_torch_the_extra_is_named(files, tmp_path: Path, monkeypatch) ->
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch", None)
     out = ["--out", str(tmp_path / "m.smkc")]
-    wrong(run("fit", str(files.reference), *out, "--detector", "recon"), 'pip install "smkc[deep]"')
+    wrong(run("fit", str(files.reference), *out, "--detector", "recon"), 'pip install ".[deep]"')
 
 
 def test_options_of_training_from_file_and_command_line(tmp_path: Path) -> None:

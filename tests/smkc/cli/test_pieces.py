@@ -135,7 +135,7 @@ main()
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_the_engine_ray_writes_the_same_file_and_is_quiet(large, tmp_path, process):
-    pytest.importorskip("ray", reason='Ray is not installed; run: pip install "smkc[ray]"')
+    pytest.importorskip("ray", reason='Ray is not installed; run: pip install ".[ray]"')
     here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"
     assert run(*arguments(large, here, "--stream", *QUICK)).exit_code == 0
     more = ["--engine", "ray", "--workers", "2", "--json", *QUICK]

@@ -1,6 +1,7 @@
 """What is said on the terminal while a system is followed: each thing once, and how far it is."""
 
 import logging
+import re
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ from tests.following import FastClock, Playback, made_rows, pull_config, wait_un
 
 from smkc.cli.watch import _logging
 from smkc.cli.watching import Reporter, _about
+from smkc.serve.messages import instant
 from smkc.serve.rows import AlertRecord
 from smkc.serve.service import Service
 
@@ -18,6 +20,14 @@ ROWS = made_rows(1, N_ROWS, 4, churn=False)
 def values(time):
     row = ROWS[(time - ROWS[0].time) // STEP] if ROWS[0].time <= time <= ROWS[-1].time else None
     return {} if row is None else dict(zip(row.names, row.values.tolist(), strict=True))
+
+
+STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z "
+
+
+def unstamped(capsys):
+    """Return the lines on standard error without their times."""
+    return [re.sub(f"^{STAMP}", "", line) for line in capsys.readouterr().err.splitlines()]
 
 
 @pytest.fixture
@@ -46,7 +56,7 @@ def test_a_source_that_fails_is_told_once_and_once_that_it_is_over(service, play
         playback.fails = lambda: ""
         wait_until(lambda: not service.watches()[0].last_error)
         reporter.look()
-    said = [line for line in capsys.readouterr().err.splitlines() if "answers 500" in line]
+    said = [line for line in unstamped(capsys) if "answers 500" in line]
     assert [line.partition(":")[0] for line in said] == ["Problem", "Over"]
     assert said[0].startswith("Problem: shop: http")
     assert len(said[1]) < len("Over: ") + 104
@@ -71,15 +81,15 @@ def test_collecting_says_how_many_rows_of_how_many(service, capsys):
     wait_until(lambda: service.watches()[0].rows == N_ROWS - 1)  # the last is too new to be asked
     wait_until(lambda: service.watches()[0].phase == "collecting")
     reporter.look()
-    assert capsys.readouterr().err == "shop: collecting rows, 59 of 240, about 45 min more\n"
+    assert unstamped(capsys) == ["shop: collecting rows, 59 of 240, about 45 min more"]
     reporter.look()
     assert capsys.readouterr().err == ""
 
 
-def test_an_alert_opens_gets_worse_and_closes_each_in_its_words(service, capsys):
-    alert = AlertRecord(
+def alert_of(watch):
+    return AlertRecord(
         id="00112233445566aa",
-        watch="shop",
+        watch=watch,
         entity="",
         start=0,
         end=0,
@@ -96,11 +106,17 @@ def test_an_alert_opens_gets_worse_and_closes_each_in_its_words(service, capsys)
         causes_anomaly=1.2,
         told_anomaly=1.2,
     )
+
+
+def test_an_alert_opens_gets_worse_and_closes_each_in_its_words(service, capsys):
+    alert = alert_of("shop")
     reporter = Reporter(service, quiet=False)
+    reporter.begin("http://127.0.0.1:9469")
+    capsys.readouterr()
     for one in (alert, replace(alert, anomaly=3.0), replace(alert, is_open=False), alert):
         reporter._tell_alert(one)
-    said = capsys.readouterr().err.splitlines()
-    link = f"  {service.config.public_url}/alerts/{alert.id}"
+    said = unstamped(capsys)
+    link = f"  http://127.0.0.1:9469/alerts/{alert.id}"
     assert [line.partition(":")[0] if line != link else "link" for line in said] == [
         *("ALERT", "link"),
         *("Worse", "link"),
@@ -112,3 +128,28 @@ def test_an_alert_opens_gets_worse_and_closes_each_in_its_words(service, capsys)
 def test_about_how_long():
     found = [_about(ms) for ms in (400, 15_000, 119_000, 180_000, 3_600_000, 36_000_000)]
     assert found == ["1 s", "15 s", "119 s", "3 min", "60 min", "10 h"]
+
+
+def test_without_an_address_there_is_no_link(service, capsys):
+    reporter = Reporter(service, quiet=False)
+    reporter.begin(None)
+    reporter._tell_alert(alert_of("shop"))
+    assert "/alerts/" not in capsys.readouterr().err
+
+
+def test_names_cannot_hide_or_turn_their_signs(service, capsys):
+    reporter = Reporter(service, quiet=False)
+    reporter._tell_alert(alert_of("a\u202eb\u200bc\u3164d"))
+    assert "a\\u202eb\\u200bc\\u3164d" in capsys.readouterr().err
+
+
+def test_every_line_carries_its_time(service, capsys):
+    reporter = Reporter(service, quiet=False)
+    reporter.begin("http://127.0.0.1:9469")
+    reporter._tell_alert(alert_of("shop"))
+    with _logging(quiet=False):
+        logging.getLogger("smkc.serve.test").warning("of no health")
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 5
+    assert [line for line in said if not re.match(STAMP, line)] == []
+    assert said[0].startswith(f"{instant(service.now())[:19]}Z ")

@@ -19,7 +19,7 @@ try:
 except ModuleNotFoundError:
     has_faiss = False
 
-needs_faiss = pytest.mark.skipif(not has_faiss, reason='needs pip install "smkc[ann]"')
+needs_faiss = pytest.mark.skipif(not has_faiss, reason='needs pip install ".[ann]"')
 
 NEIGHBOURS = 20
 TOLERANCE = 1e-12  # of distances that are measured in float64
@@ -204,10 +204,10 @@ def test_an_index_in_another_form_is_refused(rng):
 @pytest.mark.usefixtures("from_500")
 def test_without_the_library_all_are_measured_and_a_warning_says_so(rng, monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "smkc\[ann\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install "\.\[ann\]"'):
         need_faiss()
     data, starts = recording(rng), window_starts(700, 16, 1)
-    with pytest.warns(UserWarning, match=r"all 685 references.*smkc\[ann\]"):
+    with pytest.warns(UserWarning, match=r"all 685 references.*\.\[ann\]"):
         learned = density().learned(data, starts)
     assert learned.references.index is None
     assert np.isfinite(learned.scores(data, starts)).all()

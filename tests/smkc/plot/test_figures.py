@@ -84,5 +84,5 @@ def test_missing_extra_names_the_install_command(monkeypatch: pytest.MonkeyPatch
     for name in [one for one in sys.modules if one.partition(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "smkc\[plot\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install "\.\[plot\]"'):
         plot.score_figure(np.arange(3), np.zeros(3))

@@ -49,7 +49,7 @@ def batch(detector, live):
 
 @pytest.fixture(scope="module")
 def cluster():
-    pytest.importorskip("ray", reason='Ray is not installed; run: pip install "smkc[ray]"')
+    pytest.importorskip("ray", reason='Ray is not installed; run: pip install ".[ray]"')
     with RayCluster(workers=2) as started:
         yield started
 

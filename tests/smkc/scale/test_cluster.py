@@ -23,7 +23,7 @@ from smkc.detector import Detector
 from smkc.errors import InputError, ReadError, SettingError
 from smkc.scale import RayCluster, ScaleSettings, block, fit_file, fitting, score_file
 
-pytest.importorskip("ray", reason='Ray is not installed; run: pip install "smkc[ray]"')
+pytest.importorskip("ray", reason='Ray is not installed; run: pip install ".[ray]"')
 pytestmark = [
     pytest.mark.ray,
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # Ray leaves its log files to the end

@@ -42,6 +42,7 @@ WATCH = WatchStatus(
     late=5,
     duplicates=6,
     refused=8,
+    infinite=10,
     inbox=9,
     lanes=(LANE, replace(LANE, entity="new", phase="collecting", latest=None, alert=None)),
 )

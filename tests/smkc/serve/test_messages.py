@@ -5,6 +5,8 @@ import pytest
 from tests.smkc.serve.delivery.parts import START, STEP, alert_at, config_with
 
 from smkc.errors import InputError
+from smkc.serve.config import config_of
+from smkc.serve.lane.alerting import labels_of, severity_of
 from smkc.serve.messages import CHANGES, address, messages_for
 
 MANAGER = {"url": "http://alerts.example:9093/am/?token=hidden", "labels": {"team": "shop"}}
@@ -127,3 +129,77 @@ def test_an_unknown_change_is_refused_by_name():
 
 def test_address_shows_where_and_no_more():
     assert address("https://u:p@h:1/a/b/?q=1#f") == "https://h:1/a/b"
+
+
+def test_without_a_public_address_there_is_no_link():
+    config = config_of(
+        {
+            "watch": [{"name": "shop", "source": "push"}],
+            "listen": "0.0.0.0:9469",
+            "alertmanager": [MANAGER],
+            "webhook": [{"name": "on call", "url": "http://hook.example/x"}],
+        }
+    )
+    told, event = (message.content for message in messages_for(alert_at(), "open", config))
+    assert "link" not in told["annotations"]
+    assert "generatorURL" not in told
+    assert event["link"] == ""
+    assert "0.0.0.0" not in repr((told, event))
+
+
+def test_signs_that_hide_or_turn_others_are_shown_escaped():
+    causes = (replace(alert_at().causes[0], variable="disk\u202egpj.exe\u2066\u200b\ufeff\u3164"),)
+    told, event = (one.content for one in messages_for(alert_at(causes=causes), "open", BOTH))
+    shown = "disk\\u202egpj.exe\\u2066\\u200b\\ufeff\\u3164"
+    for text in (*told["annotations"].values(), event["summary"]):
+        assert "\u202e" not in text
+    assert shown in told["annotations"]["causes"]
+    assert shown in event["summary"]
+    assert event["alert"]["causes"][0]["variable"] == causes[0].variable  # for programs, as it is
+
+
+GUILTY = 'http_errors{instance="10.0.0.7:9100",job="shop",pod="a-1",service="cart",team="x"}'
+
+
+def opened(variable, anomaly=1.8, **settings):
+    """Return the labels that Alertmanager gets of an alert whose first cause is a variable."""
+    causes = (replace(alert_at().causes[0], variable=variable),)
+    config = config_with(alertmanager=[{**MANAGER, **settings}])
+    alert = alert_at(
+        causes=causes, labels=labels_of(causes), severity=severity_of(anomaly), anomaly=anomaly
+    )
+    (message,) = messages_for(alert, "open", config)
+    return message.content["labels"]
+
+
+def test_alertmanager_routes_by_the_labels_of_the_guilty_variable():
+    assert opened(GUILTY) == {
+        "alertname": "SmkcAnomaly",
+        "watch": "shop",
+        "entity": "checkout",
+        "severity": "warning",
+        "service": "cart",
+        "instance": "10.0.0.7:9100",
+        "job": "shop",
+        "team": "shop",  # what is configured counts more
+    }
+    assert opened(GUILTY, anomaly=2.5)["severity"] == "critical"
+    assert opened("plain").keys() == {"alertname", "watch", "entity", "severity", "team"}
+
+
+def test_which_labels_of_the_guilty_variable_are_sent_is_configured():
+    assert opened(GUILTY, cause_labels=["pod"])["pod"] == "a-1"
+    assert "service" not in opened(GUILTY, cause_labels=[])
+    assert opened(GUILTY, labels={"severity": "page"})["severity"] == "page"
+    hostile = opened(
+        'x{alertname="Other",watch="w",service="s"}', cause_labels=["alertname", "watch"]
+    )
+    assert (hostile["alertname"], hostile["watch"]) == ("SmkcAnomaly", "shop")
+
+
+def test_labels_stay_while_an_alert_lasts():
+    first = alert_at(labels={"service": "cart"}, severity="warning")
+    worse = replace(first, anomaly=9.0, causes=(replace(first.causes[0], variable=GUILTY),))
+    config = config_with(alertmanager=[MANAGER])
+    told = [messages_for(one, "update", config)[0].content["labels"] for one in (first, worse)]
+    assert told[0] == told[1]

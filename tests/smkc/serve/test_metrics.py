@@ -55,6 +55,7 @@ def test_scores_and_health_are_there(service):
         ("smkc_late_samples_total", "shop"): 5,
         ("smkc_duplicate_samples_total", "shop"): 6,
         ("smkc_refused_samples_total", "shop"): 8,
+        ("smkc_infinite_values_total", "shop"): 10,
         ("smkc_inbox", "shop"): 9,
         ("smkc_phase", "following", "shop"): 1,
         ("smkc_phase", "waiting", "shop"): 0,

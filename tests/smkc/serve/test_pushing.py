@@ -18,6 +18,7 @@ from smkc.serve.intake.samples import Samples
 from smkc.serve.lane import Lanes
 from smkc.serve.live import LiveUpdates
 from smkc.serve.pushing import PushFeed
+from smkc.serve.rows import LATEST_TIME
 from smkc.serve.store import Store
 
 STEADY = made_rows(5, 200, churn=False)
@@ -147,3 +148,77 @@ def test_a_damaged_body_is_left_out_and_said(tmp_path):
         wait_until(lambda: journal_of(service).n_rows == 5)
         wait_until(lambda: service.watches()[0].inbox == 0)
         assert service.watches()[0].errors == {"decode": 1}
+
+
+# ---------------------------------------------------------------------- what nobody can have meant
+
+
+def sample_at(time, name='load{host="h1"}', value=1.0):
+    """Return one sample at a time in milliseconds."""
+    return Samples(
+        names=(name,), codes=np.zeros(1, int), times=np.array([time]), values=np.array([value])
+    )
+
+
+@pytest.mark.parametrize("time", [-60_000, -1, LATEST_TIME, LATEST_TIME + 1, -(2**63), 2**63 - 1])
+def test_an_impossible_time_in_the_inbox_does_not_stop_the_watch(feed, clock, time):
+    send(feed, STEADY[:2])
+    feed._store.put_inbox("shop", pack_samples(sample_at(time)))
+    send(feed, STEADY[2:10])
+    clock.step(12 * STEP)
+    feed.advance()
+    clock.step(2 * STEP)
+    feed.advance()
+    assert (n_rows(feed), feed.refused) == (10, 1)
+    if time < 0 or time > LATEST_TIME:
+        assert feed.errors == {"decode": 1}
+    assert feed._store.n_inbox("shop") == 0
+
+
+def test_an_impossible_time_of_one_entity_does_not_stop_the_others(tmp_path):
+    config = push_config(tmp_path, entity="host")
+    clock = FastClock(START, START)
+    with running(config, clock) as service:
+        service.store.put_inbox("shop", pack_samples(sample_at(-60_000)))
+        push(service, clock, STEADY[:5])
+        clock.limit = time_of(7)
+        for entity in ("h0", "h1", "h2"):
+            wait_until(lambda entity=entity: journal_of(service, entity).n_rows == 5)
+        wait_until(lambda: service.watches()[0].inbox == 0)
+        assert service.watches()[0].errors == {"decode": 1}
+
+
+def test_impossible_times_are_refused_at_the_door_and_the_others_taken(tmp_path):
+    config = push_config(tmp_path)
+    with running(config, FastClock(START, START)) as service:
+        good = samples_of(STEADY[:1])
+        times = good.times.copy()
+        times[3] = -5
+        received = service.receive(None, Samples(**vars(good) | {"times": times}))
+        assert (received.samples, received.refused) == (len(good) - 1, 1)
+        for word in ("1 of 12", "-5", "h11", "milliseconds since 1970"):
+            assert word in received.refusal
+        nothing = service.receive(None, sample_at(2**62))
+        assert (nothing.samples, nothing.refused, nothing.watches) == (0, 1, ())
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e39])
+def test_an_infinite_value_is_said_to_be_one(feed, clock, value):
+    send(feed, STEADY[:3])
+    feed._store.put_inbox("shop", pack_samples(sample_at(START + STEP, "broken", value)))
+    clock.step(5 * STEP)
+    feed.advance()
+    clock.step(2 * STEP)
+    feed.advance()
+    assert (n_rows(feed), feed.infinite, feed.refused) == (3, 1, 0)
+    (lane,) = feed._lanes
+    assert lane.status(0).problems == ()  # it is not too many variables
+    (problem,) = feed.problems.values()
+    assert "1 infinite value" in problem
+    assert "'broken'" in problem
+    send(feed, STEADY[10:11])
+    clock.step(10 * STEP)
+    feed.advance()
+    clock.step(2 * STEP)
+    feed.advance()
+    assert feed.problems == {}

@@ -95,6 +95,28 @@ def test_what_nobody_foresaw_is_said_and_taken_up_again(playback, tmp_path, monk
         wait_until(lambda: service.health().ok)
 
 
+def test_a_row_that_always_fails_is_set_aside(playback, tmp_path, monkeypatch):
+    config = pull_config(playback.url, tmp_path, **settings())
+    clock = FastClock(NOW, NOW)
+    guilty = 255
+    with running(config, clock) as service:
+        follow_until(service, clock, 250)
+        push = Follower.push
+
+        def fail(self, row):
+            if row.time == time_of(guilty):
+                raise ZeroDivisionError("this row cannot be judged")
+            return push(self, row)
+
+        monkeypatch.setattr(Follower, "push", fail)
+        follow_until(service, clock, guilty + 10)
+        assert numbers_of(service) == [n for n in range(guilty + 11) if n != guilty]
+        status = service.watches()[0]
+        assert status.errors == {"unexpected": 3}
+        assert status.lanes[0].set_aside == 1
+        assert any("failed 3 times" in problem for problem in status.problems)
+
+
 # ---------------------------------------------------------------------- lanes
 
 
@@ -191,3 +213,17 @@ def test_what_is_not_there_is_said(playback, tmp_path):
         assert service.watches()[0].phase in PHASES
     with pytest.raises(BusyError):
         service.explain("shop", "", START)
+
+
+def test_an_infinite_value_that_prometheus_answers_is_said_to_be_one(playback, tmp_path):
+    broken = 'ratio{host="h1"}'
+    playback.values = lambda time: values_at(time) | {broken: float("inf")}
+    clock = FastClock(NOW, NOW)
+    with running(pull_config(playback.url, tmp_path, **settings()), clock) as service:
+        follow_until(service, clock, 250)
+        status = service.watches()[0]
+        assert status.infinite > 0
+        assert any("infinite" in one and "ratio" in one for one in status.problems)
+        playback.values = values_at
+        follow_until(service, clock, 252)
+        wait_until(lambda: service.health().ok)

@@ -37,8 +37,9 @@ class WatchProcess:
     def __init__(self, folder: Path, config: str) -> None:
         listen = f"127.0.0.1:{free_port()}"
         file = folder / "watch.toml"
-        file.write_text(f'data = "{folder / "data"}"\nlisten = "{listen}"\n{config}')
         self.url = f"http://{listen}"
+        own = f'data = "{folder / "data"}"\nlisten = "{listen}"\npublic_url = "{self.url}"\n'
+        file.write_text(f"{own}{config}")
         self._log = folder / "log"
         self.started = time.monotonic()
         with self._log.open("w") as log:

@@ -138,6 +138,7 @@ class LaneAnswer(OfLane):
     appeared: int = Field(description="variables that came, since the service started")
     vanished: int = Field(description="variables that went, since the service started")
     refused: int = Field(description="variables beyond the limit, since the service started")
+    set_aside: int = Field(description="rows that could not be taken, since the service started")
     window: int = Field(description="rows a window of the model; 0 before the first fit")
     fitted_at: int | None = Field(description="row before which the model took over")
     is_refitting: bool = Field(description="whether a new model is being fitted")
@@ -162,6 +163,7 @@ class WatchAnswer(Answer):
     late: int = Field(description="pushed samples that came too late")
     duplicates: int = Field(description="pushed samples that came twice")
     refused: int = Field(description="pushed samples beyond the limits")
+    infinite: int = Field(description="infinite values, which count as not observed")
     inbox: int = Field(description="pushed bodies that wait for their rows to close")
     lanes: tuple[LaneAnswer, ...]
     problems: tuple[Text, ...]

@@ -27,7 +27,7 @@ from smkc.version import VERSION
 __all__ = ["create_app"]
 
 # Threads a kind of work, so that slow explanations hold up neither probes nor pushes.
-POOLS = {"heavy": 3, "live": 4, "probes": 2, "pushes": 2}
+POOLS = {"heavy": 3, "live": 4, "metrics": 2, "probes": 2, "pushes": 2}
 
 ABOUT = """Scores, alerts and their causes, of systems whose variables come and go.
 

@@ -2,8 +2,9 @@
 
 In: an ASGI app. Out: the same, where a client that asks too often waits (429), a service with too
 much to do says so (503), and every request ends in time (408 while its body is still coming, 503
-after). Before all that it is settled who is asking. Live streams end with their client; they and
-the two probes, which have no rate, are counted by themselves.
+after). Before all that it is settled who is asking. Live streams end with their client; they, the
+two probes, which have no rate, and ``/metrics``, which has one of its own, are counted by
+themselves.
 """
 
 import asyncio
@@ -24,10 +25,12 @@ __all__ = ["LIVE", "MOST_AT_ONCE", "MOST_LIVE", "Limited"]
 
 PROBES = frozenset({"/healthz", "/readyz"})
 LIVE = "/api/v1/live"
+METRICS = "/metrics"
 
 # Requests that are worked on together, and live streams that are open together.
 MOST_AT_ONCE = 64
 MOST_LIVE = 32
+MOST_SCRAPES = 16
 
 # Prometheus sends again after 503, but throws away what was answered with 429.
 SENT_AGAIN = frozenset({"/api/v1/write", "/v1/metrics", "/api/v1/otlp/v1/metrics"})
@@ -52,7 +55,7 @@ class Limited:
         self._keys = keys
         self._rate = Rate(service.config.limits.requests_a_minute)
         self._seconds = float(service.config.limits.request_seconds)
-        self._n_working = 0
+        self._n_working = {"requests": 0, "scrapes": 0}
         self._n_live = 0
         self._n_probes = 0
 
@@ -68,10 +71,10 @@ class Limited:
             await self._probe(scope, receive, send)
         elif scope["path"] == LIVE:
             await self._stream(scope, receive, send)
-        elif self._n_working >= MOST_AT_ONCE:
-            await _busy("requests are worked on")(scope, receive, send)
+        elif scope["path"] == METRICS:
+            await self._in_time("scrapes", MOST_SCRAPES, scope, receive, send)
         else:
-            await self._in_time(scope, receive, send)
+            await self._in_time("requests", MOST_AT_ONCE, scope, receive, send)
 
     def _refused(self, scope: Scope) -> JSONResponse | None:
         """Settle who asks; return an answer if it ends here."""
@@ -83,6 +86,8 @@ class Limited:
         if scope["path"] in PROBES:
             return None
         client = f"token {caller.name}" if caller.name else f"address {caller.address}"
+        if scope["path"] == METRICS:  # what others ask from the same address does not count
+            client = f"{client}, scraping"
         wait = self._rate.wait(client, time.monotonic())
         if not wait:
             return None
@@ -112,16 +117,21 @@ class Limited:
         finally:
             self._n_live -= 1
 
-    async def _in_time(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the app in a task of its own.
+    async def _in_time(
+        self, kind: str, most: int, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Run the app in a task of its own, one of a kind that there may be so many of.
 
         A route that waits in a thread cannot be cancelled; it is answered for, and counts as being
         worked on until it ends.
         """
+        if self._n_working[kind] >= most:
+            await _busy(f"{kind} are worked on")(scope, receive, send)
+            return
         progress = _Progress(receive, send)
-        self._n_working += 1
+        self._n_working[kind] += 1
         task = asyncio.ensure_future(self._app(scope, progress.receive, progress.send))
-        task.add_done_callback(self._ended)
+        task.add_done_callback(lambda task: self._ended(kind, task))
         try:
             done, _ = await asyncio.wait({task}, timeout=self._seconds)
         except asyncio.CancelledError:
@@ -135,8 +145,8 @@ class Limited:
         if not progress.is_answering:
             await progress.too_late(self._seconds)(scope, receive, send)
 
-    def _ended(self, task: "asyncio.Future[None]") -> None:
-        self._n_working -= 1
+    def _ended(self, kind: str, task: "asyncio.Future[None]") -> None:
+        self._n_working[kind] -= 1
         if not task.cancelled():
             task.exception()  # seen by whoever waits; nobody may be
 
@@ -171,4 +181,4 @@ class _Progress:
 
 
 def _busy(what: str) -> JSONResponse:
-    return refusal(503, f"as many {what} as may be; try again", {"Retry-After": str(BUSY_SECONDS)})
+    return refusal(503, f"too many {what}; try again later", {"Retry-After": str(BUSY_SECONDS)})

@@ -149,16 +149,20 @@ class AlertmanagerConfig(PeerConfig):
     ----------
     labels
         put on each alert besides those that smkc gives.
+    cause_labels
+        labels of the guilty variable that are put on its alert, so that it is routed by them.
     resend
         milliseconds after which an alert that goes on is told again.
     """
 
     labels: Mapping[str, str] = field(default_factory=dict)
+    cause_labels: tuple[str, ...] = ("service", "instance", "job", "namespace")
     resend: int = 60_000
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_labels(self.labels)
+        check_labels(dict.fromkeys(self.cause_labels, ""))
         if not isinstance(self.resend, int) or self.resend < SHORTEST_RESEND:
             raise SettingError(f"resend={self.resend!r} ms: give 1s or longer, such as '60s'")
 

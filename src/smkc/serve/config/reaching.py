@@ -7,12 +7,13 @@ shows a secret, not even one that was written where none belongs.
 import os
 import re
 from collections.abc import Mapping
+from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from smkc.errors import SettingError
 
-__all__ = ["check_labels", "check_url", "read_secret"]
+__all__ = ["check_labels", "check_url", "is_loopback", "read_secret"]
 
 LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 PLACE = re.compile(r"[a-zA-Z0-9.-]+:[0-9]{1,5}")  # a host and a port that lack the http:// alone
@@ -42,6 +43,20 @@ def read_secret(variable: str, file: Path | None, what: str) -> str:
     if not secret.isprintable():
         raise SettingError(f"{what}: {place} holds signs no secret has; write one line of text")
     return secret
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine itself.
+
+    Examples
+    --------
+    >>> is_loopback("localhost"), is_loopback("127.0.0.1"), is_loopback("alerts.example")
+    (True, True, False)
+    """
+    try:
+        return host.lower() == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def check_url(name: str, url: object) -> None:

@@ -92,7 +92,7 @@ def config_of(
     ...         "watch": [{"name": "shop", "query": '{namespace="shop"}', "step": "30s"}],
     ...     }
     ... )
-    >>> config.watch("shop").step, config.public_url
+    >>> config.watch("shop").step, config.listen.url
     (30000, 'http://127.0.0.1:9469')
     """
     path = tables.path_from(folder)
@@ -108,7 +108,7 @@ def config_of(
         "retention": _one(Retention, RETENTION),
         "prometheus": _one(PrometheusConfig, peer),
         "remote_write": _one(RemoteWriteConfig, peer | {"labels": texts_by_name}),
-        "alertmanager": _several(AlertmanagerConfig, peer | named),
+        "alertmanager": _several(AlertmanagerConfig, peer | named | {"cause_labels": texts}),
         "webhook": _several(WebhookConfig, peer | signed),
         "watch": _several(WatchConfig, WATCH),
     }

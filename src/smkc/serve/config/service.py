@@ -25,6 +25,9 @@ TOKENS_VARIABLE = "SMKC_TOKENS"
 
 DAY = 86_400_000
 
+# Hosts that stand for all addresses of this machine, and one of these that can be opened.
+OF_EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Listen:
@@ -57,9 +60,9 @@ class Listen:
 
     @property
     def url(self) -> str:
-        """The address to open."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}"
+        """The address to open on this machine."""
+        host = OF_EVERY_ADDRESS.get(self.host, self.host)
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +128,7 @@ class Config:
     listen
         where the service is reached.
     public_url
-        where people open it, for links in alerts; by default the address it listens at.
+        where people open it, for links in alerts; without it alerts hold no link.
     tokens
         file with a token a line; besides it the environment variable ``SMKC_TOKENS`` counts.
     limits
@@ -166,7 +169,7 @@ class Config:
                 )
         if self.public_url:
             check_url("public_url", self.public_url)
-        object.__setattr__(self, "public_url", (self.public_url or self.listen.url).rstrip("/"))
+        object.__setattr__(self, "public_url", self.public_url.rstrip("/"))
 
     def watch(self, name: str) -> WatchConfig:
         """Return the watch of a name."""

@@ -16,6 +16,7 @@ from smkc.serve.config import Limits
 from smkc.serve.decoding.collecting import LONGEST_NAME, Collector, too_long
 from smkc.serve.decoding.unpacking import DecodeError, check_body, media_type, ungzipped
 from smkc.serve.intake.samples import Samples
+from smkc.serve.rows import LATEST_TIME
 
 __all__ = ["DecodeError", "decode_observations", "read_json"]
 
@@ -29,7 +30,7 @@ in memory."""
 MILLISECONDS_FROM = 1e11
 """Times below are seconds (until the year 5138), times from here on milliseconds (since 1973)."""
 
-LATEST = 1e14
+FURTHEST = 1e18  # a larger number is no time at all
 SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -147,7 +148,12 @@ def _add_columns(collector: Collector, content: dict[str, Any]) -> None:
     times, series = content.get("time"), content["series"]
     if not isinstance(times, list) or not isinstance(series, dict):
         raise DecodeError(f"time must be a list and series an object; send {SHAPES}")
-    stamps = [_time(time) for time in times]
+    stamps = []
+    for number, time in enumerate(times, 1):
+        try:
+            stamps.append(_time(time))
+        except DecodeError as error:
+            raise DecodeError(f"time {number} of the list: {error}", error.status) from None
     for name, values in series.items():
         if not isinstance(values, list) or len(values) != len(stamps):
             n_values = len(values) if isinstance(values, list) else "no list of"
@@ -182,6 +188,22 @@ def _name(name: Any, metric: Any, labels: Any) -> str:
 
 def _time(time: Any) -> int:
     """Return a time in milliseconds since 1970."""
+    stamp = _milliseconds(time)
+    if stamp is None:
+        raise DecodeError(
+            f"time {_shown(time)} is none; write ISO 8601 such as '2026-01-31T12:00:00Z', or "
+            "seconds or milliseconds since 1970"
+        )
+    if not 0 <= stamp <= LATEST_TIME:
+        raise DecodeError(
+            f"time {_shown(time)} is outside of what can be kept, from 1970 to 2262; write ISO "
+            "8601, or seconds or milliseconds since 1970"
+        )
+    return stamp
+
+
+def _milliseconds(time: Any) -> int | None:
+    """Return a time in milliseconds since 1970, however far away; None if it is no time."""
     if isinstance(time, str):
         try:
             stamp = datetime.fromisoformat(time)
@@ -190,12 +212,9 @@ def _time(time: Any) -> int:
         if stamp is not None:
             stamp = stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)
             return (stamp - EPOCH) // timedelta(milliseconds=1)
-    elif isinstance(time, int | float) and not isinstance(time, bool) and abs(time) < LATEST:
+    elif isinstance(time, int | float) and not isinstance(time, bool) and abs(time) < FURTHEST:
         return round(time * 1000) if abs(time) < MILLISECONDS_FROM else round(time)
-    raise DecodeError(
-        f"time {_shown(time)} is none; write ISO 8601 such as '2026-01-31T12:00:00Z', or seconds "
-        "or milliseconds since 1970"
-    )
+    return None
 
 
 def _value(value: Any) -> float:

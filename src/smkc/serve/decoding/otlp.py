@@ -134,9 +134,15 @@ def decode_otlp(body: bytes, content_type: str, encoding: str, limits: Limits) -
     return collector.samples()
 
 
-def encode_otlp_response() -> bytes:
-    """Return the protobuf message that says that all was taken."""
-    return bytes(service.ExportMetricsServiceResponse().SerializeToString())
+def encode_otlp_response(refused: int = 0, refusal: str = "", *, as_json: bool = False) -> bytes:
+    """Return the answer to a request: that all was taken, or how much was refused and why."""
+    response = service.ExportMetricsServiceResponse()
+    if refused:
+        response.partial_success.rejected_data_points = refused
+        response.partial_success.error_message = refusal
+    if as_json:
+        return str(json_format.MessageToJson(response, indent=None)).encode()
+    return bytes(response.SerializeToString())
 
 
 # ---------------------------------------------------------------------- the two encodings

@@ -58,7 +58,7 @@ class Courier:
         self._to = to
         if isinstance(to, AlertmanagerConfig):
             self.standing = Standing("alertmanager", address(to.url), rng)
-            self._receiver = Receiver(to, "/api/v2/alerts")
+            self._receiver = Receiver(to, "/api/v2/alerts", answers_pages=False)
         else:
             self.standing = Standing("webhook", to.name, rng)
             self._receiver = Receiver(to)
@@ -130,7 +130,7 @@ class Courier:
         watches = {watch.name for watch in self._config.watches}
         records = [one.record for one in self._store.alerts(open_only=True, limit=MOST_TOLD)]
         going_on = [
-            alertmanager_alert(record, to.labels, link_to(record, self._config.public_url))
+            alertmanager_alert(record, to, link_to(record, self._config.public_url))
             for record in records
             if record.watch in watches
         ]

@@ -10,12 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
 from smkc.errors import SettingError
 from smkc.serve.config import PeerConfig
+from smkc.serve.config.reaching import is_loopback
 from smkc.version import VERSION
 
 __all__ = ["Answer", "Receiver"]
@@ -57,15 +59,26 @@ class Receiver:
         how it is reached; its secrets are read anew for each request.
     path
         put behind the address.
+    answers_pages
+        whether an HTML page may be the server's own answer; that of a proxy never is.
+
+    Notes
+    -----
+    The environment's proxies are not asked for this machine's own addresses. Elsewhere a proxy may
+    answer a plain HTTP request itself: a page in answer to it is not counted as a delivery. Through
+    HTTPS a proxy only passes bytes on.
     """
 
-    def __init__(self, peer: PeerConfig, path: str = "") -> None:
+    def __init__(self, peer: PeerConfig, path: str = "", *, answers_pages: bool = True) -> None:
         # httpx writes each request's whole address into its log, and addresses hold secrets.
         logging.getLogger("httpx").setLevel(logging.WARNING)
         parts = urlsplit(peer.url)
         self._peer = peer
         self._url = urlunsplit(parts._replace(path=parts.path.rstrip("/") + path or "/"))
+        is_here = is_loopback(parts.hostname or "")
+        self._takes_pages = answers_pages and (is_here or not _is_proxied(parts))
         self._client = httpx.Client(
+            trust_env=not is_here,
             headers={"User-Agent": f"smkc/{VERSION}"},
             timeout=peer.timeout / 1000,
             verify=peer.trust(),
@@ -104,6 +117,12 @@ class Receiver:
 
     def _judged(self, response: httpx.Response, own: Mapping[str, str]) -> Answer:
         code = response.status_code
+        if response.is_success and not self._takes_pages and _is_page(response):
+            said = (
+                f"answered {code} with a page, as a proxy or another server does; correct the "
+                "address, or name its host in NO_PROXY"
+            )
+            return Answer(status="later", said=said)
         if response.is_success:
             return Answer(status="sent")
         is_final = response.is_client_error and code not in MAY_BE_MENDED
@@ -121,6 +140,17 @@ class Receiver:
             detail = detail.replace(secret, "***")
         flat = " ".join("".join(sign if sign.isprintable() else " " for sign in detail).split())
         return f"{what}: {flat[:MOST_SHOWN]}" if flat else what
+
+
+def _is_proxied(parts: SplitResult) -> bool:
+    """Whether the environment has plain HTTP requests to an address sent to a proxy."""
+    proxies = getproxies()
+    is_named = "http" in proxies or "all" in proxies
+    return parts.scheme == "http" and is_named and not proxy_bypass(parts.hostname or "")
+
+
+def _is_page(response: httpx.Response) -> bool:
+    return "html" in response.headers.get("content-type", "").lower()
 
 
 def _words(texts: Iterable[str]) -> set[str]:

@@ -91,7 +91,7 @@ class ScoreWriter:
         self._steps = {watch.name: watch.step for watch in config.watches}
         self._labels = to.labels
         self.standing = Standing("remote_write", address(to.url), rng)
-        self._receiver = Receiver(to)
+        self._receiver = Receiver(to, answers_pages=False)
         self._path = store.path.parent / FILE
         self._taken: dict[Lane, int] | None = None
         self._looked_at: int | None = None

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.errors import SettingError
-from smkc.serve.intake.grouping import LATEST_TIME, Readings, ends_of, group, is_possible, keep_last
+from smkc.serve.intake.grouping import Readings, ends_of, group, is_possible, keep_last
 from smkc.serve.intake.samples import Samples
-from smkc.serve.rows import Row
+from smkc.serve.rows import LATEST_TIME, Row
 
 __all__ = ["Bins", "rows_of"]
 
@@ -51,10 +51,13 @@ class Bins:
 
     Attributes
     ----------
-    late, duplicates, refused, gaps
+    late, duplicates, refused, infinite, gaps
         counts: samples for closed rows; samples of a variable and a time that came before, the
-        later being kept; samples too far ahead, past the limits or infinite; steps between two rows
+        later being kept; samples at impossible times, too far ahead or past the limits; infinite
+        values, which are left out; steps between two rows
         in which nothing was observed.
+    infinite_name
+        the variable of the latest infinite value; empty if there was none.
 
     Examples
     --------
@@ -95,7 +98,8 @@ class Bins:
         self._most_names = LEAST_NAMES
         self._waiting: list[Readings] = []
         self._due: dict[int, int] = {}  # an open row's end -> when it may close
-        self.late = self.duplicates = self.refused = self.gaps = 0
+        self.late = self.duplicates = self.refused = self.infinite = self.gaps = 0
+        self.infinite_name = ""
 
     @property
     def oldest_open(self) -> int | None:
@@ -116,7 +120,7 @@ class Bins:
         """Add samples; nothing is closed by that."""
         ends = ends_of(samples.times, self._step)
         is_late = np.zeros(len(ends), np.bool_) if self._closed is None else ends <= self._closed
-        is_wrong = ~is_possible(samples.times)
+        is_wrong = ~is_possible(samples.times, ends)
         if self._latest_clock is not None:
             is_wrong |= ends > self._latest_clock + self._ahead
         is_late &= ~is_wrong
@@ -189,6 +193,8 @@ class Bins:
         )
         self.duplicates += grouped.duplicates
         self.refused += grouped.refused
+        self.infinite += grouped.infinite
+        self.infinite_name = grouped.infinite_name or self.infinite_name
         self._keep(~is_ready)
         for row in grouped.rows:
             if self._last is not None:
@@ -240,7 +246,7 @@ def rows_of(samples: Samples, step: int, max_series: int, known: Container[str] 
     [(15, ('a', 'b'), [1.0, 2.0])]
     """
     readings = Readings(ends_of(samples.times, step), samples.codes, samples.times, samples.values)
-    can_be = is_possible(samples.times)
+    can_be = is_possible(readings.times, readings.ends)
     if not can_be.all():
         readings = readings.take(can_be)
     return group(readings, samples.names, max_series, known, ()).rows

@@ -11,12 +11,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.serve.rows import Row
+from smkc.serve.rows import LATEST_TIME, Row
 
-__all__ = ["LATEST_TIME", "Grouped", "Readings", "ends_of", "group", "is_possible", "keep_last"]
-
-LATEST_TIME = 253_402_300_799_999
-"""The end of the year 9999 in milliseconds; nothing is believed to be later, nor as long before."""
+__all__ = [
+    "Grouped",
+    "Readings",
+    "ends_of",
+    "group",
+    "infinite_values",
+    "is_possible",
+    "keep_last",
+]
 
 MOST_SPARSE = 4  # cells a reading, above which sorting takes less room than a table
 
@@ -44,11 +49,17 @@ class Readings(NamedTuple):
 
 
 class Grouped(NamedTuple):
-    """Rows in order of time, and how many readings were doubled or had no place."""
+    """Rows in order of time, and what was left out of them.
+
+    ``duplicates`` and ``refused`` count readings that were doubled or had no place, ``infinite``
+    those that no 32-bit number can hold; ``infinite_name`` is the variable of one of these.
+    """
 
     rows: list[Row]
     duplicates: int
     refused: int
+    infinite: int = 0
+    infinite_name: str = ""
 
 
 def ends_of(times: NDArray[np.int64], step: int) -> NDArray[np.int64]:
@@ -56,9 +67,9 @@ def ends_of(times: NDArray[np.int64], step: int) -> NDArray[np.int64]:
     return np.asarray(-(-np.clip(times, -LATEST_TIME, LATEST_TIME) // step) * step)
 
 
-def is_possible(times: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(N,) whether each time can be meant."""
-    return np.asarray((times >= -LATEST_TIME) & (times <= LATEST_TIME))
+def is_possible(times: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """(N,) whether each time can be meant and the store can keep the row that it belongs to."""
+    return np.asarray((times >= 0) & (times <= LATEST_TIME) & (ends <= LATEST_TIME))
 
 
 def keep_last(readings: Readings) -> tuple[Readings, int]:
@@ -124,7 +135,10 @@ def group(
     last, duplicates = keep_last(readings._replace(codes=rank[readings.codes]))
     with np.errstate(over="ignore"):
         values = last.values.astype(np.float32)
-    refused = int(np.isinf(values).sum())
+    refused = 0
+    is_infinite = np.isinf(values)
+    infinite = int(is_infinite.sum())
+    infinite_name = sorted_names[last.codes[int(is_infinite.argmax())]] if infinite else ""
     is_seen = np.isfinite(values)
     ends, ranks, values = last.ends[is_seen], last.codes[is_seen], values[is_seen]
     starts = np.flatnonzero(np.diff(ends, prepend=ends[:1] - 1))
@@ -139,7 +153,15 @@ def group(
             row_values = row_values[chosen]
         previous = tuple(row_names)
         rows.append(Row(time=int(ends[first]), names=previous, values=row_values.copy()))
-    return Grouped(rows, duplicates, refused)
+    return Grouped(rows, duplicates, refused, infinite, infinite_name)
+
+
+def infinite_values(n: int, name: str) -> str:
+    """Return what is said of infinite values that were left out, one of them of this variable."""
+    return (
+        f"{n} infinite value{'s' * (n != 1)} left out of the latest rows, of {name[:200]!a}; it "
+        "counts as not observed: see whether something is divided by zero where it is computed"
+    )
 
 
 def _chosen(

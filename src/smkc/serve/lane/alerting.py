@@ -5,11 +5,12 @@ each row that concerns it. There is no clock in here: the same verdicts make the
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from smkc.decide import Cause
+from smkc.recording import parse
 from smkc.serve.rows import AlertRecord, Verdict
 
 __all__ = [
@@ -20,6 +21,8 @@ __all__ = [
     "alert_rate",
     "anomaly_of",
     "calm_rows",
+    "labels_of",
+    "severity_of",
 ]
 
 DAY = 86_400_000  # milliseconds
@@ -45,6 +48,12 @@ WORSE, LEAST_PAUSE = 1.5, 8
 # An alert closes after so many milliseconds without a loud row, at least and at most so many rows.
 CALM, MIN_CALM_ROWS, MAX_CALM_ROWS = 60_000, 5, 20
 
+
+# An alert is critical if its first row is so anomalous: rarer than the square of the rate.
+CRITICAL = 2.0
+
+# Of the guilty variable so many labels are kept, and so many signs of each.
+MOST_LABELS, MOST_SIGNS = 64, 1024
 
 Explain = Callable[[int], tuple[Cause, ...] | None]
 
@@ -111,6 +120,23 @@ def alert_id(watch: str, entity: str, start: int) -> str:
     return sha256(f"{watch}\0{entity}\0{start}".encode()).hexdigest()[:16]
 
 
+def labels_of(causes: Sequence[Cause]) -> dict[str, str]:
+    """Return the labels of the most guilty variable; none where there is no cause.
+
+    Examples
+    --------
+    >>> labels_of([Cause(variable='cpu{service="cart"}', share=1.0, kind="level")])
+    {'service': 'cart'}
+    """
+    _, labels = (parse(causes[0].variable) if causes else None) or ("", {})
+    return {name: labels[name][:MOST_SIGNS] for name in sorted(labels)[:MOST_LABELS]}
+
+
+def severity_of(anomaly: float) -> str:
+    """Return how severe an alert is, from the anomaly of its first row."""
+    return "critical" if anomaly >= CRITICAL else "warning"
+
+
 class Alerting:
     """The alerts of one lane, of which at most one is open.
 
@@ -175,6 +201,7 @@ class Alerting:
         return Change(kind="update" if is_far_worse else "go on", alert=alert)
 
     def _opened(self, verdict: Verdict, explain: Explain) -> Change:
+        causes = explain(verdict.number) or ()
         self._alert = AlertRecord(
             id=alert_id(self._watch, self._entity, verdict.time),
             watch=self._watch,
@@ -193,7 +220,9 @@ class Alerting:
             causes_row=verdict.number,
             causes_anomaly=verdict.anomaly,
             told_anomaly=verdict.anomaly,
-            causes=explain(verdict.number) or (),
+            causes=causes,
+            labels=labels_of(causes),
+            severity=severity_of(verdict.anomaly),
         )
         return Change(kind="open", alert=self._alert)
 

@@ -5,6 +5,7 @@ damaged is set aside under another name, and said so. A file is there whole or n
 """
 
 import contextlib
+import json
 import logging
 import os
 import re
@@ -15,6 +16,7 @@ from smkc.detector import Detector
 from smkc.errors import ModelFileError
 from smkc.loading import load
 from smkc.serve.lane.follower import Follower
+from smkc.serve.rows import Row
 
 __all__ = ["Checkpoint", "LaneFiles"]
 
@@ -22,6 +24,10 @@ log = logging.getLogger("smkc.serve.lane.files")
 
 # So many models and checkpoints stay: the latest, and one in case it is damaged.
 KEPT = 2
+
+# Rows that could not be taken are written here, as long as the file is no longer than this.
+ROWS_SET_ASIDE = "rows-set-aside.jsonl"
+MAX_SET_ASIDE_BYTES = 16 * 1024 * 1024
 
 MODEL = re.compile(r"model-(\d+)\.smkc")
 STREAM = re.compile(r"stream-(\d+)-(\d+)\.smkc")
@@ -64,6 +70,15 @@ class LaneFiles:
         self._make_folder()
         detector.save(self.model_path(row))
 
+    def adopt_model(self, row: int, path: Path) -> None:
+        """Give a model that was written already, in the same folder, its name."""
+        try:
+            os.replace(path, self.model_path(row))
+        except OSError as error:
+            raise ModelFileError(
+                f"{path} cannot be renamed ({error.strerror or error}); fit again"
+            ) from error
+
     def load_model(self, row: int) -> Detector | None:
         """Read a model; None if it is not there or damaged, which is then set aside."""
         path = self.model_path(row)
@@ -81,6 +96,14 @@ class LaneFiles:
         """Write where a stream stands; older files that are needed no more are removed."""
         self._make_folder()
         follower.save(self._stream_path(at))
+        self._prune()
+
+    def forget_streams(self, before: int) -> None:
+        """Remove checkpoints of a model that is used no more, and older models."""
+        for at in self.checkpoints():
+            if at.row < before:
+                with contextlib.suppress(OSError):
+                    self._stream_path(at).unlink()
         self._prune()
 
     def checkpoints(self) -> list[Checkpoint]:
@@ -104,6 +127,23 @@ class LaneFiles:
     def oldest_checkpoint(self) -> int | None:
         """The row of the oldest checkpoint that is kept."""
         return min((at.row for at in self.checkpoints()), default=None)
+
+    # ------------------------------------------------------------------ rows
+
+    def put_row_aside(self, row: Row, reason: str) -> None:
+        """Write a row that could not be taken where people can look at it, if there is room."""
+        content = {
+            "time": row.time,
+            "reason": reason,
+            "names": list(row.names),
+            "values": [repr(float(value)) for value in row.values],
+        }
+        path = self.folder / ROWS_SET_ASIDE
+        with contextlib.suppress(OSError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if not path.exists() or path.stat().st_size < MAX_SET_ASIDE_BYTES:
+                with path.open("a", encoding="ascii") as file:
+                    file.write(json.dumps(content) + "\n")
 
     # ------------------------------------------------------------------ the folder
 

@@ -120,6 +120,11 @@ class FitBeside:
         )
 
     @property
+    def model_path(self) -> Path:
+        """Where the process writes the model."""
+        return self._folder / MODEL
+
+    @property
     def is_done(self) -> bool:
         """Whether the process has ended, well or not."""
         return self._process.poll() is not None
@@ -134,7 +139,7 @@ class FitBeside:
                 f"the new model could not be fitted: {said[-1] if said else f'code {code}'}; "
                 "the one before goes on"
             )
-        return load(self._folder / MODEL)
+        return load(self.model_path)
 
     def cancel(self, *, keep_note: bool = False) -> None:
         """End the process and remove its files; ``keep_note`` begins it anew at the next start."""

@@ -123,8 +123,8 @@ class Follower:
         return tuple(self._stream.causes(first - self.base, last + 1 - self.base, rows))
 
     def save(self, path: Path) -> None:
-        """Write where the stream stands."""
-        self._stream.save(path)
+        """Write where the stream stands, packed."""
+        self._stream.save(path, is_packed=True)
 
 
 def recording_of(rows: Sequence[Row]) -> Recording:

@@ -6,27 +6,39 @@ them says the same, and says nothing twice. A lane belongs to one thread.
 """
 
 import logging
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from smkc.decide import Cause
 from smkc.errors import SmkcError
 from smkc.serve.config import Config, WatchConfig
 from smkc.serve.lane.alerting import Alerting, Change, alert_rate, anomaly_of, calm_rows
-from smkc.serve.lane.files import LaneFiles
+from smkc.serve.lane.files import ROWS_SET_ASIDE, LaneFiles
+from smkc.serve.lane.follower import Follower
 from smkc.serve.lane.model import LaneModel
 from smkc.serve.lane.recent import Recent, causes_at
+from smkc.serve.lane.suspects import MAX_ATTEMPTS, Suspects
 from smkc.serve.live import LiveUpdates
 from smkc.serve.messages import messages_for
 from smkc.serve.rows import AlertRecord, Row, Verdict
-from smkc.serve.store import LaneStore, Message, Store
-from smkc.serve.view import Explained, LaneStatus, UnknownError
+from smkc.serve.store import LaneStore, Message, Store, StoreError
+from smkc.serve.view import IN_HEALTH, Explained, LaneStatus, UnknownError
 
 __all__ = ["CHECKPOINT_ROWS", "Lane"]
 
 log = logging.getLogger("smkc.serve.lane.lane")
 
-# A checkpoint is written every so many rows: so many are judged again after a restart.
-CHECKPOINT_ROWS = 256
+# A checkpoint holds the whole state of a stream, 14 kB a variable. It only spares a lane that was
+# killed to judge the rows since then again, which takes a third of the time that they took when
+# they came: so one is written every so many rows, or once judging them took so many seconds, and
+# then at least so many rows after the one before.
+CHECKPOINT_ROWS = 2048
+JUDGING_SECONDS = 60.0
+FEWEST_CHECKPOINT_ROWS = 256
+
+# A row that was set aside counts as a problem for so many milliseconds of rows.
+SET_ASIDE_TOLD_FOR = 86_400_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +66,8 @@ class Lane:
         told of verdicts and alerts once they are committed.
     checkpoint_rows
         rows from one checkpoint to the next.
+    suspects
+        rows that made this lane fail before; shared by the lanes that are built one after another.
 
     Attributes
     ----------
@@ -65,6 +79,8 @@ class Lane:
         sentences by what they are about, beside those of the model.
     refused
         count of variables that rows had no place for.
+    set_aside
+        count of rows that could not be kept or judged.
     """
 
     def __init__(
@@ -76,7 +92,11 @@ class Lane:
         files: LaneFiles,
         live: LiveUpdates,
         checkpoint_rows: int = CHECKPOINT_ROWS,
+        suspects: Suspects | None = None,
     ) -> None:
+        self._files, self._suspects = files, suspects or Suspects()
+        self.set_aside = 0
+        self._told_until_row = 0
         self.watch, self.journal, self.entity = watch, journal, journal.entity
         self._who = watch.name, self.entity
         self._store, self._config, self._live = store, config, live
@@ -85,7 +105,7 @@ class Lane:
         self._appeared = self._vanished = self.refused = 0
         self.problems: dict[str, str] = {}
         self.model = LaneModel(store, journal, watch, files)
-        self._checkpoint_row = journal.n_rows
+        self._judging_seconds = 0.0
         self._recent = Recent.of(journal, self._window)
         self.names = self._recent.names
         self._latest = journal.last_verdict()
@@ -96,7 +116,8 @@ class Lane:
     def take(self, rows: Sequence[Row], inbox_up_to: int | None = None) -> None:
         """Judge the next rows and commit them; those not after the latest are left out.
 
-        When this fails the rows wait in memory: :meth:`flush` tries again.
+        When the store fails the rows wait in memory: :meth:`flush` tries again. A row that the
+        store can never keep, or that made the lane fail several times, is set aside.
 
         Parameters
         ----------
@@ -108,17 +129,38 @@ class Lane:
         self.flush()
         last = self.journal.last_time
         fresh = [row for row in rows if last is None or row.time > last]
-        if not fresh and inbox_up_to is None:
-            return
+        fresh = [row for row in fresh if not self._is_set_aside(row)]
+        if any(self._suspects.is_suspect(self.entity, row.time) for row in fresh):
+            for row in fresh:  # one by one, to find which of them is to blame
+                self._take([row], None)
+            fresh = []
+        if fresh or inbox_up_to is not None:
+            self._take(fresh, inbox_up_to)
+
+    def _take(self, fresh: Sequence[Row], inbox_up_to: int | None) -> None:
+        """Judge rows and commit them; remember which they were if that fails unexpectedly."""
+        try:
+            self._judge(fresh, inbox_up_to)
+        except (StoreError, OSError, MemoryError):  # not the rows are to blame
+            raise
+        except Exception:
+            self._suspects.note(self.entity, [row.time for row in fresh])
+            raise
+        for row in fresh:
+            self._suspects.clear(self.entity, row.time)
+
+    def _judge(self, fresh: Sequence[Row], inbox_up_to: int | None) -> None:
         if self._recent.window != self._window:  # a model with other windows has taken over
             self._recent = Recent.of(self.journal, self._window)
         verdicts: list[Verdict | None] = []
         changes: list[Change] = []
+        begun = time.perf_counter()
         for number, row in enumerate(fresh, self.journal.n_rows):
             verdict, change = self._judged(number, row)
             verdicts.append(verdict)
             if change is not None:
                 changes.append(change)
+        self._judging_seconds += time.perf_counter() - begun
         self._pending = _Batch(
             rows=fresh, verdicts=verdicts, changes=changes, inbox_up_to=inbox_up_to
         )
@@ -143,8 +185,30 @@ class Lane:
         )
         self._pending = None
         self._tell(batch)
-        if self.journal.n_rows - self._checkpoint_row >= self._checkpoint_rows:
+        if self.journal.n_rows >= self._told_until_row:
+            self.problems.pop("set aside", None)
+        n_rows = self.journal.n_rows - self.model.saved_row
+        takes_long = self._judging_seconds >= JUDGING_SECONDS
+        if n_rows >= (FEWEST_CHECKPOINT_ROWS if takes_long else self._checkpoint_rows):
             self.checkpoint()
+
+    def _is_set_aside(self, row: Row) -> bool:
+        """Set a row aside that cannot be kept or judged; tell whether it was."""
+        reason = self.journal.refusal_of(row)
+        if not reason and self._suspects.is_guilty(self.entity, row.time):
+            reason = f"at {row.time} ms failed {MAX_ATTEMPTS} times; the log says how"
+        if not reason:
+            return False
+        self._suspects.clear(self.entity, row.time)
+        self._files.put_row_aside(row, reason)
+        self.set_aside += 1
+        self._told_until_row = self.journal.n_rows + SET_ASIDE_TOLD_FOR // self.watch.step
+        self.problems["set aside"] = (
+            f"{self.set_aside} rows could not be taken and were set aside in "
+            f"{self._files.folder.name}/{ROWS_SET_ASIDE}: the latest {reason}"
+        )
+        log.error("%s %s: a row is set aside: it %s", *self._who, reason, extra=IN_HEALTH)
+        return True
 
     def refuse(self, n: int) -> None:
         """Count variables that the next rows had no place for."""
@@ -183,9 +247,17 @@ class Lane:
         )
         self._recent.take(number, row, verdict)
         change = self._alerting.take(
-            verdict, rate, calm_rows(self.watch.step), lambda at: self._recent.causes(follower, at)
+            verdict, rate, calm_rows(self.watch.step), lambda at: self._causes(follower, at)
         )
         return verdict, change
+
+    def _causes(self, follower: Follower, number: int) -> tuple[Cause, ...] | None:
+        """Return the causes of a row; an alert is told without them rather than not at all."""
+        try:
+            return self._recent.causes(follower, number)
+        except Exception:
+            log.exception("%s %s: row %d cannot be explained", *self._who, number)
+            return None
 
     @property
     def _window(self) -> int:
@@ -278,6 +350,7 @@ class Lane:
             appeared=self._appeared,
             vanished=self._vanished,
             refused=self.refused,
+            set_aside=self.set_aside,
             window=model.follower.window if model.follower is not None else 0,
             fitted_at=model.fitted_at,
             is_refitting=model.is_refitting,
@@ -290,8 +363,8 @@ class Lane:
 
     def checkpoint(self) -> None:
         """Write where the stream stands."""
-        self._checkpoint_row = self.journal.n_rows
         if not self.is_waiting:
+            self._judging_seconds = 0.0
             self.model.checkpoint()
 
     def retire(self) -> None:

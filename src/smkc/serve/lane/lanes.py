@@ -10,6 +10,7 @@ from pathlib import Path
 from smkc.serve.config import Config, WatchConfig
 from smkc.serve.lane.files import LaneFiles
 from smkc.serve.lane.lane import CHECKPOINT_ROWS, Lane
+from smkc.serve.lane.suspects import Suspects
 from smkc.serve.live import LiveUpdates
 from smkc.serve.store import Store
 from smkc.serve.view import UnknownError
@@ -47,6 +48,7 @@ class Lanes:
         self._checkpoint_rows = checkpoint_rows
         self._folder = Path(config.data) / LANES_FOLDER
         self._lanes: dict[str, Lane] = {}
+        self._suspects = Suspects()
         self._changing = threading.Lock()
 
     def open(self) -> None:
@@ -99,6 +101,7 @@ class Lanes:
                 LaneFiles(self._folder / str(journal.id)),
                 self._live,
                 self._checkpoint_rows,
+                self._suspects,
             )
             with self._changing:
                 self._lanes[entity] = lane

@@ -6,6 +6,7 @@ between two rows, and each swap is an event of the journal.
 
 import logging
 from collections.abc import Sequence
+from pathlib import Path
 
 from smkc.detector import Detector
 from smkc.errors import InputError, ModelFileError
@@ -52,6 +53,8 @@ class LaneModel:
         the model going along the rows; None before the first fit.
     is_fitting
         whether a model is being fitted here and now.
+    saved_row
+        number of the row from which rows would be judged again after a crash.
     problems
         sentences by what they are about.
     """
@@ -64,6 +67,7 @@ class LaneModel:
         self.is_fitting = False
         found = recovered(journal, watch, files)
         self.follower, self._fit, self._n_events = found.follower, found.fit, found.n_events
+        self.saved_row = found.saved_row
         self.problems: dict[str, str] = {
             f"recovery {number}": problem for number, problem in enumerate(found.problems)
         }
@@ -109,6 +113,13 @@ class LaneModel:
             self._fit_at_rows = n_rows + (ROWS_LATER if is_full else int(MORE_ROWS * n_rows) + 1)
             self._failed("fit", f"no model could be fitted: {error}")
             return False
+        except (MemoryError, OSError, StoreError):
+            raise
+        except Exception as error:  # rows that nobody foresaw must not stop the watch
+            self._fit_at_rows = self._journal.n_rows + int(MORE_ROWS * self._journal.n_rows) + 1
+            log.exception("%s %s: the fit failed", self._watch.name, self._journal.entity)
+            self._failed("fit", f"no model could be fitted: {type(error).__name__}: {error}")
+            return False
         finally:
             self.is_fitting = False
         self.problems.pop("fit", None)
@@ -149,7 +160,7 @@ class LaneModel:
         if beside is None or not beside.is_done or self.fitted_at == self._journal.n_rows:
             return False
         try:
-            self._swap(beside.result(), beside.spans, beside.reason)
+            self._swap(beside.result(), beside.spans, beside.reason, beside.model_path)
             self.problems.pop("refit", None)
         except (InputError, ModelFileError) as error:
             self._failed("refit", f"a refit failed: {error}")
@@ -184,6 +195,7 @@ class LaneModel:
         """Write where the stream stands; a failure is a problem, but loses nothing."""
         if self.follower is None:
             return
+        self.saved_row = self._journal.n_rows  # a failure is not repeated with each row
         try:
             at = Checkpoint(self._journal.n_rows, self._n_events)
             self._files.save_stream(at, self.follower)
@@ -220,11 +232,21 @@ class LaneModel:
         ]
         return reference_spans(first, end - 1, left_out, self._watch.least_rows)
 
-    def _swap(self, detector: Detector, spans: Sequence[Span], reason: str) -> None:
-        """Let a model take over before the next row."""
-        row = self._journal.n_rows
-        self._files.save_model(row, detector)
-        follower = Follower(self._files.load_model(row) or detector, spans[-1][1] + 1)
+    def _swap(
+        self, detector: Detector, spans: Sequence[Span], reason: str, path: Path | None = None
+    ) -> None:
+        """Let a model take over before the next row.
+
+        No checkpoint is written: a restart judges the rows since the reference again, of which
+        there are few. ``path`` is where the model is written already.
+        """
+        row, base = self._journal.n_rows, spans[-1][1] + 1
+        if path is None:
+            self._files.save_model(row, detector)
+        else:
+            self._files.adopt_model(row, path)
+        follower = Follower(self._files.load_model(row) or detector, base)
+        self._journal.need_rows_from(min(base, self._files.oldest_checkpoint or base))
         brought_up(follower, self._journal, self._journal.events(0), 0, row)
         content = {
             "reference": [list(span) for span in spans],
@@ -235,7 +257,8 @@ class LaneModel:
         self._fit = self._journal.events(row)[-1]
         self.follower, self._n_events = follower, self._fit.number + 1
         log.info("%s %s: model of row %d: %s", self._watch.name, self._journal.entity, row, reason)
-        self.checkpoint()
+        self.saved_row = base
+        self._files.forget_streams(row)
 
     def _failed(self, what: str, problem: str) -> None:
         self.problems[what] = problem

@@ -39,6 +39,8 @@ class Recovered:
         None before the first fit, and where the model is lost together with its reference.
     n_events
         how many of the lane's events the follower has met.
+    saved_row
+        number of the row that its rows were judged again from.
     problems
         sentences on what was damaged and what was done about it.
     """
@@ -46,6 +48,7 @@ class Recovered:
     fit: Event | None = None
     follower: Follower | None = None
     n_events: int = 0
+    saved_row: int = 0
     problems: tuple[str, ...] = ()
 
 
@@ -73,12 +76,23 @@ def recovered(journal: LaneStore, watch: WatchConfig, files: LaneFiles) -> Recov
     try:
         if follower is None:
             follower, n_events = Follower(detector, base), 0
+        saved_row = follower.next_row
         n_events = brought_up(follower, journal, events, n_events, journal.n_rows)
-    except SmkcError as error:
-        log.error("%s %s: %s", watch.name, journal.entity, error, extra=IN_HEALTH)
+    except (MemoryError, OSError):
+        raise
+    except Exception as error:  # the rows are committed: the next start would meet the same
+        is_expected = isinstance(error, SmkcError)
+        who = watch.name, journal.entity
+        log.error("%s %s: %s", *who, error, extra=IN_HEALTH, exc_info=not is_expected)
         problems.append(f"the rows since the last checkpoint cannot be judged again: {error}")
         return Recovered(problems=tuple(problems))
-    return Recovered(fit=fit, follower=follower, n_events=n_events, problems=tuple(problems))
+    return Recovered(
+        fit=fit,
+        follower=follower,
+        n_events=n_events,
+        saved_row=saved_row,
+        problems=tuple(problems),
+    )
 
 
 def base_of(fit: Event) -> int:

@@ -8,7 +8,6 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from ipaddress import ip_address
 from ssl import SSLContext
 from types import TracebackType
 from typing import Any, Self
@@ -18,7 +17,7 @@ import httpx
 
 from smkc.errors import SettingError
 from smkc.serve.config import PrometheusConfig
-from smkc.serve.config.reaching import check_url
+from smkc.serve.config.reaching import check_url, is_loopback
 from smkc.serve.intake.samples import Samples
 from smkc.serve.prometheus.collected import Collected
 from smkc.serve.prometheus.matrix import CutShortError, ForeignError, MatrixReader, TooLongError
@@ -60,6 +59,8 @@ class Prometheus:
     ----------
     n_infinite, n_histograms
         infinite values that were left out, and native histograms that were passed over, so far.
+    infinite_name
+        the variable of the latest infinite value; empty if there was none.
     """
 
     def __init__(
@@ -77,9 +78,10 @@ class Prometheus:
             raise SettingError("token holds signs that no header can; give one line of text")
         self.url = url.rstrip("/")
         self.n_infinite = self.n_histograms = 0
+        self.infinite_name = ""
         self._token, self._headers, self._timeout_s = token, headers, timeout_s
         self._owns_client = client is None
-        self._is_near = _is_near(url)
+        self._is_near = is_loopback(urlsplit(url).hostname or "")
         self._client = client or httpx.Client(verify=verify, trust_env=not self._is_near)
         self._known: dict[bytes, str] = {}
         self._points, self._most = FIRST_POINTS, MOST_POINTS  # wanted, and let pass by the server
@@ -200,6 +202,7 @@ class Prometheus:
                 retry=False,
             ) from None
         self.n_infinite += reader.n_infinite
+        self.infinite_name = reader.infinite_name or self.infinite_name
         self.n_histograms += reader.n_histograms
         if reader.warnings and reader.warnings != self._warned:
             log.warning("%s says of %r: %s", self.url, query, "; ".join(reader.warnings)[:500])
@@ -264,12 +267,3 @@ def _next_points(usual: int, points: int, n_samples: int) -> int:
 
 def _seconds(milliseconds: int) -> str:
     return f"{milliseconds / 1000:.3f}"
-
-
-def _is_near(url: str) -> bool:
-    """Whether the server runs on this machine."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False

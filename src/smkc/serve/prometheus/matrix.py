@@ -61,6 +61,8 @@ class MatrixReader:
     ----------
     n_samples, n_infinite, n_histograms
         readings so far; infinite ones that were left out; native histograms that were passed over.
+    infinite_name
+        the variable of an infinite one; empty if there was none.
     warnings
         what the server had to say, once the answer is whole.
     """
@@ -76,6 +78,7 @@ class MatrixReader:
         self._collected, self._known = collected, known
         self._most_bytes, self._most_samples = most_bytes, most_samples
         self.n_samples = self.n_infinite = self.n_histograms = 0
+        self.infinite_name = ""
         self.warnings: tuple[str, ...] = ()
         self._pieces: list[bytes] = []
         self._n_gathered = self._n_left = self._n_bytes = 0
@@ -261,7 +264,10 @@ class MatrixReader:
         repeated = np.repeat(np.array(codes, np.int64), counts)
         is_finite = np.isfinite(values)
         if not is_finite.all():
-            self.n_infinite += int(np.isinf(values).sum())
+            infinite = np.flatnonzero(np.isinf(values))
+            self.n_infinite += len(infinite)
+            if len(infinite):
+                self.infinite_name = list(self._collected.codes)[repeated[infinite[0]]]
             repeated, times, values = repeated[is_finite], times[is_finite], values[is_finite]
         self._collected.add(repeated, times, values)
 

@@ -11,16 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.recording import Recording
-from smkc.serve.rows import Row
+from smkc.serve.rows import LATEST_TIME, Row
 from smkc.serve.store.database import Database
 from smkc.serve.store.errors import StoreError, decoding
 from smkc.serve.store.names import NameBook, names_of
 from smkc.serve.store.packing import pack_row, unpack_row
 
-__all__ = ["Kept", "add_rows", "each_row", "row_id", "rows_as_recording"]
+__all__ = ["Kept", "add_rows", "each_row", "refusal_of", "row_id", "rows_as_recording"]
 
 LANE_SHIFT = 40  # a row's id is its lane in the upper bits and its number below
-MOST_TIME = 2**63 // 1_000_000  # milliseconds that nanoseconds in 64 bits can still tell
 A_BATCH = 64  # rows in memory at a time while a journal is read
 
 
@@ -49,25 +48,33 @@ def add_rows(
 ) -> None:
     """Write rows under the numbers from ``first``; their times must come after ``last_time``."""
     for number, row in enumerate(rows, start=first):
-        if not 0 <= row.time < MOST_TIME:
-            raise StoreError(f"row {number} is at {row.time} ms; times lie from 1970 to 2262")
+        if reason := refusal_of(row):
+            raise StoreError(f"row {number} {reason}")
         if last_time is not None and row.time <= last_time:
             raise StoreError(
                 f"row {number} is at {row.time} ms, not after the last at {last_time} ms; "
                 "give rows in order, each once"
             )
         values = np.asarray(row.values)
-        if values.shape != (len(row.names),) or not np.isfinite(values).all():
-            raise StoreError(
-                f"row {number} has {len(row.names)} names and values of shape {values.shape}; give "
-                "one finite value for each name"
-            )
         codes = book.codes(connection, row.names, number)
         connection.execute(
             "INSERT INTO rows (id, lane, time, n, content) VALUES (?, ?, ?, ?, ?)",
             (row_id(lane, number), lane, row.time, len(codes), pack_row(codes, values)),
         )
         last_time = row.time
+
+
+def refusal_of(row: Row) -> str:
+    """Return why a row cannot be kept, to go on from "row 7"; empty if it can."""
+    if not 0 <= row.time <= LATEST_TIME:
+        return f"is at {row.time} ms; times lie from 1970 to 2262"
+    values = np.asarray(row.values)
+    if values.shape != (len(row.names),) or not np.isfinite(values).all():
+        return (
+            f"has {len(row.names)} names and values of shape {values.shape}; give one finite value "
+            "for each name"
+        )
+    return ""
 
 
 def each_row(database: Database, lane: int, first: int) -> Iterator[tuple[int, Row]]:

@@ -123,6 +123,11 @@ class LaneStore:
                 raise
             self._n_rows, self._last_time = self.n_rows + len(rows), last_time
 
+    @staticmethod
+    def refusal_of(row: Row) -> str:
+        """Return why a row can never be kept, to go on from "row 7"; empty if it can."""
+        return journal.refusal_of(row)
+
     def need_rows_from(self, number: int) -> None:
         """Say that rows from this number on are still needed: retention leaves them alone.
 

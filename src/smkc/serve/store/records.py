@@ -114,7 +114,8 @@ class Removed:
 
 def alert_to_text(alert: AlertRecord) -> str:
     """Write an alert as JSON."""
-    return json.dumps(asdict(alert) | {"evidences": dict(alert.evidences)})
+    maps = {"evidences": dict(alert.evidences), "labels": dict(alert.labels)}
+    return json.dumps(asdict(alert) | maps)
 
 
 def alert_from_text(text: str) -> AlertRecord:

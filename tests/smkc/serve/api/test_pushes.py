@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from google.protobuf import json_format
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
     ExportMetricsServiceResponse,
@@ -144,3 +145,54 @@ def test_a_watch_that_is_not_there_is_404(client):
     content = {"observations": [{"time": 1_800_000_000, "name": "a", "value": 1}]}
     assert client.post("/api/v1/observations?watch=none", json=content).status_code == 404
     assert client.post("/api/v1/observations?watch=a%00b", json=content).status_code == 422
+
+
+@pytest.mark.parametrize("time", [-5, "1969-12-31T23:59:59Z", 1e13, -1e13, "9999-12-31"])
+@pytest.mark.parametrize("in_columns", [False, True])
+def test_an_observation_at_an_impossible_time_is_named(client, time, in_columns):
+    content = {"time": [1_800_000_000, time], "series": {"a": [1, 2]}}
+    if not in_columns:
+        one = {"time": 1_800_000_000, "name": "a", "value": 1}
+        content = {"observations": [one, one | {"time": time}]}
+    answer = client.post("/api/v1/observations", json=content)
+    assert answer.status_code == 400, answer.text
+    said = answer.json()["error"]
+    assert ("time 2" if in_columns else "observation 2") in said
+    assert repr(time) in said
+    assert "from 1970 to 2262" in said
+
+
+def with_poison(now):
+    good = three(now)
+    return Samples(**vars(good) | {"times": np.array([now, -5, now])})
+
+
+def test_remote_write_takes_the_rest_and_names_the_impossible_time(put, service):
+    answer, _ = put(
+        "/api/v1/write",
+        encode_remote_write(with_poison(service.now())),
+        Content_Type=PROTOBUF,
+        Content_Encoding="snappy",
+    )
+    assert answer.status_code == 400
+    assert answer.headers["X-Prometheus-Remote-Write-Samples-Written"] == "2"
+    assert "-5" in answer.json()["error"]
+    waiting = [unpack_samples(body) for _, body in service.store.inbox("shop")]
+    assert all((samples.times >= 0).all() for samples in waiting)
+
+
+@pytest.mark.parametrize("kind", [PROTOBUF, "application/json"])
+def test_otlp_says_what_was_rejected(put, kind):
+    request = otlp(2**63 // 1_000_000)  # the year 2262
+    content = request.SerializeToString()
+    if kind != PROTOBUF:
+        content = json_format.MessageToJson(request)
+    answer, _ = put("/v1/metrics", content, Content_Type=kind)
+    assert answer.status_code == 200
+    response = ExportMetricsServiceResponse()
+    if kind == PROTOBUF:
+        response.ParseFromString(answer.content)
+    else:
+        json_format.Parse(answer.text, response)
+    assert response.partial_success.rejected_data_points == 1
+    assert "queue_length" in response.partial_success.error_message

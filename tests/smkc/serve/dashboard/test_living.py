@@ -226,7 +226,16 @@ def test_a_reader_may_look_and_not_act(closed_shop, browser):
 
 
 @pytest.mark.parametrize(
-    "wanted", ["//outside.invalid/x", "https://outside.invalid", "javascript:alert(1)", "/login"]
+    "wanted",
+    [
+        "//outside.invalid/x",
+        "/.//outside.invalid/x",
+        "/a/..//outside.invalid/x",
+        "/%2e//outside.invalid/x",
+        "https://outside.invalid",
+        "javascript:alert(1)",
+        "/login",
+    ],
 )
 def test_a_login_leads_nowhere_else(closed_shop, browser, wanted):
     browser.get(f"{closed_shop.url}/login?next={wanted}")

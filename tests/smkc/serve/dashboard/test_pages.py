@@ -337,3 +337,23 @@ def test_scores_are_asked_for_only_where_there_are_rows(browser, shop):
     ]
     assert sum("/scores" in one for one in asked) == 2
     assert not any("/watches/idle/" in one for one in asked)
+
+
+def test_signs_that_hide_or_turn_others_are_shown_escaped(browser, shop):
+    visit(browser, shop, "fleet")
+    shown = browser.execute_async_script(
+        """
+        const done = arguments[0];
+        const main = document.querySelector("script[type=module]").src;
+        import(main.replace("main.js", "dom.js")).then(({ byId, fill, make, say }) => {
+          const name = "disk\\u202egpj\\u2066\\u200b\\u3164\\ud83d\\ude00";
+          const node = make("p", { title: name, "data-variable": name }, name);
+          fill(node, name);
+          const other = make("p");
+          say(other, name);
+          done([node.textContent, node.title, other.textContent, node.dataset.variable.length]);
+        });
+        """
+    )
+    expected = "disk\\u202egpj\\u2066\\u200b\\u3164\U0001f600"
+    assert shown == [expected, expected, expected, 13]

@@ -86,15 +86,12 @@ def test_gzip():
         (1_700_000_000, 1_700_000_000_000),
         (1_700_000_000.25, 1_700_000_000_250),
         (1_700_000_000_250, 1_700_000_000_250),
-        (99_999_999_999, 99_999_999_999_000),
+        (9_223_372_036, 9_223_372_036_000),
         (100_000_000_000, 100_000_000_000),
-        (-5, -5000),
         ("2023-11-14T22:13:20Z", 1_700_000_000_000),
         ("2023-11-14T22:13:20.250+00:00", 1_700_000_000_250),
         ("2023-11-15T00:13:20+02:00", 1_700_000_000_000),
         ("2023-11-14 22:13:20", 1_700_000_000_000),
-        ("1969-12-31T23:59:59.999Z", -1),
-        ("0001-01-01T00:00:00+23:59", -62_135_683_140_000),
     ],
 )
 def test_times(time, milliseconds):
@@ -103,11 +100,20 @@ def test_times(time, milliseconds):
 
 @pytest.mark.parametrize(
     "time",
-    [None, True, "", "noon", [], {}, 1e14, 1_700_000_000_000_000_000, 10**400, math.nan, math.inf],
+    [None, True, "", "noon", [], {}, 1_700_000_000_000_000_000, 10**400, math.nan, math.inf],
     ids=repr,
 )
 def test_what_is_no_time(time):
     with refused(400, "observation 2: time .* is none"):
+        decode([one(), one(time=time)])
+
+
+@pytest.mark.parametrize(
+    "time",
+    [-5, -0.01, 99_999_999_999, 1e14, "1969-12-31T23:59:59.999Z", "0001-01-01T00:00:00+23:59"],
+)
+def test_what_no_row_can_be_at(time):
+    with refused(400, "observation 2: time .* from 1970 to 2262"):
         decode([one(), one(time=time)])
 
 
@@ -210,7 +216,7 @@ def test_so_many_samples_and_no_more():
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 readings = st.lists(
-    st.tuples(names, st.integers(-(10**9), 10**9), st.none() | st.floats(allow_nan=False)),
+    st.tuples(names, st.integers(0, 2 * 10**9), st.none() | st.floats(allow_nan=False)),
     max_size=20,
 )
 

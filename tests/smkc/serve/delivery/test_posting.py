@@ -108,3 +108,46 @@ def test_a_token_is_read_anew_for_each_request(hook, tmp_path):
     assert told == ["Bearer old-token", "Bearer new-token"]
     assert answer.status == "later"
     assert str(file) in answer.said
+
+
+@pytest.fixture
+def proxy(monkeypatch):
+    """A proxy that the environment names and that answers everything itself, with a page."""
+    with server() as made:
+        made.answers = [(200, {"Content-Type": "text/html"}, b"<html>Please log in</html>")] * 9
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, made.url)
+        for name in ("NO_PROXY", "no_proxy"):
+            monkeypatch.delenv(name, raising=False)
+        yield made
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_proxy_is_not_asked_for_this_machine(hook, proxy, host):
+    hook.answers = [202]
+    assert post(hook, url=hook.url.replace("127.0.0.1", host)) == Answer(status="sent")
+    assert len(hook.requests) == 1
+    assert proxy.requests == []
+
+
+def test_the_page_of_a_proxy_is_no_delivery(hook, proxy):
+    answer = post(hook, url="http://alerts.invalid/")
+    assert len(proxy.requests) == 1
+    assert answer.status == "later"
+    assert "a page" in answer.said
+    assert "NO_PROXY" in answer.said
+
+
+def test_what_a_proxy_passes_on_is_a_delivery(hook, proxy):
+    proxy.answers = [200]
+    assert post(hook, url="http://alerts.invalid/") == Answer(status="sent")
+
+
+def test_a_page_is_no_answer_of_an_alertmanager(hook):
+    hook.answers = [(200, {"Content-Type": "text/html; charset=utf-8"}, b"<html>Welcome</html>")]
+    peer = PeerConfig(url=hook.url, timeout=2_000)
+    receiver = Receiver(peer, "/api/v2/alerts", answers_pages=False)
+    answer = receiver.post(b"[]", {})
+    receiver.close()
+    assert answer.status == "later"
+    assert "a page" in answer.said

@@ -1,11 +1,15 @@
 """A lane judges, journals and alerts in one piece, and says the same again after a restart."""
 
+import json
+
+import numpy as np
 import pytest
 from tests.following import STEP, made_rows
 from tests.smkc.serve.lane.parts import CUT, FAULT, LEAST, N_ROWS, feed, lane_in, told
 
 from smkc.detector import Detector
-from smkc.serve.lane.follower import recording_of
+from smkc.serve.lane.follower import Follower, recording_of
+from smkc.serve.rows import Row
 
 
 def test_rows_are_judged_once_there_are_enough(unbroken):
@@ -114,3 +118,74 @@ def test_normal_noise_raises_no_alert_at_one_a_day(tmp_path):
     with lane_in(tmp_path) as lane:
         feed(lane, made_rows(4, 340))
         assert lane._store.alerts() == []
+
+
+# ---------------------------------------------------------------------- rows that cannot be taken
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"time": -4000},
+        {"time": 2**63 // 1_000_000},
+        {"values": np.full(12, np.inf, np.float32)},
+        {"values": np.ones(3, np.float32)},
+    ],
+    ids=["before 1970", "after 2262", "infinite", "too few values"],
+)
+def test_a_row_that_cannot_be_kept_is_set_aside_and_the_others_go_on(rows, tmp_path, wrong):
+    with lane_in(tmp_path) as lane:
+        bad = Row(**vars(rows[3]) | wrong)
+        taken = [row for row in rows[:10] if row.time != bad.time]
+        in_order = sorted([*taken, bad], key=lambda row: row.time)
+        lane.take(in_order[:5])
+        lane.take(in_order[5:])
+        assert lane.journal.n_rows == len(taken)
+        status = lane.status(0)
+        assert status.set_aside == 1
+        (problem,) = status.problems
+        assert "rows-set-aside.jsonl" in problem
+        kept = (lane._files.folder / "rows-set-aside.jsonl").read_text().splitlines()
+        assert [json.loads(line)["time"] for line in kept] == [bad.time]
+
+
+def test_a_row_that_was_set_aside_is_told_for_a_day(rows, tmp_path):
+    with lane_in(tmp_path) as lane:
+        lane.take([Row(**vars(rows[0]) | {"time": -1})])
+        lane._told_until_row = 20
+        lane.take(rows[:19])
+        assert lane.status(0).problems
+        lane.take(rows[19:20])
+        assert lane.status(0).problems == ()
+
+
+def test_a_fit_that_fails_unexpectedly_is_tried_again_later(rows, tmp_path, monkeypatch):
+    with lane_in(tmp_path) as lane:
+        fit = Detector.fit
+        monkeypatch.setattr(Detector, "fit", lambda self, rows: 1 / 0)
+        feed(lane, rows[: LEAST + 10])
+        assert "ZeroDivisionError" in lane.status(0).problems[0]
+        monkeypatch.setattr(Detector, "fit", fit)
+        feed(lane, rows[LEAST + 10 :])
+        assert lane.status(0).phase == "following"
+
+
+def test_rows_that_cannot_be_replayed_cost_the_model_and_not_the_lane(folder, rows, monkeypatch):
+    replay = Follower.replay
+    monkeypatch.setattr(Follower, "replay", lambda self, rows: 1 / 0)
+    with lane_in(folder) as lane:
+        monkeypatch.setattr(Follower, "replay", replay)
+        assert "cannot be judged again" in lane.status(0).problems[0]
+        feed(lane, rows[CUT:])
+        assert lane.status(0).phase == "following"
+
+
+def test_an_alert_whose_causes_cannot_be_told_is_told_without(
+    rows, unbroken, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(Follower, "causes", lambda *_: 1 / 0)
+    with lane_in(tmp_path) as lane:
+        feed(lane, rows)
+        columns, alerts, keys = told(lane)
+        assert (columns, keys) == (unbroken[0], unbroken[2])
+        assert [alert.causes for alert in alerts] == [()]

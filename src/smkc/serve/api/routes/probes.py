@@ -57,9 +57,10 @@ async def readyz(request: Request, service: Here) -> Response:
     responses={**REFUSALS, 200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 @needs("read")
-def metrics_text(service: Here) -> Response:
+async def metrics_text(request: Request, service: Here) -> Response:
     """Return scores and the service's own health in Prometheus' text format."""
-    return Response(metrics.render(service), headers={"Content-Type": metrics.CONTENT_TYPE})
+    text = await in_pool(request, "metrics", lambda: metrics.render(service))
+    return Response(text, headers={"Content-Type": metrics.CONTENT_TYPE})
 
 
 @router.get("/openapi.json", include_in_schema=False)

@@ -15,6 +15,7 @@ from smkc.serve.api.access import GuardedRoute, needs
 from smkc.serve.api.answers import ReceivedAnswer
 from smkc.serve.api.asking import REFUSALS, REFUSED_BODIES, Here, in_pool
 from smkc.serve.api.body import read_body
+from smkc.serve.api.refusals import refusal
 from smkc.serve.decoding.observations import decode_observations
 from smkc.serve.decoding.otlp import decode_otlp, encode_otlp_response
 from smkc.serve.decoding.remote_write import decode_remote_write
@@ -135,11 +136,13 @@ async def write(request: Request, service: Here, watch: WatchAsked = None) -> Re
         n_samples = len(samples)
         return samples
 
-    await _received(request, service, watch, decode)
+    received = await _received(request, service, watch, decode)
     # Senders of 2.0 take a missing or smaller count for a loss. What no watch wants is no loss;
     # native histograms and exemplars, which are not read, are.
-    written = {"Samples": n_samples, "Histograms": 0, "Exemplars": 0}
+    written = {"Samples": n_samples - received.refused, "Histograms": 0, "Exemplars": 0}
     headers = {f"X-Prometheus-Remote-Write-{what}-Written": str(n) for what, n in written.items()}
+    if received.refused:  # a sender does not send again after 400, and logs the sentence
+        return refusal(400, received.refusal, headers)
     return Response(status_code=204, headers=headers)
 
 
@@ -157,10 +160,12 @@ async def otlp(request: Request, service: Here, watch: WatchAsked = None) -> Res
     kind = request.headers.get("content-type", "")
     encoding = request.headers.get("content-encoding", "")
     limits = service.config.limits
-    await _received(request, service, watch, lambda body: decode_otlp(body, kind, encoding, limits))
-    if kind.partition(";")[0].strip().lower() == JSON:
-        return Response(b"{}", headers={"Content-Type": JSON})
-    return Response(encode_otlp_response(), headers={"Content-Type": PROTOBUF})
+    received = await _received(
+        request, service, watch, lambda body: decode_otlp(body, kind, encoding, limits)
+    )
+    is_json = kind.partition(";")[0].strip().lower() == JSON
+    answer = encode_otlp_response(received.refused, received.refusal, as_json=is_json)
+    return Response(answer, headers={"Content-Type": JSON if is_json else PROTOBUF})
 
 
 async def _received(

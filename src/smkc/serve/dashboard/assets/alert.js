@@ -4,7 +4,7 @@ import * as api from "./api.js";
 import { actions } from "./alert_actions.js";
 import { causeList } from "./causes.js";
 import { chart } from "./chart.js";
-import { fill, make } from "./dom.js";
+import { fill, make, say } from "./dom.js";
 import { evidenceStrips } from "./evidence_strips.js";
 import { kernelSection } from "./kernel_section.js";
 import { alertSigns, laneAddress } from "./state.js";
@@ -66,7 +66,7 @@ export async function show(main, page, id) {
         make("a", { href: laneAddress(current, { range: "6h", until: current.end + 3 * HOUR }) },
           "see it among the hours around"), ")"),
       ...acknowledgement(current));
-    story.textContent = alertStory(current, api.now());
+    say(story, alertStory(current, api.now()));
     blamed.textContent = `${blameNote(current)} The shaded span is the alert.`;
     spokeAt.textContent = `At the worst moment, ${timeOfDay(current.peak)} UTC, in nats (2.3 is one `
       + "in ten, 6.9 one in a thousand), and before and after it.";

@@ -1,6 +1,6 @@
 // Charts: lines over time as drawings that follow the page's style, its width and its colours.
 
-import { draw, fill, make, onWidth } from "./dom.js";
+import { draw, fill, label, make, onWidth } from "./dom.js";
 import { areaPath, linePath, linear, nearest, timeTicks, valueTicks } from "./scale.js";
 import { clock, figure } from "./words.js";
 
@@ -30,7 +30,7 @@ export function chart({ name, title = "", height }, describe) {
   const redraw = () => {
     if (data === null || width === 0) return;
     plotted = plot(canvas, data, width, height);
-    canvas.setAttribute("aria-label", `${name}: ${describe(data)}`);
+    label(canvas, `${name}: ${describe(data)}`);
     point(cursor);
   };
   const point = (index) => {
@@ -79,7 +79,7 @@ export function strip(height, describe) {
   let data = null, width = 0;
   const redraw = () => {
     if (data === null || width === 0) return;
-    canvas.setAttribute("aria-label", describe(data));
+    label(canvas, describe(data));
     plot(canvas, { ...data, isBare: true }, width, height);
   };
   onWidth(box, (now) => {

@@ -1,6 +1,12 @@
 // Elements: the one way in which anything gets onto a page.
 //
-// Text goes in as text, never as markup, so a name such as "<img onerror=...>" is only ever read.
+// Text goes in as text, never as markup, so a name such as "<img onerror=...>" is only ever read, and
+// signs that hide or turn others are written out.
+
+import { visible } from "./words.js";
+
+// Attributes that people read or hear; others are for the page itself.
+const READ = new Set(["aria-label", "placeholder", "title"]);
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -18,7 +24,8 @@ export function draw(tag, properties = {}, ...children) {
 export function fill(node, ...children) {
   const active = document.activeElement;
   const isInside = active !== node && node.contains(active);
-  node.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
+  const given = children.flat().filter((child) => child !== null && child !== undefined);
+  node.replaceChildren(...given.map(seen));
   if (isInside && document.activeElement !== active) {
     const heir = active.isConnected ? active : likeliest(node, active);
     heir?.focus({ preventScroll: true });
@@ -30,6 +37,20 @@ export function fill(node, ...children) {
 function likeliest(node, gone) {
   const marks = (one) => [one.id, one.getAttribute("href"), one.textContent].join("\n");
   return [...node.querySelectorAll(gone.tagName)].find((one) => marks(one) === marks(gone));
+}
+
+/** A child of a node: an element as it is, anything else as text. */
+const seen = (child) => (child instanceof Node ? child : visible(child));
+
+/** Write a text where it is another, so that nothing is laid out anew for nothing. */
+export function say(node, text) {
+  const shown = visible(text);
+  if (node.textContent !== shown) node.textContent = shown;
+}
+
+/** Name an element for people who listen. */
+export function label(node, text) {
+  node.setAttribute("aria-label", visible(text));
 }
 
 /** Find an element by its id. */
@@ -62,7 +83,7 @@ export function announce(text) {
     region = make("p", { id: "announcer", class: "unseen", role: "status" });
     document.body.append(region);
   }
-  region.textContent = text;
+  region.textContent = visible(text);
 }
 
 function filled(node, properties, children) {
@@ -71,11 +92,12 @@ function filled(node, properties, children) {
     if (name === "on") {
       for (const [kind, listener] of Object.entries(value)) node.addEventListener(kind, listener);
     } else {
-      node.setAttribute(name, value === true ? "" : String(value));
+      const text = READ.has(name) ? visible(value) : String(value);
+      node.setAttribute(name, value === true ? "" : text);
     }
   }
   for (const child of children.flat()) {
-    if (child !== null && child !== undefined && child !== false) node.append(child);
+    if (child !== null && child !== undefined && child !== false) node.append(seen(child));
   }
   return node;
 }

@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { strip } from "./chart.js";
-import { fill, make } from "./dom.js";
+import { fill, make, say } from "./dom.js";
 import { reach } from "./ranges.js";
 import { alertAddress, laneAddress, stateOf, stateSign } from "./state.js";
 import { ago, alertTitle, clock, culprits, figure, laneName, score } from "./words.js";
@@ -96,12 +96,6 @@ export function laneRow(range) {
   node.row = row;
   return row;
 }
-
-/** Write a text where it is another, so that nothing is laid out anew for nothing. */
-function say(node, text) {
-  if (node.textContent !== text) node.textContent = text;
-}
-
 function describe(lane, data) {
   const values = data.lines[0].values.filter((value) => value !== null);
   if (!values.length) return `${laneName(lane)}: no scores yet`;

@@ -6,8 +6,10 @@ import { byId } from "./dom.js";
 function destination() {
   const wanted = new URLSearchParams(location.search).get("next") ?? "/";
   const target = new URL(wanted, location.origin);
-  const isOurs = target.origin === location.origin && !target.pathname.startsWith("/login");
-  return isOurs ? target.pathname + target.search : "/";
+  // A path such as "/.//host" becomes "//host", which by itself names another host.
+  const isOurs = target.origin === location.origin && !target.pathname.startsWith("//")
+    && !target.pathname.startsWith("/login");
+  return isOurs ? target.href : "/";
 }
 
 byId("login").addEventListener("submit", async (event) => {

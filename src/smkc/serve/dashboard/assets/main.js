@@ -6,6 +6,7 @@ import { byId, fill, make } from "./dom.js";
 import * as fleetPage from "./fleet.js";
 import { follow } from "./live.js";
 import * as watchPage from "./watch.js";
+import { visible } from "./words.js";
 
 const TRY_AGAIN = 2_000;
 
@@ -16,7 +17,7 @@ const page = {
   mayAct: false,
   /** Name the page in the browser's title. */
   title(words) {
-    document.title = `${words} - smkc`;
+    document.title = visible(`${words} - smkc`);
   },
   /** Say where the page lies: words, each with an address unless it is the page itself. */
   trail(steps) {

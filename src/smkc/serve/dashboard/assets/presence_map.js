@@ -1,7 +1,7 @@
 // Presence map: which variables were observed when, a line each.
 
 import { axisBelow } from "./chart.js";
-import { fill, make, styled } from "./dom.js";
+import { fill, make, say, styled } from "./dom.js";
 import { raster } from "./raster.js";
 import { clock, count, percent, span } from "./words.js";
 
@@ -27,7 +27,7 @@ export function presenceMap() {
     const column = place(event.clientX - box.left, box.width, data.times.length);
     const share = data.share[line][column];
     const at = clock(data.times[column]);
-    reading.textContent = `${data.names[line]}  ${at}  ${percent(share ?? 0)}`;
+    say(reading, `${data.names[line]}  ${at}  ${percent(share ?? 0)}`);
   });
   picture.node.addEventListener("pointerleave", () => { reading.textContent = ""; });
   return {

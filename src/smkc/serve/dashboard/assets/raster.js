@@ -1,6 +1,6 @@
 // Rasters: maps of numbers as pictures, a cell a point, in the page's colours or the report's.
 
-import { make } from "./dom.js";
+import { label, make } from "./dom.js";
 
 // Viridis at nine places, as in the report: even steps to the eye, and to the colour-blind.
 const VIRIDIS = [
@@ -38,9 +38,9 @@ export function raster(colours, className = "raster") {
   redraws.add(new WeakRef(canvas));
   return {
     node: canvas,
-    show(places, columns, rows, label) {
+    show(places, columns, rows, words) {
       shown = { places, columns, rows };
-      canvas.setAttribute("aria-label", label);
+      label(canvas, words);
       canvas.redraw();
     },
   };

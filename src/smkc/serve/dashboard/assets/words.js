@@ -134,6 +134,17 @@ export function odds(pValue) {
 /** A lane's name: its watch, and its entity if the watch is split. */
 export const laneName = (lane) => (lane.entity ? `${lane.watch} / ${lane.entity}` : lane.watch);
 
+// Signs that hide or turn others: control signs, marks of direction, signs without a shape.
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+
+/** A text in which every sign is seen: "a\\u202eb" where a mark would turn what follows. */
+export function visible(text) {
+  return String(text).replace(UNSEEN, (sign) => {
+    const code = sign.codePointAt(0).toString(16);
+    return code.length > 4 ? `\\U${code.padStart(8, "0")}` : `\\u${code.padStart(4, "0")}`;
+  });
+}
+
 /** The metric of a variable without its labels. */
 export const metric = (variable) => variable.split("{", 1)[0] || variable;
 
