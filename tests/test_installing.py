@@ -11,14 +11,11 @@ ROOT = Path(__file__).parent.parent
 READ = {".md", ".py", ".toml", ".yaml", ".yml", ".service", ".html", ".js", ""}
 FROM_AN_INDEX = re.compile(r"""pip install (?:-\S+ )*["']?smkc\b""")
 
-# The benchmarks' messages are still to follow.
-NOT_YET = ROOT / "src" / "smkc" / "bench"
-
 
 def texts():
-    for folder in ("src", "docs", "deploy", ".github", ".ci"):
+    for folder in ("src", "benchmarks", "docs", "deploy", ".github", ".ci"):
         for path in sorted((ROOT / folder).rglob("*")):
-            if path.is_file() and path.suffix in READ and NOT_YET not in path.parents:
+            if path.is_file() and path.suffix in READ:
                 yield path
     yield ROOT / "README.md"
     yield ROOT / "CONTRIBUTING.md"

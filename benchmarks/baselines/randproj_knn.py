@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from benchmarks.windows import Windows
 from smkc.density import KnnDensity, Projection
-from smkc.errors import (
+from smkc.errors import (, install_command
     InputError,
     MissingExtraError,
     NotFittedError,
@@ -119,8 +119,8 @@ def _on_device(density: KnnDensity, device: str) -> KnnDensity:
         from smkc.density.torch_knn import TorchKnnDensity, can_use
     except ImportError as error:
         raise MissingExtraError(
-            "devices other than cpu need torch, which is not installed; "
-            'install it with: pip install "smkc[deep]"'
+            "devices other than cpu need torch, which is not installed; install it with: "
+            f"{install_command('deep')}"
         ) from error
     if not can_use(device):
         raise SettingError(
