@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from benchmarks.windows import Windows
 from smkc.density import KnnDensity, Projection
-from smkc.errors import (, install_command
+from smkc.errors import (
     InputError,
     MissingExtraError,
     NotFittedError,
     SettingError,
     WindowError,
+    install_command,
 )
 from smkc.kernel import Representation
 from smkc.sketch import Sketch

@@ -59,7 +59,7 @@ def test_one_row(use):
 
 def test_no_time_column(use):
     with pytest.raises(ReadError, match=r"times.*cpu.*time='"):
-        use({"cpu": np.ones(300), "mem": np.ones(300)})
+        use({"cpu": np.ones(300), "host": ["a"] * 300})
 
 
 def test_text_where_numbers_belong(use):
@@ -115,7 +115,7 @@ def test_a_model_fitted_with_another_window(table, tmp_path):
 
 def test_what_cannot_be_read_at_all(use):
     with pytest.raises(ReadError, match="give the path of a CSV"):
-        use(np.ones((300, 3)))
+        use(object())
 
 
 def test_dates_for_a_model_of_plain_numbers(det, table):
