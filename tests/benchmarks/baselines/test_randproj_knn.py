@@ -79,5 +79,5 @@ def test_what_it_needs_is_said(rng, normal):
 
 def test_a_missing_torch_is_named_with_its_remedy(normal, monkeypatch):
     monkeypatch.setitem(sys.modules, "smkc.density.torch_knn", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "smkc\[deep\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install ".\[deep\]"'):
         RandProjKnn(device="cuda", **SMALL).fit(normal)
