@@ -78,6 +78,14 @@ def paper(
             rich_help_panel=HOW,
         ),
     ] = None,
+    any_code: Annotated[
+        bool,
+        typer.Option(
+            "--any-code",
+            help="Also use score files that other code made, instead of running these jobs again.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Make the tables of the SMKC paper again, beside its own figures (smoke: minutes).
@@ -85,7 +93,8 @@ def paper(
     Each table has our figure, the paper's, and how far apart they are.
 
     Scores of every method and test set are kept first, under FOLDER/scores; a run that was stopped
-    goes on where it was, and tables can be made again from scores in seconds.
+    goes on where it was, and tables can be made again from scores in seconds. Scores that other
+    code made are not used, unless --any-code is given.
 
     **Examples**
 
@@ -111,6 +120,7 @@ def paper(
                 device=device,
                 processes=n_processes(jobs),
                 stop_after=None if stop_after is None else 60 * stop_after,
+                any_code=any_code,
             ),
             methods=[METHODS[key] for key in choose(methods, METHODS, "method")],
             seeds=seeds or taken.seeds,
