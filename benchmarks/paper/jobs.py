@@ -14,6 +14,7 @@ import numpy as np
 
 from benchmarks.baselines.device import device_name
 from benchmarks.paper.budget import Budget
+from benchmarks.paper.record import read_recorded
 from benchmarks.paper.scores import Job, Scores, fingerprint, read_scores, write_scores
 from benchmarks.paper.sources import code_digest, source_digest
 from benchmarks.protocols import Splits, find_protocol
@@ -44,6 +45,8 @@ class RunSettings:
         how many jobs run at a time; each uses one thread, so that scores do not depend on it.
     stop_after
         seconds after which no further job is started; None for never.
+    record
+        folder of recorded scores to read instead of the score files; None for those.
     any_code
         whether score files made by other code are used as well.
     """
@@ -53,12 +56,18 @@ class RunSettings:
     device: str = "cpu"
     processes: int = 1
     stop_after: float | None = None
+    record: Path | None = None
     any_code: bool = False
 
     @property
     def scores_folder(self) -> Path:
         """Where the score files and measured times of the budget are."""
         return self.folder / "scores" / self.budget.name
+
+    @property
+    def timings_folder(self) -> Path:
+        """Where measured times are read: with the scores."""
+        return self.scores_folder if self.record is None else self.record
 
     def path(self, job: Job) -> Path:
         """Where a job's score file is."""
@@ -67,6 +76,8 @@ class RunSettings:
     def read(self, job: Job) -> Scores | None:
         """Return a job's scores if they are there and still hold."""
         expected = fingerprint(job, self.budget)
+        if self.record is not None:
+            return read_recorded(self.record, job, expected)
         code = None if self.any_code else code_digest(job.row)
         return read_scores(self.path(job), expected, code)
 
