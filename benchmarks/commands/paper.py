@@ -78,6 +78,32 @@ def paper(
             rich_help_panel=HOW,
         ),
     ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Also write the ranks of all scores that the tables read into this folder, in "
+            "files small enough to be published.",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
+    from_record: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Make the tables from what --record wrote, such as results/paper/record; nothing "
+            "is run.",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
+    any_code: Annotated[
+        bool,
+        typer.Option(
+            "--any-code",
+            help="Also use score files that other code made, instead of running these jobs again.",
+            rich_help_panel=HOW,
+        ),
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Make the tables of the SMKC paper again, beside its own figures (smoke: minutes).
@@ -85,13 +111,15 @@ def paper(
     Each table has our figure, the paper's, and how far apart they are.
 
     Scores of every method and test set are kept first, under FOLDER/scores; a run that was stopped
-    goes on where it was, and tables can be made again from scores in seconds.
+    goes on where it was, and tables can be made again from scores in seconds. Scores that other
+    code made are not used, unless --any-code is given.
 
     **Examples**
 
     - `python -m benchmarks paper --table all --budget smoke --out /tmp/smoke`
     - `python -m benchmarks paper --table average,types --methods randproj-knn,isolation-forest`
     - `python -m benchmarks paper --table all --budget paper --device cuda --jobs 6 --stop-after 9`
+    - `python -m benchmarks paper --table all --budget paper --from-record results/paper/record`
     """
     with explained_failures(quiet):
         from benchmarks.choosing import choose
@@ -111,13 +139,15 @@ def paper(
                 device=device,
                 processes=n_processes(jobs),
                 stop_after=None if stop_after is None else 60 * stop_after,
+                record=from_record,
+                any_code=any_code,
             ),
             methods=[METHODS[key] for key in choose(methods, METHODS, "method")],
             seeds=seeds or taken.seeds,
             world=world,
         )
         names = choose(None if table == "all" else table, TABLES, "table")
-        outcome = run_tables(names, plan, command_typed())
+        outcome = run_tables(names, plan, command_typed(), record=record)
         if not quiet:
             show(outcome.tables, outcome.files)
     say_what_is_left(outcome.n_left)

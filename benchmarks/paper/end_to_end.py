@@ -110,5 +110,4 @@ def _row(name: str, device: str, timings: dict[str, dict[str, float]]) -> Row:
 
 
 def _path(settings: RunSettings, device: str) -> Path:
-    folder = settings.folder / "scores" / settings.budget.name
-    return folder / f"end-to-end-{device.replace(':', '-')}.json"
+    return settings.timings_folder / f"end-to-end-{device.replace(':', '-')}.json"

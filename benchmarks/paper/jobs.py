@@ -14,7 +14,9 @@ import numpy as np
 
 from benchmarks.baselines.device import device_name
 from benchmarks.paper.budget import Budget
+from benchmarks.paper.record import read_recorded
 from benchmarks.paper.scores import Job, Scores, fingerprint, read_scores, write_scores
+from benchmarks.paper.sources import code_digest, source_digest
 from benchmarks.protocols import Splits, find_protocol
 from benchmarks.provenance import code_commit
 from benchmarks.running import run_all
@@ -43,6 +45,10 @@ class RunSettings:
         how many jobs run at a time; each uses one thread, so that scores do not depend on it.
     stop_after
         seconds after which no further job is started; None for never.
+    record
+        folder of recorded scores to read instead of the score files; None for those.
+    any_code
+        whether score files made by other code are used as well.
     """
 
     budget: Budget
@@ -50,14 +56,30 @@ class RunSettings:
     device: str = "cpu"
     processes: int = 1
     stop_after: float | None = None
+    record: Path | None = None
+    any_code: bool = False
+
+    @property
+    def scores_folder(self) -> Path:
+        """Where the score files and measured times of the budget are."""
+        return self.folder / "scores" / self.budget.name
+
+    @property
+    def timings_folder(self) -> Path:
+        """Where measured times are read: with the scores."""
+        return self.scores_folder if self.record is None else self.record
 
     def path(self, job: Job) -> Path:
-        """Where a job's scores are."""
-        return self.folder / "scores" / self.budget.name / job.path
+        """Where a job's score file is."""
+        return self.scores_folder / job.path
 
     def read(self, job: Job) -> Scores | None:
         """Return a job's scores if they are there and still hold."""
-        return read_scores(self.path(job), fingerprint(job, self.budget))
+        expected = fingerprint(job, self.budget)
+        if self.record is not None:
+            return read_recorded(self.record, job, expected)
+        code = None if self.any_code else code_digest(job.row)
+        return read_scores(self.path(job), expected, code)
 
 
 def run(jobs: Sequence[Job], settings: RunSettings) -> int:
@@ -102,6 +124,7 @@ def run_job(job: Job, settings: RunSettings) -> None:
             rates.append(np.full(len(windows), rate, np.float32))
     made: dict[str, Any] = {
         "fingerprint": fingerprint(job, budget),
+        "code": code_digest(job.row),
         "device": device_name(settings.device) if job.row.is_trained else "cpu",
         "commit": code_commit(),
         "fit_seconds": round(fitted - started, 3),
@@ -129,7 +152,9 @@ def _training(job: Job, settings: RunSettings) -> "Training":
 
     name = job.path.with_suffix("").as_posix().replace("/", "-")
     digest = fingerprint(job, settings.budget)
-    checkpoint = settings.folder / "checkpoints" / f"{name}-{digest}.safetensors"
+    # A folder for each state of the code: no training goes on from what other code has learned.
+    folder = settings.folder / "checkpoints" / source_digest(job.row.home)
+    checkpoint = folder / f"{name}-{digest}.safetensors"
     checkpoint.parent.mkdir(parents=True, exist_ok=True)
     return Training(
         epochs=settings.budget.epochs,

@@ -85,7 +85,10 @@ class Scores:
 
 
 def fingerprint(job: Job, budget: Budget) -> str:
-    """Return a digest of all that decides a job's scores, the device left aside."""
+    """Return a digest of what was asked of a job; the code and the device are left aside.
+
+    The code has a digest of its own, which a score file holds under ``code``.
+    """
     facts: dict[str, Any] = {
         "version": VERSION,
         "job": asdict(job),
@@ -117,15 +120,18 @@ def write_scores(path: Path, scores: Scores) -> None:
     unfinished.replace(path)
 
 
-def read_scores(path: Path, expected: str) -> Scores | None:
-    """Return a job's scores; None where there are none, or none made with this fingerprint."""
+def read_scores(path: Path, expected: str, code: str | None = None) -> Scores | None:
+    """Return a job's scores; None where there are none, or none made with this fingerprint.
+
+    Scores of other code than ``code`` count as none, unless it is None.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         table = pq.read_table(path)
         made = json.loads(table.schema.metadata[_METADATA])
-        if made["fingerprint"] != expected:
+        if made["fingerprint"] != expected or code not in (None, made.get("code")):
             return None
         return Scores(
             table["cardinality"].to_numpy().astype(np.int8, copy=False),

@@ -5,6 +5,7 @@ In: the names of tables and a plan. Out: files: scores, then tables and pictures
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from benchmarks.baselines.device import check_device
 from benchmarks.paper.ablation import ablation, ablation_jobs
@@ -16,6 +17,7 @@ from benchmarks.paper.jobs import run
 from benchmarks.paper.likeness import likeness, likeness_jobs
 from benchmarks.paper.main_tables import average, cardinality, main_jobs, rate, types
 from benchmarks.paper.plan import Plan
+from benchmarks.paper.record import check_record, write_record
 from benchmarks.paper.scaling import scaling, scaling_jobs
 from benchmarks.paper.scores import Job
 from benchmarks.paper.timing import time_representations
@@ -47,22 +49,43 @@ TABLES = {
     "diagnostic": TableMaker(lambda plan: [], diagnostic),
 }
 
+# Tables with measured times, and how the files of these begin.
+TIMINGS = {"scaling": "timing", "end-to-end": "end-to-end"}
 
-def run_tables(names: Sequence[str], plan: Plan, command: str) -> Outcome:
+
+def run_tables(
+    names: Sequence[str], plan: Plan, command: str, *, record: Path | None = None
+) -> Outcome:
     """Run what the tables need and was not run yet; then make them from the scores.
 
     Tables are made of the methods that have all their scores, whether or not time was left for
-    the others.
+    the others. Where the settings name a record to read, nothing is run. With ``record``, the
+    scores and measured times that the tables read are written into that folder too.
     """
     settings = plan.settings
     check_device(settings.device)
     made = provenance(command, settings.budget.name, range(plan.seeds), settings.device)
-    n_left = run([job for name in names for job in TABLES[name].jobs(plan)], settings)
-    if "scaling" in names:
-        time_representations(settings)
-    if "end-to-end" in names:
-        time_end_to_end(settings)
+    jobs = list(dict.fromkeys(job for name in names for job in TABLES[name].jobs(plan)))
+    n_left = 0
+    if settings.record is not None:
+        check_record(settings.record)
+    else:
+        n_left = run(jobs, settings)
+        if "scaling" in names:
+            time_representations(settings)
+        if "end-to-end" in names:
+            time_end_to_end(settings)
     tables = [TABLES[name].make(plan) for name in names]
     folder = settings.folder
     files = [path for table in tables for path in write_table(table, made, folder)]
-    return Outcome(tables, files + draw(tables, plan, folder), n_left)
+    files += draw(tables, plan, folder)
+    if record is not None:
+        found = {job: scores for job in jobs if (scores := settings.read(job)) is not None}
+        timings = [
+            path
+            for name, stem in TIMINGS.items()
+            if name in names
+            for path in settings.timings_folder.glob(f"{stem}-*.json")
+        ]
+        files += write_record(record, found, settings.budget, timings)
+    return Outcome(tables, files, n_left)

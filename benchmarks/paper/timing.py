@@ -78,8 +78,7 @@ def read_timings(settings: RunSettings, device: str) -> tuple[dict[str, Timing],
 
 
 def _path(settings: RunSettings, device: str) -> Path:
-    folder = settings.folder / "scores" / settings.budget.name
-    return folder / f"timing-{device.replace(':', '-')}.json"
+    return settings.timings_folder / f"timing-{device.replace(':', '-')}.json"
 
 
 def _on_cpu(competitor: RandProjKnn, windows: Windows) -> Timing:

@@ -130,6 +130,22 @@ def test_a_run_that_is_out_of_time_says_so(tmp_path: Path):
     assert all(math.isfinite(cell["value"]) for row in rows for cell in row["cells"])
 
 
+def test_a_record_gives_the_same_tables_without_a_run(tmp_path: Path):
+    command = ["paper", "--table", "average,rate,types", "--budget", "smoke", "--methods"]
+    command += ["lof,largest-jump", "--jobs", "1", "-q"]
+    first, record, second = (str(tmp_path / name) for name in ("first", "record", "second"))
+    done = run(*command, "--out", first, "--record", record)
+    assert done.exit_code == 0, done.output
+    assert [path.name for path in Path(record).iterdir()] == ["main.parquet"]
+    done = run(*command, "--out", second, "--from-record", record)
+    assert done.exit_code == 0, done.output
+    for name in ("average", "rate", "types"):
+        assert table(Path(second), name)["rows"] == table(Path(first), name)["rows"]
+    assert not (Path(second) / "scores").exists()
+    done = run(*command, "--out", second, "--from-record", first)
+    wrong(done, "holds no recorded scores")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -9,6 +9,7 @@ from benchmarks.paper.jobs import RunSettings
 from benchmarks.paper.methods import METHODS
 from benchmarks.paper.plan import Plan
 from benchmarks.paper.scores import Scores, fingerprint, write_scores
+from benchmarks.paper.sources import code_digest
 
 
 def planned(folder):
@@ -28,7 +29,10 @@ def keep(plan, job, strength):
             np.full(n, 0.1, np.float32),
             kinds,
             (noise + strength * (kinds >= 0)).astype(np.float32),
-            {"fingerprint": fingerprint(job, plan.settings.budget)},
+            {
+                "fingerprint": fingerprint(job, plan.settings.budget),
+                "code": code_digest(job.row),
+            },
         ),
     )
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks.paper import jobs as jobs_module
 from benchmarks.paper.budget import BUDGETS, find_budget
 from benchmarks.paper.jobs import RunSettings, run
 from benchmarks.paper.scores import Job, Scores, fingerprint, read_scores, write_scores
@@ -57,6 +58,17 @@ def test_scores_that_no_longer_hold_are_made_anew(tmp_path):
     assert len(other.read(job()).scores) == 4 * 30
 
 
+def test_scores_of_other_code_are_made_anew(tmp_path, monkeypatch):
+    ours = settings(tmp_path)
+    run([job()], ours)
+    assert ours.read(job()) is not None
+    monkeypatch.setattr(jobs_module, "code_digest", lambda method: "another")
+    assert ours.read(job()) is None
+    assert replace(ours, any_code=True).read(job()) is not None
+    run([job()], ours)
+    assert ours.read(job()).made["code"] == "another"
+
+
 def test_epochs_matter_to_networks_alone():
     longer = replace(TINY, epochs=9)
     assert fingerprint(job(), TINY) == fingerprint(job(), longer)
@@ -98,7 +110,7 @@ def test_processes_change_no_bit(tmp_path):
     assert run(jobs, alone) == run(jobs, together) == 0
     for each in jobs:
         assert alone.read(each).scores.tobytes() == together.read(each).scores.tobytes(), each
-    assert not list((tmp_path / "2" / "checkpoints").iterdir()), "and leave no checkpoint"
+    assert not list((tmp_path / "2" / "checkpoints").rglob("*.*")), "and leave no checkpoint"
 
 
 def test_a_run_stops_in_time_and_goes_on(tmp_path):
