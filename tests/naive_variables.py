@@ -22,7 +22,7 @@ SHARE = 0.05  # of the rows, in the tail on either side
 MIN_PRIOR, TAILS_PER_EPISODE, TRUSTED = 8.0, 8, 4.0
 MAX_INDEX, MAX_DISTANCE = 12.0, 4.0
 
-LASTING_RATE, LASTING_ROWS, CALM_ROWS, N_KEPT = 4e-2, 200, 20, 16
+LASTING_RATE, LASTING_ROWS, CALM_ROWS, N_KEPT = 3e-2, 200, 20, 16
 
 
 def f32(value: float) -> float:

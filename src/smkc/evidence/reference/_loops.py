@@ -260,12 +260,11 @@ def charge(
     release: float,
     calm_rows: int,
     half_life: float,
-    power: float,
     first_row: int,
     spent: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Fill (n,) surprises less ``power`` log(1 + what earlier alerts count for).
+    """Fill (n,) surprises less log(1 + what earlier alerts count for).
 
     An alert opens above ``threshold`` and ends after more than ``calm_rows`` rows not above
     ``release``. ``spent`` (4,): what was counted and the row of that, the peak of the alert that
@@ -274,7 +273,7 @@ def charge(
     for i in range(len(surprises)):
         row = first_row + i
         count = spent[0] * 0.5 ** ((row - spent[1]) / half_life)
-        surprise = max(surprises[i] - power * np.log1p(count), 0.0)
+        surprise = max(surprises[i] - np.log1p(count), 0.0)
         out[i] = surprise
         is_open = spent[2] > 0.0
         if (is_open and surprise > release) or surprise > threshold:

@@ -14,10 +14,6 @@ from smkc.evidence.variables import CALM_ROWS, LASTING_RATE, LOUD_RATE
 
 __all__ = ["Budget"]
 
-# The k-th alert may use a part of the budget that falls with the square of k: such parts have a
-# finite sum, so that normal data that pass again and again cannot go on doing so.
-PARTS_POWER = 2.0
-
 # What was spent is forgotten by halves, in so many rows.
 HALF_LIFE_ROWS = 20_000.0
 
@@ -27,7 +23,8 @@ class Budget:
 
     While all is normal, the surprise of a row that passes the threshold exceeds it by an
     exponentially distributed amount. An alert therefore counts for exp(-excess) of a false one: one
-    that barely passes counts whole, and a certain one not at all.
+    that barely passes counts whole, and a certain one not at all. After k such alerts the next one
+    needs a p-value 1 + k times smaller.
 
     Parameters
     ----------
@@ -39,7 +36,7 @@ class Budget:
     >>> budget = Budget(1)
     >>> surprises = budget.charge(np.array([0.0, 6.3, *[0.0] * 40, 6.3, *[0.0] * 40, 100.0]))
     >>> surprises[surprises > 0].round(1).tolist()
-    [6.3, 5.5, 98.2]
+    [6.3, 5.8, 99.0]
     """
 
     def __init__(self, n_ways: int) -> None:
@@ -59,7 +56,6 @@ class Budget:
             self._release,
             CALM_ROWS,
             HALF_LIFE_ROWS,
-            PARTS_POWER,
             self.n_rows,
             self.spent,
             out,

@@ -24,8 +24,8 @@ __all__ = [
 ]
 
 # Rows that surprise as much as fewer than one in so many normal rows do, all columns and questions
-# counted, spend the budget of false alerts: at twice the default rate, so that near misses count.
-LOUD_RATE = 4e-3
+# counted, spend the budget of false alerts: above the default rate, so that near misses count.
+LOUD_RATE = 3e-3
 
 # What was met in fewer than one of so many rows, and that in so many rows more than not, is a new
 # normal: what holds an alert open must end.

@@ -12,12 +12,12 @@ THRESHOLD, RELEASE = -math.log(LOUD_RATE), -math.log(LASTING_RATE)
 
 
 def charged(surprises):
-    """Return surprises less 2 log(1 + what earlier alerts count for), row by row."""
+    """Return surprises less log(1 + what earlier alerts count for), row by row."""
     out, over = [], []  # over: (last row, what it counts for) of alerts that have ended
     peak, last = None, None
     for row, surprise in enumerate(surprises):
         spent = sum(count * 0.5 ** ((row - end) / HALF_LIFE_ROWS) for end, count in over)
-        left = max(surprise - 2 * math.log1p(spent), 0.0)
+        left = max(surprise - math.log1p(spent), 0.0)
         out.append(left)
         if left > THRESHOLD or (peak is not None and left > RELEASE):
             peak, last = max(peak or 0.0, left), row

@@ -116,7 +116,7 @@ def test_what_lasts_is_muted_and_heard_again_after_as_long():
 
 def test_what_holds_an_alert_open_is_muted_as_well():
     nats = np.full(400, QUIET)
-    nats[100:] = -np.log(0.02)  # in fewer than 1 in 25 rows, but not in fewer than 1 in 250
+    nats[100:] = -np.log(0.02)  # in fewer than 1 in 33 rows, but not in fewer than 1 in 333
     heard = one(nats)
     assert (heard[100 + LASTING_ROWS :] == 0.0).all()
     nats[100:] = -np.log(0.08)
