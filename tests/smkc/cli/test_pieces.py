@@ -132,6 +132,7 @@ main()
 
 
 @pytest.mark.ray
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_the_engine_ray_writes_the_same_file_and_is_quiet(large, tmp_path, process):

@@ -114,6 +114,7 @@ def test_what_is_learned_is_the_same_as_on_one_machine(cluster, tmp_path, monkey
         promise.assert_features_agree(there[name], expected)
 
 
+@pytest.mark.slow
 def test_errors_of_workers_are_those_of_one_machine(cluster, fleet, detectors, tmp_path):
     out = tmp_path / "out.parquet"
     no_duration = {"entity": "host", "read": {"step": 5}}

@@ -64,7 +64,7 @@ def test_changed_noise_does_not_alarm_for_ever(model):
     found = model.start(follows=True).push_rows(values, NAMES)
     early, later = found.p_values[200:300], found.p_values[200 + 2 * LASTING_ROWS :]
     assert (early < 0.001).mean() > 0.25
-    assert (later >= 0.001).all()
+    assert (later < 0.001).mean() < 0.01 * (early < 0.001).mean()
     # Loud in fewer rows than not, it is not muted; what is joined has followed.
     assert (later < 0.01).mean() < 0.3 * (early < 0.01).mean()
 

@@ -30,6 +30,7 @@ def written(monkeypatch):
     return found
 
 
+@pytest.mark.slow
 def test_checkpoints_take_a_tenth_of_what_they_took(tmp_path, written):
     config = push_config(tmp_path, history="1h")  # no refit: all the history is known
     rows = made_rows(3, N_ROWS, 60)
