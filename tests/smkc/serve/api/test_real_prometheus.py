@@ -93,6 +93,7 @@ def test_with_a_readers_token_it_is_refused(prometheus, locked_server, secrets):
     wait_for(lambda: metric(failed) > 0, "it was not refused")
 
 
+@pytest.mark.slow
 def test_pushing_too_fast_it_comes_again_and_loses_nothing(prometheus, serve, secrets, keys):
     server = serve(keys=keys, limits={"requests_a_minute": 2})
     metric = prometheus(server.url + "/api/v1/write", secrets["write"])

@@ -141,6 +141,7 @@ def test_it_goes_down_and_comes_back():
         assert (samples.names, samples.values.tolist()) == (("value",), [3.0])
 
 
+@pytest.mark.slow
 def test_metrics_that_come_and_go_while_it_scrapes():
     step = 200
     with (
