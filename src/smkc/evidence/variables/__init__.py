@@ -14,6 +14,8 @@ seasons.py
     what is usual at this time of the day or of the week
 silence.py
     whether a large share of the columns fell silent at once
+shares.py
+    how the budget of false alerts is divided among columns
 loudest.py
     the largest surprise of a row; columns that stay loud lose their say
 model.py

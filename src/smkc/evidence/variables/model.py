@@ -4,8 +4,6 @@ In: reference rows of scaled values. Out: a state that takes further rows in and
 are loudest in each.
 """
 
-import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +15,7 @@ from smkc.evidence.variables.loudest import N_KEPT, Heard, Loudest
 from smkc.evidence.variables.questions import FROZEN, JUMP, LEVEL, QUESTIONS, RELATION, Statistics
 from smkc.evidence.variables.runs import Runs
 from smkc.evidence.variables.seasons import Seasons, Usual
+from smkc.evidence.variables.shares import nats_of_share, shares
 from smkc.evidence.variables.silence import Silence
 from smkc.evidence.variables.tails import Tails, centre_and_spread
 from smkc.recording import parse
@@ -36,9 +35,6 @@ UNEXPLAINED_SHARE = 0.1
 
 # A newcomer is asked after so many observations.
 MIN_NEWCOMER_OBSERVATIONS = 64
-
-# What ends the first word of a name.
-_WORDS = re.compile(r"[^A-Za-z0-9]")
 
 # Surprise that no budget of false alarms outweighs.
 CERTAIN_NATS = 100.0
@@ -166,7 +162,7 @@ class VariableQuestions:
             tail.start[:, is_constant | is_member] = np.inf
         runs.longest[is_constant | is_member | is_distance] = np.inf
         is_target = np.array([_is_target(name) for name in names], bool)
-        asked_nats, n_groups = _shares(names, ~is_constant & ~is_member)
+        asked_nats, n_groups = shares(names, ~is_constant & ~is_member)
         return cls(
             **{_FITTED[number]: tail for number, tail in tails.items()},
             frozen=runs,
@@ -269,7 +265,7 @@ class VariableState:
         asked = self.fitted.asked_nats
         if newcomers.shape[1]:
             self._ask_newcomers(newcomers, statistics, nats)
-            of_each = _nats_of_share(self.fitted.n_groups, 1)
+            of_each = nats_of_share(self.fitted.n_groups, 1)
             asked = np.concatenate([asked, np.full(newcomers.shape[1], of_each)])
         first = self.loudest.n_rows
         heard = self.loudest.push(nats, asked)
@@ -358,39 +354,6 @@ class VariableState:
         self.loudest.restore(of["loudest"])
         self.kept = {key: of["kept"][key].copy() for key in self.kept}
         self.newcomer_counts = arrays["newcomer_counts"].copy()
-
-
-def _shares(names: Sequence[str], is_asked: NDArray[np.bool_]) -> tuple[NDArray[np.float64], int]:
-    """(C,) what is taken off each column's nats, 0 where it is not asked; how many groups share.
-
-    Every group has the same part of the budget, so that the hundreds of series of one exporter do
-    not drown a handful of others; newcomers are a group of their own.
-    """
-    groups = [_group(name) for name in names]
-    sizes = Counter(group for group, asked in zip(groups, is_asked, strict=True) if asked)
-    n_groups = len(sizes) + 1
-    nats = [
-        _nats_of_share(n_groups, sizes[group]) if asked else 0.0
-        for group, asked in zip(groups, is_asked, strict=True)
-    ]
-    return np.array(nats), n_groups
-
-
-def _nats_of_share(n_groups: int, n_columns: int) -> float:
-    """Return what is taken off the nats of one of so many columns in one of so many groups."""
-    return float(np.log(len(QUESTIONS) * n_groups * n_columns))
-
-
-def _group(name: str) -> str:
-    """Return the first word of a variable's name: with Prometheus' metrics, who exports it.
-
-    Examples
-    --------
-    >>> _group('node_load1{instance="a"}'), _group("carts/cpu"), _group("x")
-    ('node', 'carts', 'x')
-    """
-    parts = parse(name)
-    return _WORDS.split(name if parts is None else parts[0], maxsplit=1)[0]
 
 
 def _is_target(name: str) -> bool:
