@@ -14,7 +14,7 @@ from smkc.evidence.variables import CALM_ROWS, LASTING_RATE, LOUD_RATE
 
 __all__ = ["Budget"]
 
-# What was spent is forgotten by halves, in so many rows.
+# Rows after which half of what was spent is forgotten.
 HALF_LIFE_ROWS = 20_000.0
 
 

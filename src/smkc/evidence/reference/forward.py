@@ -24,14 +24,14 @@ from smkc.evidence.variables import Tails
 
 __all__ = ["WINDOWS_BEFORE", "Forward", "fit_evidences", "forward_null", "less_explained"]
 
-# The forward null: fitted on this share of the reference, at most so many of its last rows, and
-# taken from what follows, at most so many rows. What follows has drifted as normal data do.
+# Evidences are fitted on this share of the reference, on its latest MOST_FITTED rows if it is
+# longer, and judge the up to MOST_NULL rows after it, which have drifted as normal data do.
 FITTED_SHARE, MOST_FITTED, MOST_NULL = 0.6, 8_000, 3_000
 
-# A variable is known to evidences fitted on the first part if it was observed in so many rows.
+# Rows in which a variable must be observed to be known to evidences fitted on the first part.
 SETTLED_ROWS = 32
 
-# One variable in so many plays the newcomer in what follows.
+# In the judged rows every third variable is treated as a newcomer.
 ONE_IN = 3
 
 # Smallest spread of the joined surprise, in nats. Its tail is thinner than that of a variable, as

@@ -23,15 +23,15 @@ __all__ = [
     "Loudest",
 ]
 
-# Rows that surprise as much as fewer than one in so many normal rows do, all columns and questions
-# counted, spend the budget of false alerts: above the default rate, so that near misses count.
+# Rows whose p-value, corrected for all columns and questions, is below this rate spend the budget
+# of false alerts. It is above the default rate, so that near misses count.
 LOUD_RATE = 3e-3
 
-# What was met in fewer than one of so many rows, and that in so many rows more than not, is a new
-# normal: what holds an alert open must end.
+# A column whose corrected p-value is below LASTING_RATE in LASTING_ROWS rows more than it is not has
+# a new normal and is muted: what holds an alert open must end.
 LASTING_RATE, LASTING_ROWS = 10.0 * LOUD_RATE, 200
 
-# An alert ends after so many calm rows.
+# Quiet rows after which an alert ends.
 CALM_ROWS = 20
 
 # Columns remembered for each row: those that an alert names.

@@ -37,7 +37,7 @@ def shares(names: Sequence[str], is_asked: NDArray[np.bool_]) -> tuple[NDArray[n
 
 
 def nats_of_share(n_groups: int, n_columns: int) -> float:
-    """Return what is taken off the nats of one of so many columns in one of so many groups."""
+    """Return the correction, in nats, for each of n_columns columns of one of n_groups groups."""
     return float(np.log(len(QUESTIONS) * n_groups * n_columns))
 
 
