@@ -27,8 +27,8 @@ __all__ = [
 # of false alerts. It is above the default rate, so that near misses count.
 LOUD_RATE = 3e-3
 
-# A column whose corrected p-value is below LASTING_RATE in LASTING_ROWS rows more than it is not has
-# a new normal and is muted: what holds an alert open must end.
+# A column whose corrected p-value is below LASTING_RATE in LASTING_ROWS rows more than it is not
+# has a new normal and is muted: what holds an alert open must end.
 LASTING_RATE, LASTING_ROWS = 10.0 * LOUD_RATE, 200
 
 # Quiet rows after which an alert ends.

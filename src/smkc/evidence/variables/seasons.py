@@ -16,8 +16,8 @@ __all__ = ["DAY", "WEEK", "Seasons", "Usual", "find_period"]
 
 DAY, WEEK = 86_400.0, 604_800.0  # seconds
 
-# A period is cut into MIN_SLOTS to MAX_SLOTS slots of equal length (at the finest 5 minutes of a day,
-# half an hour of a week), each with at least ROWS_PER_SLOT of the reference's rows.
+# A period is cut into MIN_SLOTS to MAX_SLOTS slots of equal length (at the finest 5 minutes of a
+# day, half an hour of a week), each with at least ROWS_PER_SLOT of the reference's rows.
 MAX_SLOTS, MIN_SLOTS, ROWS_PER_SLOT = 336, 4, 8
 
 # A season found in the first part of the reference is used if it leaves at most this share of the
