@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc import model_file
+from smkc import compiling, model_file
 from smkc.decide import Alert, Cause, WindowScores, find_alerts
 from smkc.errors import (
     NotFittedError,
@@ -27,6 +27,8 @@ from smkc.settings import ONLY_LEARNED, empty_fitted
 from smkc.stream import EvidenceStream, Stream
 
 __all__ = ["Detector"]
+
+compiling.announce()
 
 # An alert goes on while scores stay above the threshold of a rate so many times higher.
 RELEASE_RATE = 10.0

@@ -1,7 +1,7 @@
 """``smkc demo``: the main job on telemetry with churn, made up or real, held against the truth.
 
-In: a seed, or a recording to replay. Out: a summary of what was found against what was planted, and
-a report page.
+In: a seed, or a recording to replay. Out: a summary of what was found against what was planted, a
+report page, and the telemetry in files to try other commands on.
 """
 
 from pathlib import Path
@@ -21,7 +21,7 @@ __all__ = ["demo"]
 
 
 def demo(
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write the page.")] = Path(
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write.")] = Path(
         "smkc-demo"
     ),
     seed: Annotated[int, typer.Option(min=0, help="Another seed makes another fleet.")] = 0,
@@ -42,6 +42,9 @@ def demo(
     new names, a metric is renamed, samples are lost: all that is routine. Four incidents are not.
     The summary says honestly what was found, missed and falsely alarmed, with the default settings.
 
+    The telemetry is written beside the page, to try other commands on: reference and live, each
+    as Parquet (long) and CSV (wide), and what was planted as labels.csv.
+
     With `--replay hostwatch` the telemetry is real: a machine that Prometheus watched while faults
     were planted on it. The recording comes with a checkout of the project, in data/hostwatch.
 
@@ -53,7 +56,7 @@ def demo(
     """
     with explained_failures(quiet or as_json):
         from smkc.detector import Detector
-        from smkc.fleet import hold_against
+        from smkc.fleet import hold_against, write_fleet
         from smkc.plot import report
         from smkc.plot.extra import need
 
@@ -62,6 +65,7 @@ def demo(
             need("matplotlib")
         out.mkdir(parents=True, exist_ok=True)
         fleet, title = _watched(seed, replay)
+        data = write_fleet(fleet, out)
         detector = Detector().fit(fleet.reference)
         alerts = detector.alerts(fleet.live)
         finding = hold_against(alerts, fleet.incidents)
@@ -76,9 +80,9 @@ def demo(
         )
         pictures = _save_pictures(out, fleet, detector, alerts) if png else []
         if as_json:
-            _print_record(fleet, alerts, finding, page, pictures)
+            _print_record(fleet, alerts, finding, page, pictures, data)
         else:
-            _print_summary(fleet, alerts, finding, page, pictures, quiet)
+            _print_summary(fleet, alerts, finding, page, pictures, data, quiet)
 
 
 def _watched(seed: int, replay: str | None) -> "tuple[Fleet, str]":
@@ -118,6 +122,7 @@ def _print_record(
     finding: "Finding",
     page: Path,
     pictures: list[Path],
+    data: list[Path],
 ) -> None:
     from smkc.cli.printing import alert_record, print_json, time_value
 
@@ -140,6 +145,7 @@ def _print_record(
             "alerts": [alert_record(alert) for alert in alerts],
             "report": str(page),
             "pictures": [str(picture) for picture in pictures],
+            "data": [str(path) for path in data],
         }
     )
 
@@ -150,6 +156,7 @@ def _print_summary(
     finding: "Finding",
     page: Path,
     pictures: list[Path],
+    data: list[Path],
     quiet: bool,
 ) -> None:
     from rich.table import Table
@@ -190,5 +197,6 @@ def _print_summary(
         screen.print("\n[bold]False alarms[/]")
         screen.print(alert_table(finding.false_alarms))
     screen.print(f"\nReport: {page}", markup=False)
+    screen.print(f"Telemetry: {', '.join(path.name for path in data)}", markup=False)
     if pictures:
         screen.print(f"Pictures: {len(pictures)} PNG files beside it")
