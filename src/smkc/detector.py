@@ -24,6 +24,7 @@ from smkc.errors import (
 from smkc.fitted import EvidenceFitted, Fitted, Judged
 from smkc.recording import Identity, Recording, Scaling, read
 from smkc.settings import ONLY_LEARNED, empty_fitted
+from smkc.sklearn_tags import outlier_tags
 from smkc.stream import EvidenceStream, Stream
 
 __all__ = ["Detector"]
@@ -316,6 +317,12 @@ class Detector:
                 )
             setattr(self, name, value)
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        return outlier_tags()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.is_fitted
 
     def _empty(self) -> Fitted | EvidenceFitted:
         """Check the settings and return what they describe before any data."""

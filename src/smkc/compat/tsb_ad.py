@@ -37,25 +37,24 @@ def run_SMKC(data_train: Any, data_test: Any, **settings: Any) -> NDArray[np.flo
     --------
     >>> data = np.random.default_rng(0).normal(size=(700, 2))
     >>> data[650:655] = 9
-    >>> bool(650 - 16 <= run_SMKC(data[:500], data, window=16).argmax() < 655 + 16)
+    >>> bool(640 <= run_SMKC(data[:500], data).argmax() < 665)
     True
     """
-    return scores(
-        Detector(detector="knn").set_params(**settings).fit(as_recording(data_train)), data_test
-    )
+    return scores(Detector(**settings).fit(as_recording(data_train)), data_test)
 
 
 def run_SMKC_U(data: Any, **settings: Any) -> NDArray[np.float64]:
-    """Score data among themselves, each window without the block around it (unsupervised).
+    """Score data among themselves, each half by what the other half taught (unsupervised).
 
     Examples
     --------
     >>> data = np.random.default_rng(0).normal(size=(700, 2))
     >>> data[650:655] = 9
-    >>> bool(650 - 16 <= run_SMKC_U(data, window=16).argmax() < 655 + 16)
+    >>> bool(640 <= run_SMKC_U(data).argmax() < 665)
     True
     """
-    return reference_scores(Detector(detector="knn").set_params(**settings).fit(as_recording(data)))
+    recording = as_recording(data)
+    return reference_scores(Detector(**settings).fit(recording), recording)
 
 
 def register(**settings: Any) -> None:
