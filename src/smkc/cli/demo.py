@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["demo"]
 
-# A fleet that is watched every 30 seconds has 2,880 rows per day: half of the default rate.
-FALSE_ALARM_RATE = 0.001
-
 
 def demo(
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write.")] = Path(
@@ -43,8 +40,7 @@ def demo(
 
     Three services, some ten pods, one variable for each pod and metric. Pods are rolled out under
     new names, a metric is renamed, samples are lost: all that is routine. Four incidents are not.
-    The summary says honestly what was found, missed and falsely alarmed, at a false-alarm rate of
-    0.001 of the rows.
+    The summary says honestly what was found, missed and falsely alarmed, with the default settings.
 
     The telemetry is written beside the page, to try other commands on: reference and live, each
     as Parquet (long) and CSV (wide), and what was planted as labels.csv.
@@ -70,7 +66,7 @@ def demo(
         out.mkdir(parents=True, exist_ok=True)
         fleet, title = _watched(seed, replay)
         data = write_fleet(fleet, out)
-        detector = Detector(false_alarm_rate=FALSE_ALARM_RATE).fit(fleet.reference)
+        detector = Detector().fit(fleet.reference)
         alerts = detector.alerts(fleet.live)
         finding = hold_against(alerts, fleet.incidents)
         page = report(
