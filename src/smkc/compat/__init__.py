@@ -44,7 +44,7 @@ MIN_ROWS_OF_HALF = 64
 MIN_FITTED_ROWS = 64
 
 
-def host_module(module: str, package: str) -> Any:
+def host_module(module: str, package: str, pip_options: str = "") -> Any:
     """Import a module of a host, or say how to install it.
 
     Examples
@@ -59,7 +59,7 @@ def host_module(module: str, package: str) -> Any:
     except ImportError as error:
         raise MissingExtraError(
             f"this needs {package}, which cannot be imported ({error}); "
-            f"install it with: pip install {package}"
+            f"install it with: pip install {pip_options}{package}"
         ) from error
 
 
