@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import smkc
 from benchmarks.__main__ import app as benchmarks
 from smkc.cli.app import app
+from smkc.paper import KnnDetector
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
@@ -158,8 +159,8 @@ def test_the_defaults_and_the_version_are_as_told() -> None:
     text = (ROOT / "README.md").read_text()
     rate = smkc.Detector().false_alarm_rate
     assert f"false alerts per time step that normal data may raise; {rate} by default" in text
-    assert f"with {smkc.Detector().buckets} buckets" in text
-    assert smkc.Detector().representation == "log3 band(8)"
+    assert f"with {KnnDetector().buckets} buckets" in text
+    assert KnnDetector().representation == "log3 band(8)"
     assert f"smkc {smkc.__version__} `Detector`" in text
 
 

@@ -12,20 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc import progress
-from smkc.decide import ALIGNMENTS, Cause
+from smkc.decide import ALIGNMENTS, Cause, ScoredWindows
 from smkc.errors import SettingError
 from smkc.evidence.reference import EvidenceScores, ReferenceEvidence
 from smkc.evidence.reference.nulls import JoinedNull
+from smkc.evidence.scan import ROWS_AT_A_TIME, EvidenceScan
+from smkc.evidence.stream import EvidenceStream
+from smkc.evidence.thresholds import SurpriseThresholds
 from smkc.evidence.variables.loudest import CALM_ROWS
-from smkc.fitted.contract import Judged
-from smkc.fitted.in_nats import InNats
-from smkc.fitted.wording import causes_of
+from smkc.evidence.wording import causes_of
 from smkc.recording import Identity, Recording
 
 __all__ = ["EvidenceFitted"]
-
-# Rows are scored so many at a time; in between, progress is shown.
-ROWS_AT_A_TIME = 2_048
 
 # Reference rows are scored by evidences that were fitted on this share of them, the first.
 FITTED_SHARE = 0.6
@@ -53,6 +51,9 @@ class EvidenceFitted:
     counters: str | None = "auto"
     model: ReferenceEvidence | None = None
 
+    stride = 1
+    has_independent_windows = False
+
     @property
     def known(self) -> ReferenceEvidence:
         """What was learned."""
@@ -76,16 +77,16 @@ class EvidenceFitted:
         return {asked[at]: float(p) for at, p in zip(found.columns, found.period, strict=True)}
 
     @property
-    def of_steps(self) -> InNats:
+    def of_steps(self) -> SurpriseThresholds:
         """What normal alarms of time steps look like; each row of the null says something."""
-        return InNats(self.known.normal.n_independent * self.window)
+        return SurpriseThresholds(self.known.normal.n_independent * self.window)
 
     @property
-    def of_windows(self) -> InNats:
+    def of_windows(self) -> SurpriseThresholds:
         """What normal scores of windows look like."""
         return self.of_steps
 
-    def learned(self, recording: Recording, seed: int) -> "EvidenceFitted":
+    def updated(self, recording: Recording, seed: int) -> "EvidenceFitted":
         """Return what is known after more reference data; nothing in it is left to chance."""
         if self.model is not None:
             return replace(self, model=self.model.learned(recording))
@@ -94,7 +95,7 @@ class EvidenceFitted:
         )
         return replace(self, model=model)
 
-    def judged(self, recording: Recording) -> Judged:
+    def score(self, recording: Recording) -> ScoredWindows:
         """Score a recording's rows, each with the window that ends there."""
         parts = self._scored(recording)
         scores = np.concatenate([np.empty(0), *(part.scores for part in parts)])
@@ -103,7 +104,7 @@ class EvidenceFitted:
         names = self.known.evidence_names
         nats = np.concatenate([np.empty((0, len(names))), *(part.nats for part in parts)])
         rows = np.arange(len(recording))
-        return Judged(
+        return ScoredWindows(
             prepared=recording,
             first_rows=np.maximum(rows - self.window + 1, 0),
             last_rows=rows,
@@ -115,22 +116,22 @@ class EvidenceFitted:
             by_evidence=dict(zip(names, nats.T, strict=True)),
         )
 
-    def step_scores(self, judged: Judged, align: str) -> NDArray[np.float64]:
+    def step_scores(self, scored: ScoredWindows, align: str) -> NDArray[np.float64]:
         """(T,) a score for each time step: a window's, at its last row or at its first.
 
         What single variables add belongs to the row itself, however windows are aligned.
         """
         if align not in ALIGNMENTS:
             raise SettingError(f"align={align!r} is not known; use one of {', '.join(ALIGNMENTS)}")
-        if align == "prompt" or not len(judged.scores):
-            return judged.scores.copy()
-        ahead = min(self.window - 1, len(judged.held))
-        begun = np.concatenate([judged.held[ahead:], np.full(ahead, judged.held[-1])])
-        return begun + judged.prompt
+        if align == "prompt" or not len(scored.scores):
+            return scored.scores.copy()
+        ahead = min(self.window - 1, len(scored.held))
+        begun = np.concatenate([scored.held[ahead:], np.full(ahead, scored.held[-1])])
+        return begun + scored.prompt
 
-    def step_alarms(self, judged: Judged) -> NDArray[np.float64]:
+    def step_alarms(self, scored: ScoredWindows) -> NDArray[np.float64]:
         """(T,) how surprising each time step is, in nats; known as soon as the row is."""
-        return judged.alarms.copy()
+        return scored.alarms.copy()
 
     def threshold(self, rate: float) -> float:
         """Return the score of a time step that reference data exceed at most so often."""
@@ -138,15 +139,15 @@ class EvidenceFitted:
         normal = self.known.normal
         return JoinedNull(np.sort(normal.totals), normal.n_independent).score_at(rate)
 
-    def causes(self, judged: Judged, numbers: Sequence[int]) -> list[list[Cause]]:
+    def causes(self, scored: ScoredWindows, numbers: Sequence[int]) -> list[list[Cause]]:
         """Return the causes of some windows, asked of the evidences at that moment."""
-        recording = judged.prepared
+        recording = scored.prepared
         wanted = sorted(set(numbers))
         found: dict[int, list[Cause]] = {}
         state, at = self.known.start(), 0
         with progress.task("explaining alerts", len(wanted)) as advance:
             for number in wanted:
-                end = int(judged.last_rows[number]) + 1
+                end = int(scored.last_rows[number]) + 1
                 state.push_rows(recording.rows(at, end))
                 at = end
                 # A surprise is held for two windows; the rows of one more made it.
@@ -156,20 +157,32 @@ class EvidenceFitted:
                 advance(1)
         return [found[number] for number in numbers]
 
-    def reference_scores(self, reference: Recording) -> NDArray[np.float64]:
-        """(T,) scores of the last rows of the reference by the first; NaN for those."""
-        cut, ours, judged = self._reference_judged(reference)
-        return np.concatenate([np.full(cut, np.nan), ours.step_scores(judged, self.align)])
-
-    def reference_alarms(self, reference: Recording) -> NDArray[np.float64]:
-        """(T,) alarms of the last rows of the reference by the first; NaN for those."""
-        cut, ours, judged = self._reference_judged(reference)
-        return np.concatenate([np.full(cut, np.nan), ours.step_alarms(judged)])
-
-    def _reference_judged(self, reference: Recording) -> tuple[int, "EvidenceFitted", Judged]:
+    def reference_steps(
+        self, reference: Recording
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(T,) scores and alarms of the last rows of the reference by the first; NaN for those."""
         cut = int(FITTED_SHARE * len(reference))
-        ours = replace(self, model=None).learned(reference.rows(0, cut), 0)
-        return cut, ours, ours.judged(reference.rows(cut, len(reference)))
+        ours = replace(self, model=None).updated(reference.rows(0, cut), 0)
+        scored = ours.score(reference.rows(cut, len(reference)))
+        unknown = np.full(cut, np.nan)
+        return (
+            np.concatenate([unknown, ours.step_scores(scored, self.align)]),
+            np.concatenate([unknown, ours.step_alarms(scored)]),
+        )
+
+    def kernel_images(
+        self, scored: ScoredWindows, numbers: Sequence[int]
+    ) -> NDArray[np.float32] | None:
+        """Return None: no kernel image is behind these scores."""
+        return None
+
+    def scan(self) -> EvidenceScan:
+        """Return a scan that has seen no row yet."""
+        return EvidenceScan(self.known)
+
+    def stream(self) -> EvidenceStream:
+        """Return a stream that has seen no row yet."""
+        return EvidenceStream(self)
 
     def _scored(self, recording: Recording) -> list[EvidenceScores]:
         """Push all rows through one state, some at a time."""
