@@ -26,7 +26,8 @@ class ScoredWindows:
     ``prepared`` is the recording as it was scored. ``alarms`` are what alerts are raised by: the
     scores, or surprises of each row. Where scores have two parts, ``held`` belongs to the rows of a
     window and ``prompt`` to its last row alone. ``by_evidence`` says how surprised
-    each evidence was, in nats, for detectors that have evidences.
+    each evidence was, in nats, for detectors that have evidences. ``checkpoints`` are states at
+    some rows, from which a detector that learns as it scores can go on to explain later ones.
     """
 
     prepared: Recording
@@ -38,6 +39,7 @@ class ScoredWindows:
     held: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     prompt: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     by_evidence: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    checkpoints: Mapping[int, Any] = field(default_factory=dict)
 
     def worst(self, first: int, last: int) -> int | None:
         """Return the number of the most alarming window that overlaps rows first to last, if any.

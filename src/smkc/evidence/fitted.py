@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from smkc import progress
 from smkc.decide import ALIGNMENTS, Cause, ScoredWindows
 from smkc.errors import SettingError
+from smkc.evidence.checkpoints import Checkpoints, Saved, resumed
 from smkc.evidence.reference import EvidenceScores, ReferenceEvidence
 from smkc.evidence.reference.nulls import JoinedNull
-from smkc.evidence.scan import ROWS_AT_A_TIME, EvidenceScan
+from smkc.evidence.scan import EvidenceScan
 from smkc.evidence.stream import EvidenceStream
 from smkc.evidence.thresholds import SurpriseThresholds
 from smkc.evidence.variables.loudest import CALM_ROWS
@@ -24,6 +25,9 @@ from smkc.evidence.wording import causes_of
 from smkc.recording import Identity, Recording
 
 __all__ = ["EvidenceFitted"]
+
+# Rows are scored so many at a time; causes go on from where one of these parts begins.
+ROWS_PER_CHECKPOINT = 512
 
 # Reference rows are scored by evidences that were fitted on this share of them, the first.
 FITTED_SHARE = 0.6
@@ -97,7 +101,7 @@ class EvidenceFitted:
 
     def score(self, recording: Recording) -> ScoredWindows:
         """Score a recording's rows, each with the window that ends there."""
-        parts = self._scored(recording)
+        parts, checkpoints = self._scored(recording)
         scores = np.concatenate([np.empty(0), *(part.scores for part in parts)])
         loudest = np.concatenate([np.empty(0), *(part.loudest for part in parts)])
         p_values = np.concatenate([np.empty(0), *(part.p_values for part in parts)])
@@ -114,6 +118,7 @@ class EvidenceFitted:
             held=scores,
             prompt=loudest,
             by_evidence=dict(zip(names, nats.T, strict=True)),
+            checkpoints=checkpoints,
         )
 
     def step_scores(self, scored: ScoredWindows, align: str) -> NDArray[np.float64]:
@@ -145,9 +150,13 @@ class EvidenceFitted:
         wanted = sorted(set(numbers))
         found: dict[int, list[Cause]] = {}
         state, at = self.known.start(), 0
+        checkpoints: Mapping[int, Saved] = scored.checkpoints
         with progress.task("explaining alerts", len(wanted)) as advance:
             for number in wanted:
                 end = int(scored.last_rows[number]) + 1
+                nearest = max((row for row in checkpoints if row < end), default=0)
+                if nearest > at:
+                    state, at = resumed(self.known, checkpoints[nearest]), nearest
                 state.push_rows(recording.rows(at, end))
                 at = end
                 # A surprise is held for two windows; the rows of one more made it.
@@ -184,16 +193,19 @@ class EvidenceFitted:
         """Return a stream that has seen no row yet."""
         return EvidenceStream(self)
 
-    def _scored(self, recording: Recording) -> list[EvidenceScores]:
+    def _scored(self, recording: Recording) -> tuple[list[EvidenceScores], dict[int, Saved]]:
         """Push all rows through one state, some at a time."""
         state = self.known.start()
-        parts = []
+        checkpoints, parts = Checkpoints(), []
         with progress.task("scoring rows", len(recording)) as advance:
-            for first in range(0, len(recording), ROWS_AT_A_TIME):
-                part = recording.rows(first, min(first + ROWS_AT_A_TIME, len(recording)))
+            for first in range(0, len(recording), ROWS_PER_CHECKPOINT):
+                part = recording.rows(first, min(first + ROWS_PER_CHECKPOINT, len(recording)))
+                before = checkpoints.save(state) if first else None
                 parts.append(state.push_rows(part))
+                if before is not None:
+                    checkpoints.keep(first, before, -float(np.log(parts[-1].p_values.min())))
                 advance(len(part))
-        return parts
+        return parts, checkpoints.by_row()
 
     # ------------------------------------------------------------------ saving
 
