@@ -15,13 +15,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc import model_file
+from smkc import compiling, model_file
 from smkc.decide import ALIGNMENTS, Alert, Cause, Fitted, Scored, WindowScores, check_rate
 from smkc.errors import NotFittedError, SettingError, UnscoredWarning
 from smkc.recording import Identity, Recording, read
 from smkc.stream import Stream
 
 __all__ = ["BaseDetector", "check_choice", "check_whole"]
+
+compiling.announce()
 
 # What other libraries call settings that detectors have under another name.
 OTHER_NAMES = {
