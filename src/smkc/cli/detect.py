@@ -139,7 +139,7 @@ def detect(
         int | None,
         typer.Option(
             metavar="N",
-            help="Workers on Ray. [default: one a processor]",
+            help="Workers on Ray. [default: one per processor]",
             rich_help_panel=SCALE,
         ),
     ] = None,

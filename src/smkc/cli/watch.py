@@ -177,7 +177,7 @@ def watch(
             step=step,
             history=history,
             entity=entity,
-            false_alarms_a_day=false_alarms,
+            false_alarms_per_day=false_alarms,
         )
         if as_json and not (once or check):
             raise SettingError(

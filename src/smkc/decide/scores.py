@@ -1,4 +1,4 @@
-"""Scores: one a window, and from these one a time step.
+"""Scores: one per window, and from these one per time step.
 
 In: scores of windows. Out: a table of them, or (T,) scores aligned with the recording's rows.
 """
@@ -85,7 +85,7 @@ def step_scores(
     n_rows: int,
     align: str,
 ) -> NDArray[np.float64]:
-    """(T,) one score a time step from (B,) scores of windows that start at ``starts``.
+    """(T,) one score per time step from (B,) scores of windows that start at ``starts``.
 
     ``prompt`` gives a step the score of the window that ends there: nothing later is used, but the
     first window - 1 steps have none (NaN), and a fault keeps scoring until it has left the window.

@@ -42,7 +42,7 @@ class EvidenceFitted:
     align
         how a row's score is placed: ``prompt`` where it is known, ``sharp`` where its window began.
     wanted
-        rows a window, or "auto".
+        rows per window, or "auto".
     identity, counters
         of the scaling.
     model

@@ -82,7 +82,7 @@ def report(
                 sections.score_section(charts["score"], len(found), bool(incidents)),
                 truth,
                 sections.presence_section(
-                    charts, len(grid.names), grid.n_variables, grid.rows_a_bin
+                    charts, len(grid.names), grid.n_variables, grid.rows_per_bin
                 ),
                 _alerts(views, len(found), charts),
                 sections.glossary_section(scored.settings),

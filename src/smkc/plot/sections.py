@@ -128,14 +128,14 @@ def score_section(chart: Chart, n_alerts: int, has_incidents: bool) -> str:
 
 
 def presence_section(
-    charts: Mapping[str, Chart], n_drawn: int, n_variables: int, rows_a_bin: int
+    charts: Mapping[str, Chart], n_drawn: int, n_variables: int, rows_per_bin: int
 ) -> str:
     """Show how many variables were observed, and which."""
     limits = []
     if n_drawn < n_variables:
         limits.append(f"{n_drawn:,} of {n_variables:,} variables are drawn, evenly chosen.")
-    if rows_a_bin > 1:
-        limits.append(f"Each cell stands for {rows_a_bin:,} rows.")
+    if rows_per_bin > 1:
+        limits.append(f"Each cell stands for {rows_per_bin:,} rows.")
     return (
         "<section><h2>Who was observed</h2>"
         '<p class="note">Above: how many variables reported in each row. Below: which ones, a line '

@@ -67,7 +67,10 @@ def test_kernel_pictures_of_one_channel_share_a_colour_range(rng: np.random.Gene
 
 
 def test_presence_of_a_recording_without_observations() -> None:
-    plot.presence_figure(Recording.from_rows([0, 1], [{}, {}]))
+    upper, lower = plot.presence_figure(Recording.from_rows([0, 1], [{}, {}])).axes
+    (line,) = upper.lines
+    assert line.get_ydata().tolist() == [0, 0]
+    assert not lower.collections
 
 
 def test_wrong_shapes_and_names_are_refused(tmp_path: Path) -> None:

@@ -73,19 +73,19 @@ class Limits:
     ----------
     body_bytes, decoded_bytes
         of a request as it is sent, and unpacked.
-    samples_a_request
+    samples_per_request
         readings in one request.
-    requests_a_minute
+    requests_per_minute
         of one client.
-    request_seconds
+    request_timeout_seconds
         until a request must be answered.
     """
 
     body_bytes: int = 16 * 2**20
     decoded_bytes: int = 128 * 2**20
-    samples_a_request: int = 1_000_000
-    requests_a_minute: int = 600
-    request_seconds: int = 30
+    samples_per_request: int = 1_000_000
+    requests_per_minute: int = 600
+    request_timeout_seconds: int = 30
 
     def __post_init__(self) -> None:
         for one in fields(self):

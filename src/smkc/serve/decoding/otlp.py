@@ -123,7 +123,7 @@ def decode_otlp(body: bytes, content_type: str, encoding: str, limits: Limits) -
         if kind == JSON:
             points = _json_points(read_json(data, limits))
         else:
-            most = FIELDS_A_SAMPLE * limits.samples_a_request + ROOM_FOR_OTHERS
+            most = FIELDS_A_SAMPLE * limits.samples_per_request + ROOM_FOR_OTHERS
             points = _protobuf_points(Scan(data, most))
         for metric, point in points:
             _add(collector, metric, point)

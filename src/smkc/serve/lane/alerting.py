@@ -74,12 +74,12 @@ class Change:
     alert: AlertRecord
 
 
-def alert_rate(false_alarms_a_day: float, step: int) -> float:
+def alert_rate(false_alarms_per_day: float, step: int) -> float:
     """Return the p-value below which a row raises an alert.
 
     Parameters
     ----------
-    false_alarms_a_day
+    false_alarms_per_day
         alerts that normal data may raise in a day.
     step
         milliseconds from row to row.
@@ -89,7 +89,7 @@ def alert_rate(false_alarms_a_day: float, step: int) -> float:
     >>> round(1 / alert_rate(1.0, 300_000)), round(1 / alert_rate(1.0, 2_000))
     (288, 1440)
     """
-    rate = false_alarms_a_day * max(step, LOOK) / DAY
+    rate = false_alarms_per_day * max(step, LOOK) / DAY
     return min(max(rate, RAREST), COMMONEST)
 
 

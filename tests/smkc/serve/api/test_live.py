@@ -68,7 +68,7 @@ def verdict(number):
 
 def test_a_row_that_is_committed_is_told(tmp_path, rng):
     """A real service of its own, a second a row: what is pushed is learned from, then judged."""
-    watch = {"name": "quick", "source": "push", "step": "1s", "least_rows": 240}
+    watch = {"name": "quick", "source": "push", "step": "1s", "min_rows": 240}
     config = config_of({"data": str(tmp_path), "watch": [watch]})
     with (
         Service(config) as service,

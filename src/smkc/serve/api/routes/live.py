@@ -1,7 +1,7 @@
 """Live: what happens, as it happens, as server-sent events.
 
 In: the service's updates. Out: ``row``, ``alert`` and ``status`` events, and heartbeats between
-them. The counter of updates is looked at a few times a second from the event loop, so that a
+them. The counter of updates is looked at a few times per second from the event loop, so that a
 reader costs no thread while nothing happens.
 """
 
