@@ -10,24 +10,17 @@ from dataclasses import replace
 import numpy as np
 
 from smkc.decide import Cause
+from smkc.decide.words import EVIDENCES
 from smkc.evidence.reference import Blame, ReferenceEvidence
 from smkc.evidence.variables import QUESTIONS
 from smkc.recording import Recording, Scaling
 from smkc.recording.times import show_time
 
-__all__ = ["KINDS", "causes_of"]
+__all__ = ["KIND_OF_EVIDENCE", "causes_of"]
 
-# What each evidence is evidence of.
-KINDS = {
-    "level": "level",
-    "local level": "level",
-    "slow level": "level",
-    "pooled lags": "shape",
-    "jump": "jump",
-    "relation": "relation",
-    "presence": "presence",
-    "newcomers": "newcomer",
-    "newcomer jump": "newcomer",
+# What each evidence, and each question asked of single variables, is evidence of.
+KIND_OF_EVIDENCE = {
+    **{name: words.kind for name, words in EVIDENCES.items()},
     "apart from peers": "peers",
     **{question.name: question.kind for question in QUESTIONS},
 }
@@ -98,7 +91,7 @@ def _causes_of_values(blame: Blame, rows: Recording, known: ReferenceEvidence) -
 def _kind(nats: Mapping[str, float]) -> str:
     """Return what the loudest evidence is evidence of."""
     loudest = max(nats, key=lambda evidence: nats[evidence])
-    return KINDS.get(loudest, loudest)
+    return KIND_OF_EVIDENCE.get(loudest, loudest)
 
 
 def _movers(rows: Recording, scaling: Scaling) -> dict[str, float]:
