@@ -30,7 +30,7 @@ __all__ = ["EvidenceFitted"]
 ROWS_PER_CHECKPOINT = 512
 
 # Reference rows are scored by evidences that were fitted on this share of them, the first.
-FITTED_SHARE = 0.6
+REFERENCE_FITTED_SHARE = 0.6
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -170,7 +170,7 @@ class EvidenceFitted:
         self, reference: Recording
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(T,) scores and alarms of the last rows of the reference by the first; NaN for those."""
-        cut = int(FITTED_SHARE * len(reference))
+        cut = int(REFERENCE_FITTED_SHARE * len(reference))
         ours = replace(self, model=None).updated(reference.rows(0, cut), 0)
         scored = ours.score(reference.rows(cut, len(reference)))
         unknown = np.full(cut, np.nan)

@@ -29,7 +29,7 @@ KIND_OF_EVIDENCE = {
 OF_SYSTEM = "pooled lags"
 
 # So many causes are named, of at least this share.
-MOST_NAMED, LEAST_SHARE = 64, 0.01
+MAX_CAUSES, MIN_CAUSE_SHARE = 64, 0.01
 
 # The part of an alert that is given to a large share of variables that fell silent at once.
 SILENT_SHARE = 0.9
@@ -83,8 +83,8 @@ def _causes_of_values(blame: Blame, rows: Recording, known: ReferenceEvidence) -
             kind=_kind(nats[name]),
             detail=_detail(name, rows, known),
         )
-        for name in ranked[:MOST_NAMED]
-        if totals[name] >= LEAST_SHARE * whole
+        for name in ranked[:MAX_CAUSES]
+        if totals[name] >= MIN_CAUSE_SHARE * whole
     ]
 
 

@@ -23,11 +23,11 @@ from smkc.recording import Identity, Recording, Scaling
 __all__ = ["KernelFitted"]
 
 # Null scores kept for calibration: enough for a false-alarm rate of 1 in 100,000.
-MOST_NULL_SCORES = 200_000
+MAX_NULL_SCORES = 200_000
 
 # Windows scored for calibration in one go: beyond that, runs spread over the reference data.
-MOST_CALIBRATED = 32_768
-RUNS = 16
+MAX_CALIBRATED_WINDOWS = 32_768
+CALIBRATED_RUNS = 16
 
 # Scores count as independent when so many windows apart, for each alignment: the values with which
 # asked and delivered false-alarm rates agree best (results/false_alarms.md).
@@ -202,8 +202,8 @@ class KernelFitted:
         return replace(
             self,
             density=density,
-            of_windows=self.of_windows.merged(of_windows, MOST_NULL_SCORES, seed),
-            of_steps=self.of_steps.merged(of_steps, MOST_NULL_SCORES, seed),
+            of_windows=self.of_windows.merged(of_windows, MAX_NULL_SCORES, seed),
+            of_steps=self.of_steps.merged(of_steps, MAX_NULL_SCORES, seed),
         )
 
     def left_out_scores(
@@ -273,10 +273,10 @@ class KernelFitted:
 
 def _runs_for_calibration(runs: list[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
     """Return runs of consecutive windows: all of them if they are not too many."""
-    if sum(map(len, runs)) <= MOST_CALIBRATED:
+    if sum(map(len, runs)) <= MAX_CALIBRATED_WINDOWS:
         return runs
-    n_parts = max(1, RUNS // len(runs))
-    length = MOST_CALIBRATED // (n_parts * len(runs))
+    n_parts = max(1, CALIBRATED_RUNS // len(runs))
+    length = MAX_CALIBRATED_WINDOWS // (n_parts * len(runs))
     parts = []
     for run in runs:
         if len(run) <= n_parts * length:

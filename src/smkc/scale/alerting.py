@@ -20,7 +20,7 @@ from smkc.scale.scoring import FinalSteps
 __all__ = ["AlertFinder"]
 
 # An alert that goes on for longer is told in parts of this many rows.
-LONGEST = 1_000_000
+MAX_ALERT_ROWS = 1_000_000
 
 
 class AlertFinder:
@@ -57,7 +57,7 @@ class AlertFinder:
         safe = np.flatnonzero(n_quiet[reach:] - n_quiet[:-reach] == reach) + reach
         if len(safe):
             return self._found(int(safe[-1]))
-        return self._found(LONGEST) if len(self._alarms) > LONGEST else []
+        return self._found(MAX_ALERT_ROWS) if len(self._alarms) > MAX_ALERT_ROWS else []
 
     def finish(self) -> list[Alert]:
         """Return what remains; no row comes after it."""

@@ -31,7 +31,7 @@ __all__ = ["Hands", "run_block"]
 RANGE_ROWS = 8_192
 
 # Scores that are kept in memory at most before they are written.
-MOST_ROWS = 4_000_000
+MAX_UNWRITTEN_ROWS = 4_000_000
 
 
 class Hands(Protocol):
@@ -127,7 +127,7 @@ class _Block:
             if n_held >= self._settings.held + self._settings.block:
                 self._score(self._settings.held / n_held)
                 is_due = time.monotonic() - written >= self._settings.seconds
-                if is_due or self._part.n_rows >= MOST_ROWS:
+                if is_due or self._part.n_rows >= MAX_UNWRITTEN_ROWS:
                     self._write()
                     written = time.monotonic()
             tell(self._progress)

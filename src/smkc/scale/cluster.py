@@ -24,7 +24,7 @@ from smkc.errors import MissingExtraError, SettingError, SmkcError, install_comm
 from smkc.paper.fitted import KernelFitted
 from smkc.recording import Recording
 from smkc.scale.block import run_block
-from smkc.scale.fitting import SAMPLE, Stretch, fit_file
+from smkc.scale.fitting import MAX_SAMPLED_OBSERVATIONS, Stretch, fit_file
 from smkc.scale.models import Models
 from smkc.scale.run import Run, Summary
 from smkc.scale.settings import ScaleSettings
@@ -142,7 +142,7 @@ class RayCluster:
         detector: BaseDetector,
         *,
         read: Mapping[str, Any] | None = None,
-        sample: int = SAMPLE,
+        sample: int = MAX_SAMPLED_OBSERVATIONS,
     ) -> BaseDetector:
         """Fit a detector (``knn``) on the workers; the arguments are those of ``scale.fit_file``.
 

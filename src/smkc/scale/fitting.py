@@ -19,7 +19,7 @@ from smkc.decide import Calibration
 from smkc.errors import SettingError, WindowError
 from smkc.paper.density import KnnDensity
 from smkc.paper.density.reference import ELSEWHERE, ReferenceSet
-from smkc.paper.fitted import MOST_NULL_SCORES, KernelFitted
+from smkc.paper.fitted import MAX_NULL_SCORES, KernelFitted
 from smkc.paper.kernel import window_starts
 from smkc.recording import Recording
 from smkc.scale.held import Held, Slice
@@ -28,7 +28,7 @@ from smkc.scale.source import Source
 __all__ = ["Learners", "Stretch", "calibrated", "fit_file", "learned_apart"]
 
 # Observations that are learned from; beyond that, stretches spread evenly over the whole.
-SAMPLE = 10_000_000
+MAX_SAMPLED_OBSERVATIONS = 10_000_000
 
 # A stretch has at least so many observations, and so many windows' rows.
 STRETCH_OBSERVATIONS = 500_000
@@ -84,7 +84,7 @@ def fit_file(
     detector: Chosen,
     *,
     read: Mapping[str, Any] | None = None,
-    sample: int = SAMPLE,
+    sample: int = MAX_SAMPLED_OBSERVATIONS,
     learners: Learners | None = None,
 ) -> Chosen:
     """Fit a :class:`smkc.paper.KnnDetector` on Parquet files that need not fit into memory.
@@ -127,8 +127,8 @@ def fit_file(
     for of_windows, of_steps in calibrations:
         fitted = replace(
             fitted,
-            of_windows=fitted.of_windows.merged(of_windows, MOST_NULL_SCORES, detector._seed),
-            of_steps=fitted.of_steps.merged(of_steps, MOST_NULL_SCORES, detector._seed),
+            of_windows=fitted.of_windows.merged(of_windows, MAX_NULL_SCORES, detector._seed),
+            of_steps=fitted.of_steps.merged(of_steps, MAX_NULL_SCORES, detector._seed),
         )
     if not len(fitted.of_windows.null):
         raise WindowError(

@@ -17,7 +17,7 @@ from smkc.loading import load
 __all__ = ["Models"]
 
 # The name of the file that holds the one detector for all entities.
-ONE = "model.smkc"
+ONE_MODEL_FILE = "model.smkc"
 
 
 class Models:
@@ -73,15 +73,15 @@ class Models:
         """Write every detector into a folder."""
         folder.mkdir(parents=True, exist_ok=True)
         if self._one is not None:
-            self._one.save(folder / ONE)
+            self._one.save(folder / ONE_MODEL_FILE)
         for entity, detector in self._by_entity.items():
             detector.save(folder / _file_of(entity))
 
     @classmethod
     def load(cls, folder: Path, entities: tuple[str, ...] | None) -> "Models":
         """Read the detectors of some entities from a folder that :meth:`save` wrote."""
-        if (folder / ONE).is_file():
-            return cls(load(folder / ONE))
+        if (folder / ONE_MODEL_FILE).is_file():
+            return cls(load(folder / ONE_MODEL_FILE))
         return cls({entity: load(folder / _file_of(entity)) for entity in entities or ()})
 
 

@@ -44,8 +44,8 @@ def test_neighbouring_scores_count_as_one(learned):
 
 
 def test_long_reference_data_are_calibrated_on_runs(reference, monkeypatch):
-    monkeypatch.setattr(module, "MOST_CALIBRATED", 320)
-    monkeypatch.setattr(module, "RUNS", 4)
+    monkeypatch.setattr(module, "MAX_CALIBRATED_WINDOWS", 320)
+    monkeypatch.setattr(module, "CALIBRATED_RUNS", 4)
     learned = KnnDetector(**SMALL).fit(reference).fitted_
     assert 280 <= len(learned.of_windows.null) <= 320
     assert len(learned.density.references) == 585 - int(
@@ -63,7 +63,7 @@ def test_learning_leaves_the_original_alone(learned, reference):
 
 
 def test_null_scores_are_bounded(learned, reference, monkeypatch):
-    monkeypatch.setattr(module, "MOST_NULL_SCORES", 700)
+    monkeypatch.setattr(module, "MAX_NULL_SCORES", 700)
     more = learned.updated(reference, seed=0)
     assert len(more.of_windows.null) == len(more.of_steps.null) == 700
     assert more.of_windows.n_independent == 2 * learned.of_windows.n_independent

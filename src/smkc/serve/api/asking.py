@@ -39,8 +39,8 @@ __all__ = [
 # Milliseconds up to the end of the year 9999.
 LAST_TIME = 253_402_300_799_999
 
-DAY = 86_400_000
-DEFAULT_SPAN = DAY // 4
+DAY_MILLISECONDS = 86_400_000
+DEFAULT_SPAN = DAY_MILLISECONDS // 4
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": Problem, "description": "It cannot be used."},

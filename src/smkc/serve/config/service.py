@@ -23,7 +23,7 @@ __all__ = ["TOKENS_VARIABLE", "Config", "Limits", "Listen", "Retention"]
 TOKENS_VARIABLE = "SMKC_TOKENS"
 """Environment variable with tokens: ``name:role:token[:expiry],...``."""
 
-DAY = 86_400_000
+DAY_MILLISECONDS = 86_400_000
 
 # Hosts that stand for all addresses of this machine, and one of these that can be opened.
 OF_EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
@@ -98,9 +98,9 @@ class Limits:
 class Retention:
     """How many milliseconds history is kept: rows, verdicts on them, and alerts."""
 
-    rows: int = 7 * DAY
-    scores: int = 90 * DAY
-    alerts: int = 365 * DAY
+    rows: int = 7 * DAY_MILLISECONDS
+    scores: int = 90 * DAY_MILLISECONDS
+    alerts: int = 365 * DAY_MILLISECONDS
 
     def __post_init__(self) -> None:
         for one in fields(self):

@@ -23,7 +23,7 @@ __all__ = ["Checkpoint", "LaneFiles"]
 log = logging.getLogger("smkc.serve.lane.files")
 
 # So many models and checkpoints stay: the latest, and one in case it is damaged.
-KEPT = 2
+CHECKPOINTS_KEPT = 2
 
 # Rows that could not be taken are written here, as long as the file is no longer than this.
 ROWS_SET_ASIDE = "rows-set-aside.jsonl"
@@ -176,7 +176,10 @@ class LaneFiles:
         """Keep the latest checkpoints, and the latest models."""
         streams = [self._stream_path(at) for at in self.checkpoints()]
         models = sorted((int(match[1]) for match in self._named(MODEL)), reverse=True)
-        for path in [*streams[KEPT:], *(self.model_path(row) for row in models[KEPT:])]:
+        for path in [
+            *streams[CHECKPOINTS_KEPT:],
+            *(self.model_path(row) for row in models[CHECKPOINTS_KEPT:]),
+        ]:
             with contextlib.suppress(OSError):
                 path.unlink()
 

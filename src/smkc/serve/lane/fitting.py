@@ -32,7 +32,7 @@ REFERENCE, MODEL = "refit-reference.smkc", "refit-model.smkc"
 NOTE, ERRORS = "refit.json", "refit.errors"
 
 # How often a process beside looks whether the one that started it is still there.
-LOOK_SECONDS = 0.5
+PARENT_CHECK_SECONDS = 0.5
 
 
 def detector_of(watch: WatchConfig) -> BaseDetector:
@@ -209,7 +209,7 @@ def _fit(folder: Path) -> None:
 def _end_with(parent: int) -> None:
     """End this process when the one that started it has ended."""
     while os.getppid() == parent:
-        time.sleep(LOOK_SECONDS)
+        time.sleep(PARENT_CHECK_SECONDS)
     os._exit(1)
 
 

@@ -24,7 +24,7 @@ __all__ = ["Recovered", "brought_up", "recovered", "reference_rows"]
 log = logging.getLogger("smkc.serve.lane.recovery")
 
 # Rows are read so many at a time for a replay.
-ROWS_AT_A_TIME = 256
+ROWS_PER_REPLAY = 256
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +134,7 @@ def reference_rows(journal: LaneStore, spans: Sequence[Sequence[int]]) -> Record
 
 def _replay(follower: Follower, journal: LaneStore, end: int) -> None:
     while (first := follower.next_row) < end:
-        follower.replay(journal.rows(first, min(first + ROWS_AT_A_TIME, end)))
+        follower.replay(journal.rows(first, min(first + ROWS_PER_REPLAY, end)))
 
 
 def _model(

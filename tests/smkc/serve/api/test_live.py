@@ -144,7 +144,7 @@ def test_a_reader_that_comes_back_goes_on(serve, last, first):
 
 def test_silence_is_broken_by_heartbeats(serve, monkeypatch):
     monkeypatch.setattr(live, "HEARTBEAT_SECONDS", 0.1)
-    monkeypatch.setattr(live, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(live, "UPDATE_CHECK_SECONDS", 0.02)
     updates = LiveUpdates()
     server = serve(subscribe=lambda: updates)
     with listen(server) as answer:

@@ -24,7 +24,7 @@ __all__ = ["router"]
 
 router = APIRouter(route_class=GuardedRoute, tags=["live"], responses=REFUSALS)
 
-LOOK_SECONDS = 0.2
+UPDATE_CHECK_SECONDS = 0.2
 HEARTBEAT_SECONDS = 15.0
 
 # A stream ends after so long, and with its caller's token; browsers come back by themselves.
@@ -73,7 +73,7 @@ async def _events(request: Request, service: ServiceView, caller: Caller) -> Asy
         elif time.monotonic() - spoke >= HEARTBEAT_SECONDS:
             spoke = time.monotonic()
             yield _event("heartbeat", {"now": service.now()})
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(UPDATE_CHECK_SECONDS)
 
 
 def _start(last_event: str, number: int) -> int:
