@@ -13,7 +13,7 @@ from smkc.compat import detector_of, host_class
 from smkc.detector import Detector
 from smkc.errors import InputError, SettingError
 from smkc.recording import Recording
-from smkc.stream import EvidenceStream, Stream
+from smkc.stream import Stream
 
 __all__ = ["SmkcAnomalyDetector"]
 
@@ -71,9 +71,9 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
         self._rows: list[dict[str, Any]] = []
         self._n_rows = 0
         self._detector: Detector | None = None
-        self._stream: Stream | EvidenceStream | None = None
+        self._stream: Stream | None = None
         self._score = self._usual = 0.0
-        self._ahead: tuple[dict[str, Any], Stream | EvidenceStream, float] | None = None
+        self._ahead: tuple[dict[str, Any], Stream, float] | None = None
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -104,7 +104,7 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
         self._ahead = row, ahead, score
         return score
 
-    def _pushed(self, stream: Stream | EvidenceStream, row: dict[str, Any]) -> float:
+    def _pushed(self, stream: Stream, row: dict[str, Any]) -> float:
         """Push the row and return its score; between windows, that of the window before."""
         score = stream.push(self._n_rows, row)
         if score is None:

@@ -1,6 +1,6 @@
 """The learned density: networks that know normal kernel images score windows of a recording.
 
-In: windows of a prepared recording, to learn from and then to judge. Out: one score a window,
+In: windows of a prepared recording, to learn from and then to judge. Out: one score per window,
 higher = farther from normal. It has the surface of :class:`smkc.paper.density.Density`.
 """
 
@@ -53,7 +53,7 @@ class LearnedDensity:
     Parameters
     ----------
     window
-        rows a window.
+        rows per window.
     representation, sketch
         how a window becomes a kernel image.
     least_filled

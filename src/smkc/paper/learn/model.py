@@ -103,7 +103,7 @@ class LearnedModel:
             )
         if labels is not None and len(labels) != len(held_out):
             raise InputError(
-                f"labels for {len(labels)} of {len(held_out)} held-out windows; give one a window"
+                f"labels for {len(labels)} of {len(held_out)} held-out windows; give one per window"
             )
         is_normal = np.ones(len(held_out), bool) if labels is None else ~labels
         normal = held_out if labels is None else SomeImages(held_out, is_normal)

@@ -60,7 +60,7 @@ class Recent:
     Parameters
     ----------
     window
-        rows a window of the model.
+        rows per window of the model.
     """
 
     def __init__(self, window: int) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from smkc.errors import InputError
+from smkc.paper.names import RowNames
 from smkc.paper.sketch import hash_names
-from smkc.stream.names import RowNames
 
 BUCKETS = 2**31  # no two names in one
 

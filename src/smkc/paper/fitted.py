@@ -1,4 +1,4 @@
-"""Fitted: what a detector has learned that scores windows by a density.
+"""KernelFitted: what a detector has learned that scores windows by a density.
 
 In: reference data. Out: scores of windows, calibrated; as arrays for the model file.
 """
@@ -11,22 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc import progress
-from smkc.decide import Calibration, Cause, step_scores
+from smkc.decide import Calibration, Cause, ScoredWindows, step_scores
 from smkc.errors import ModelFileError, WindowError
-from smkc.fitted.contract import Judged
 from smkc.paper.causes import explain_window
 from smkc.paper.density import Density
-from smkc.paper.kernel import window_starts
-from smkc.recording import Recording, Scaling
+from smkc.paper.kernel import images, window_starts
+from smkc.paper.scan import KernelScan
+from smkc.paper.stream import KernelStream
+from smkc.recording import Identity, Recording, Scaling
 
-__all__ = ["Fitted"]
+__all__ = ["KernelFitted"]
 
 # Null scores kept for calibration: enough for a false-alarm rate of 1 in 100,000.
-MOST_NULL_SCORES = 200_000
+MAX_NULL_SCORES = 200_000
 
 # Windows scored for calibration in one go: beyond that, runs spread over the reference data.
-MOST_CALIBRATED = 32_768
-RUNS = 16
+MAX_CALIBRATED_WINDOWS = 32_768
+CALIBRATED_RUNS = 16
 
 # Scores count as independent when so many windows apart, for each alignment: the values with which
 # asked and delivered false-alarm rates agree best (results/false_alarms.md).
@@ -44,7 +45,7 @@ NOTHING_YET = Calibration(np.empty(0), 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fitted:
+class KernelFitted:
     """What a detector has learned: scaling, density, and what normal scores look like.
 
     Parameters
@@ -53,20 +54,27 @@ class Fitted:
         rows from one window to the next.
     align
         how windows' scores become time steps' scores.
-    scaling
-        brings variables to a common measure; None if values are taken as they are.
     density
         scores windows.
     of_windows, of_steps
         what normal scores of windows and of time steps look like.
+    is_scaled, identity, counters
+        whether variables are brought to a common measure, and how.
+    scaling
+        that measure; None before any data, and if values are taken as they are.
     """
 
     stride: int
     align: str
-    scaling: Scaling | None
     density: Density
     of_windows: Calibration = NOTHING_YET
     of_steps: Calibration = NOTHING_YET
+    is_scaled: bool = True
+    identity: Identity | None = None
+    counters: str | None = "auto"
+    scaling: Scaling | None = None
+
+    has_independent_windows = True
 
     @property
     def window(self) -> int:
@@ -87,12 +95,12 @@ class Fitted:
         """Scale a recording from its beginning."""
         return self.scaling.start().scale(recording) if self.scaling is not None else recording
 
-    def judged(self, recording: Recording) -> Judged:
+    def score(self, recording: Recording) -> ScoredWindows:
         """Score a recording's windows."""
         starts = window_starts(len(recording), self.window, self.stride)
         prepared = self.prepare(recording)
         scores = self.density.scores(prepared, starts)
-        return Judged(
+        return ScoredWindows(
             prepared=prepared,
             first_rows=starts,
             last_rows=starts + self.window - 1,
@@ -101,47 +109,79 @@ class Fitted:
             alarms=scores,
         )
 
-    def step_scores(self, judged: Judged, align: str) -> NDArray[np.float64]:
+    def step_scores(self, scored: ScoredWindows, align: str) -> NDArray[np.float64]:
         """(T,) one score for each time step, from the (B,) scores of windows."""
-        n_rows = len(judged.prepared)
-        return step_scores(judged.scores, judged.first_rows, self.window, n_rows, align)
+        n_rows = len(scored.prepared)
+        return step_scores(scored.scores, scored.first_rows, self.window, n_rows, align)
 
-    def step_alarms(self, judged: Judged) -> NDArray[np.float64]:
+    def step_alarms(self, scored: ScoredWindows) -> NDArray[np.float64]:
         """(T,) what alerts are raised by: the scores."""
-        return self.step_scores(judged, self.align)
+        return self.step_scores(scored, self.align)
 
     def threshold(self, rate: float) -> float:
         """Return the score of a time step that reference data exceed at most so often."""
         return self.of_steps.threshold(rate)
 
-    def causes(self, judged: Judged, numbers: Sequence[int]) -> list[list[Cause]]:
+    def causes(self, scored: ScoredWindows, numbers: Sequence[int]) -> list[list[Cause]]:
         """Return the causes of some windows."""
         found = []
         with progress.task("explaining alerts", len(numbers)) as advance:
             for number in numbers:
                 with progress.quiet():
-                    found.append(self._causes(judged, number))
+                    found.append(self._causes(scored, number))
                 advance(1)
         return found
 
-    def _causes(self, judged: Judged, number: int) -> list[Cause]:
+    def _causes(self, scored: ScoredWindows, number: int) -> list[Cause]:
         return explain_window(
-            judged.prepared,
-            int(judged.first_rows[number]),
-            score=float(judged.scores[number]),
+            scored.prepared,
+            int(scored.first_rows[number]),
+            score=float(scored.scores[number]),
             usual_score=self.of_windows.usual,
             density=self.density,
         )
 
-    def reference_scores(self, reference: Recording) -> NDArray[np.float64]:
-        """(T,) scores of the rows learned from last, each window without the block around it."""
+    def kernel_images(
+        self, scored: ScoredWindows, numbers: Sequence[int]
+    ) -> NDArray[np.float32] | None:
+        """(n, K, L, L) kernel images of some windows."""
+        starts = scored.first_rows[list(numbers)]
+        return images(scored.prepared, starts, self.window, self.density.sketch)[0]
+
+    def scan(self) -> KernelScan:
+        """Return a scan that has seen no row yet."""
+        return KernelScan(self.density, self.stride, self.scaling)
+
+    def stream(self) -> KernelStream:
+        """Return a stream that has seen no row yet."""
+        return KernelStream(self)
+
+    def reference_steps(
+        self, reference: Recording
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(T,) scores of the rows learned from last, each window without the block around it.
+
+        They are the alarms, too.
+        """
         prepared = self.prepare(reference)
         starts = window_starts(len(prepared), self.window, self.stride)
         scores = self.left_out_scores(prepared, starts)
-        return step_scores(scores, starts, self.window, len(prepared), self.align)
+        steps = step_scores(scores, starts, self.window, len(prepared), self.align)
+        return steps, steps
 
-    def learned(self, recording: Recording, seed: int) -> "Fitted":
-        """Return what is known after more reference data (the scaling is updated before)."""
+    def updated(self, recording: Recording, seed: int) -> "KernelFitted":
+        """Return what is known after more reference data."""
+        if not self.is_scaled:
+            return self._updated(recording, seed)
+        return replace(self, scaling=self.scaling_after(recording))._updated(recording, seed)
+
+    def scaling_after(self, recording: Recording) -> Scaling:
+        """Return the scaling after more reference data: that of variables that are new is added."""
+        if self.scaling is not None:
+            return self.scaling.update(recording)
+        return Scaling.fit(recording, self.identity, self.counters)  # type: ignore[arg-type]
+
+    def _updated(self, recording: Recording, seed: int) -> "KernelFitted":
         prepared = self.prepare(recording)
         starts = window_starts(len(prepared), self.window, self.stride)
         offered = starts[self.density.is_filled(prepared, starts)]
@@ -162,8 +202,8 @@ class Fitted:
         return replace(
             self,
             density=density,
-            of_windows=self.of_windows.merged(of_windows, MOST_NULL_SCORES, seed),
-            of_steps=self.of_steps.merged(of_steps, MOST_NULL_SCORES, seed),
+            of_windows=self.of_windows.merged(of_windows, MAX_NULL_SCORES, seed),
+            of_steps=self.of_steps.merged(of_steps, MAX_NULL_SCORES, seed),
         )
 
     def left_out_scores(
@@ -197,10 +237,6 @@ class Fitted:
             _calibration(np.concatenate(steps), reach),
         )
 
-    def reference_alarms(self, reference: Recording) -> NDArray[np.float64]:
-        """(T,) what alerts would be raised by: the scores."""
-        return self.reference_scores(reference)
-
     # ------------------------------------------------------------------ saving
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -217,11 +253,15 @@ class Fitted:
             header[f"independent_{name}"] = calibration.n_independent
         return arrays, header
 
-    def restored(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> "Fitted":
+    def restored(
+        self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
+    ) -> "KernelFitted":
         """Return this (empty) state with what :meth:`to_arrays` gave."""
         scaling = None
         if "scaling" in header:
             scaling = Scaling.from_arrays(_part(arrays, "scaling."), header["scaling"])
+        if (scaling is not None) != self.is_scaled:
+            raise ModelFileError("its scaling is not the one that its settings name")
         return replace(
             self,
             scaling=scaling,
@@ -233,10 +273,10 @@ class Fitted:
 
 def _runs_for_calibration(runs: list[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
     """Return runs of consecutive windows: all of them if they are not too many."""
-    if sum(map(len, runs)) <= MOST_CALIBRATED:
+    if sum(map(len, runs)) <= MAX_CALIBRATED_WINDOWS:
         return runs
-    n_parts = max(1, RUNS // len(runs))
-    length = MOST_CALIBRATED // (n_parts * len(runs))
+    n_parts = max(1, CALIBRATED_RUNS // len(runs))
+    length = MAX_CALIBRATED_WINDOWS // (n_parts * len(runs))
     parts = []
     for run in runs:
         if len(run) <= n_parts * length:

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from tests import worlds
 
-import smkc
 from smkc.decide import step_scores
 from smkc.errors import ModelFileError
-from smkc.fitted import windows as module
+from smkc.paper import KnnDetector
+from smkc.paper import fitted as module
 
 SMALL = {"window": 16, "neighbours": 5, "components": 32, "false_alarm_rate": 0.05}
 
@@ -18,7 +18,7 @@ def reference():
 
 @pytest.fixture(scope="module")
 def learned(reference):
-    return smkc.Detector(detector="knn", **SMALL).fit(reference).fitted_
+    return KnnDetector(**SMALL).fit(reference).fitted_
 
 
 def test_every_reference_window_calibrates_with_its_block_left_out(learned, reference):
@@ -44,9 +44,9 @@ def test_neighbouring_scores_count_as_one(learned):
 
 
 def test_long_reference_data_are_calibrated_on_runs(reference, monkeypatch):
-    monkeypatch.setattr(module, "MOST_CALIBRATED", 320)
-    monkeypatch.setattr(module, "RUNS", 4)
-    learned = smkc.Detector(detector="knn", **SMALL).fit(reference).fitted_
+    monkeypatch.setattr(module, "MAX_CALIBRATED_WINDOWS", 320)
+    monkeypatch.setattr(module, "CALIBRATED_RUNS", 4)
+    learned = KnnDetector(**SMALL).fit(reference).fitted_
     assert 280 <= len(learned.of_windows.null) <= 320
     assert len(learned.density.references) == 585 - int(
         np.isnan(learned.density.scores(learned.prepare(reference), np.arange(585))).sum()
@@ -55,7 +55,7 @@ def test_long_reference_data_are_calibrated_on_runs(reference, monkeypatch):
 
 def test_learning_leaves_the_original_alone(learned, reference):
     before = learned.of_windows.null.copy(), learned.density.references.vectors.copy()
-    more = learned.learned(reference, seed=0)
+    more = learned.updated(reference, seed=0)
     np.testing.assert_array_equal(learned.of_windows.null, before[0])
     np.testing.assert_array_equal(learned.density.references.vectors, before[1])
     assert len(more.of_windows.null) == 2 * len(before[0])
@@ -63,8 +63,8 @@ def test_learning_leaves_the_original_alone(learned, reference):
 
 
 def test_null_scores_are_bounded(learned, reference, monkeypatch):
-    monkeypatch.setattr(module, "MOST_NULL_SCORES", 700)
-    more = learned.learned(reference, seed=0)
+    monkeypatch.setattr(module, "MAX_NULL_SCORES", 700)
+    more = learned.updated(reference, seed=0)
     assert len(more.of_windows.null) == len(more.of_steps.null) == 700
     assert more.of_windows.n_independent == 2 * learned.of_windows.n_independent
 
@@ -72,6 +72,6 @@ def test_null_scores_are_bounded(learned, reference, monkeypatch):
 @pytest.mark.parametrize("number", [0.0, -1.0, 1e300, "many", 3])
 def test_a_number_of_independent_scores_that_makes_no_sense(learned, number):
     arrays, header = learned.to_arrays()
-    empty = smkc.Detector(detector="knn", **SMALL)._empty()
+    empty = KnnDetector(**SMALL)._empty()
     with pytest.raises(ModelFileError, match=r"calibration of windows.*fit again"):
         empty.restored(arrays, header | {"independent_windows": number})

@@ -12,23 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc import progress
-from smkc.decide import ALIGNMENTS, Cause
+from smkc.decide import ALIGNMENTS, Cause, ScoredWindows
 from smkc.errors import SettingError
+from smkc.evidence.checkpoints import Checkpoints, Saved, resumed
 from smkc.evidence.reference import EvidenceScores, ReferenceEvidence
 from smkc.evidence.reference.nulls import JoinedNull
+from smkc.evidence.scan import EvidenceScan
+from smkc.evidence.stream import EvidenceStream
+from smkc.evidence.thresholds import SurpriseThresholds
 from smkc.evidence.variables.loudest import CALM_ROWS
-from smkc.fitted.contract import Judged
-from smkc.fitted.in_nats import InNats
-from smkc.fitted.wording import causes_of
+from smkc.evidence.wording import causes_of
 from smkc.recording import Identity, Recording
 
 __all__ = ["EvidenceFitted"]
 
-# Rows are scored so many at a time; in between, progress is shown.
-ROWS_AT_A_TIME = 2_048
+# Rows are scored so many at a time; causes go on from where one of these parts begins.
+ROWS_PER_CHECKPOINT = 512
 
 # Reference rows are scored by evidences that were fitted on this share of them, the first.
-FITTED_SHARE = 0.6
+REFERENCE_FITTED_SHARE = 0.6
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,7 +42,7 @@ class EvidenceFitted:
     align
         how a row's score is placed: ``prompt`` where it is known, ``sharp`` where its window began.
     wanted
-        rows a window, or "auto".
+        rows per window, or "auto".
     identity, counters
         of the scaling.
     model
@@ -52,6 +54,9 @@ class EvidenceFitted:
     identity: Identity | None = None
     counters: str | None = "auto"
     model: ReferenceEvidence | None = None
+
+    stride = 1
+    has_independent_windows = False
 
     @property
     def known(self) -> ReferenceEvidence:
@@ -76,16 +81,16 @@ class EvidenceFitted:
         return {asked[at]: float(p) for at, p in zip(found.columns, found.period, strict=True)}
 
     @property
-    def of_steps(self) -> InNats:
+    def of_steps(self) -> SurpriseThresholds:
         """What normal alarms of time steps look like; each row of the null says something."""
-        return InNats(self.known.normal.n_independent * self.window)
+        return SurpriseThresholds(self.known.normal.n_independent * self.window)
 
     @property
-    def of_windows(self) -> InNats:
+    def of_windows(self) -> SurpriseThresholds:
         """What normal scores of windows look like."""
         return self.of_steps
 
-    def learned(self, recording: Recording, seed: int) -> "EvidenceFitted":
+    def updated(self, recording: Recording, seed: int) -> "EvidenceFitted":
         """Return what is known after more reference data; nothing in it is left to chance."""
         if self.model is not None:
             return replace(self, model=self.model.learned(recording))
@@ -94,16 +99,16 @@ class EvidenceFitted:
         )
         return replace(self, model=model)
 
-    def judged(self, recording: Recording) -> Judged:
+    def score(self, recording: Recording) -> ScoredWindows:
         """Score a recording's rows, each with the window that ends there."""
-        parts = self._scored(recording)
+        parts, checkpoints = self._scored(recording)
         scores = np.concatenate([np.empty(0), *(part.scores for part in parts)])
         loudest = np.concatenate([np.empty(0), *(part.loudest for part in parts)])
         p_values = np.concatenate([np.empty(0), *(part.p_values for part in parts)])
         names = self.known.evidence_names
         nats = np.concatenate([np.empty((0, len(names))), *(part.nats for part in parts)])
         rows = np.arange(len(recording))
-        return Judged(
+        return ScoredWindows(
             prepared=recording,
             first_rows=np.maximum(rows - self.window + 1, 0),
             last_rows=rows,
@@ -113,24 +118,25 @@ class EvidenceFitted:
             held=scores,
             prompt=loudest,
             by_evidence=dict(zip(names, nats.T, strict=True)),
+            checkpoints=checkpoints,
         )
 
-    def step_scores(self, judged: Judged, align: str) -> NDArray[np.float64]:
+    def step_scores(self, scored: ScoredWindows, align: str) -> NDArray[np.float64]:
         """(T,) a score for each time step: a window's, at its last row or at its first.
 
         What single variables add belongs to the row itself, however windows are aligned.
         """
         if align not in ALIGNMENTS:
             raise SettingError(f"align={align!r} is not known; use one of {', '.join(ALIGNMENTS)}")
-        if align == "prompt" or not len(judged.scores):
-            return judged.scores.copy()
-        ahead = min(self.window - 1, len(judged.held))
-        begun = np.concatenate([judged.held[ahead:], np.full(ahead, judged.held[-1])])
-        return begun + judged.prompt
+        if align == "prompt" or not len(scored.scores):
+            return scored.scores.copy()
+        ahead = min(self.window - 1, len(scored.held))
+        begun = np.concatenate([scored.held[ahead:], np.full(ahead, scored.held[-1])])
+        return begun + scored.prompt
 
-    def step_alarms(self, judged: Judged) -> NDArray[np.float64]:
+    def step_alarms(self, scored: ScoredWindows) -> NDArray[np.float64]:
         """(T,) how surprising each time step is, in nats; known as soon as the row is."""
-        return judged.alarms.copy()
+        return scored.alarms.copy()
 
     def threshold(self, rate: float) -> float:
         """Return the score of a time step that reference data exceed at most so often."""
@@ -138,15 +144,19 @@ class EvidenceFitted:
         normal = self.known.normal
         return JoinedNull(np.sort(normal.totals), normal.n_independent).score_at(rate)
 
-    def causes(self, judged: Judged, numbers: Sequence[int]) -> list[list[Cause]]:
+    def causes(self, scored: ScoredWindows, numbers: Sequence[int]) -> list[list[Cause]]:
         """Return the causes of some windows, asked of the evidences at that moment."""
-        recording = judged.prepared
+        recording = scored.prepared
         wanted = sorted(set(numbers))
         found: dict[int, list[Cause]] = {}
         state, at = self.known.start(), 0
+        checkpoints: Mapping[int, Saved] = scored.checkpoints
         with progress.task("explaining alerts", len(wanted)) as advance:
             for number in wanted:
-                end = int(judged.last_rows[number]) + 1
+                end = int(scored.last_rows[number]) + 1
+                nearest = max((row for row in checkpoints if row < end), default=0)
+                if nearest > at:
+                    state, at = resumed(self.known, checkpoints[nearest]), nearest
                 state.push_rows(recording.rows(at, end))
                 at = end
                 # A surprise is held for two windows; the rows of one more made it.
@@ -156,31 +166,46 @@ class EvidenceFitted:
                 advance(1)
         return [found[number] for number in numbers]
 
-    def reference_scores(self, reference: Recording) -> NDArray[np.float64]:
-        """(T,) scores of the last rows of the reference by the first; NaN for those."""
-        cut, ours, judged = self._reference_judged(reference)
-        return np.concatenate([np.full(cut, np.nan), ours.step_scores(judged, self.align)])
+    def reference_steps(
+        self, reference: Recording
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(T,) scores and alarms of the last rows of the reference by the first; NaN for those."""
+        cut = int(REFERENCE_FITTED_SHARE * len(reference))
+        ours = replace(self, model=None).updated(reference.rows(0, cut), 0)
+        scored = ours.score(reference.rows(cut, len(reference)))
+        unknown = np.full(cut, np.nan)
+        return (
+            np.concatenate([unknown, ours.step_scores(scored, self.align)]),
+            np.concatenate([unknown, ours.step_alarms(scored)]),
+        )
 
-    def reference_alarms(self, reference: Recording) -> NDArray[np.float64]:
-        """(T,) alarms of the last rows of the reference by the first; NaN for those."""
-        cut, ours, judged = self._reference_judged(reference)
-        return np.concatenate([np.full(cut, np.nan), ours.step_alarms(judged)])
+    def kernel_images(
+        self, scored: ScoredWindows, numbers: Sequence[int]
+    ) -> NDArray[np.float32] | None:
+        """Return None: no kernel image is behind these scores."""
+        return None
 
-    def _reference_judged(self, reference: Recording) -> tuple[int, "EvidenceFitted", Judged]:
-        cut = int(FITTED_SHARE * len(reference))
-        ours = replace(self, model=None).learned(reference.rows(0, cut), 0)
-        return cut, ours, ours.judged(reference.rows(cut, len(reference)))
+    def scan(self) -> EvidenceScan:
+        """Return a scan that has seen no row yet."""
+        return EvidenceScan(self.known)
 
-    def _scored(self, recording: Recording) -> list[EvidenceScores]:
+    def stream(self) -> EvidenceStream:
+        """Return a stream that has seen no row yet."""
+        return EvidenceStream(self)
+
+    def _scored(self, recording: Recording) -> tuple[list[EvidenceScores], dict[int, Saved]]:
         """Push all rows through one state, some at a time."""
         state = self.known.start()
-        parts = []
+        checkpoints, parts = Checkpoints(), []
         with progress.task("scoring rows", len(recording)) as advance:
-            for first in range(0, len(recording), ROWS_AT_A_TIME):
-                part = recording.rows(first, min(first + ROWS_AT_A_TIME, len(recording)))
+            for first in range(0, len(recording), ROWS_PER_CHECKPOINT):
+                part = recording.rows(first, min(first + ROWS_PER_CHECKPOINT, len(recording)))
+                before = checkpoints.save(state) if first else None
                 parts.append(state.push_rows(part))
+                if before is not None:
+                    checkpoints.keep(first, before, -float(np.log(parts[-1].p_values.min())))
                 advance(len(part))
-        return parts
+        return parts, checkpoints.by_row()
 
     # ------------------------------------------------------------------ saving
 

@@ -10,27 +10,23 @@ from dataclasses import replace
 import numpy as np
 
 from smkc.decide import Cause
+from smkc.decide.words import EVIDENCES
 from smkc.evidence.reference import Blame, ReferenceEvidence
 from smkc.evidence.variables import QUESTIONS
 from smkc.recording import Recording
 from smkc.recording.times import show_time
 
-__all__ = ["KINDS", "causes_of"]
+__all__ = ["KIND_OF_EVIDENCE", "causes_of"]
 
-# What each evidence is evidence of.
-KINDS = {
-    "level": "level",
-    "slow level": "level",
-    "jump": "jump",
-    "relation": "relation",
-    "newcomers": "newcomer",
-    "newcomer jump": "newcomer",
+# What each evidence, and each question asked of single variables, is evidence of.
+KIND_OF_EVIDENCE = {
+    **{name: words.kind for name, words in EVIDENCES.items()},
     "apart from peers": "peers",
     **{question.name: question.kind for question in QUESTIONS},
 }
 
 # So many causes are named, of at least this share.
-MOST_NAMED, LEAST_SHARE = 64, 0.01
+MAX_CAUSES, MIN_CAUSE_SHARE = 64, 0.01
 
 # The part of an alert that is given to a large share of variables that fell silent at once.
 SILENT_SHARE = 0.9
@@ -77,15 +73,15 @@ def _causes_of_values(blame: Blame, rows: Recording, known: ReferenceEvidence) -
             kind=_kind(nats[name]),
             detail=_detail(name, rows, known),
         )
-        for name in ranked[:MOST_NAMED]
-        if totals[name] >= LEAST_SHARE * whole
+        for name in ranked[:MAX_CAUSES]
+        if totals[name] >= MIN_CAUSE_SHARE * whole
     ]
 
 
 def _kind(nats: Mapping[str, float]) -> str:
     """Return what the loudest evidence is evidence of."""
     loudest = max(nats, key=lambda evidence: nats[evidence])
-    return KINDS.get(loudest, loudest)
+    return KIND_OF_EVIDENCE.get(loudest, loudest)
 
 
 def _detail(name: str, rows: Recording, known: ReferenceEvidence) -> str:

@@ -4,9 +4,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import smkc
 from smkc.errors import InputError
-from smkc.stream.row import row_values
+from smkc.loading import make_detector
+from smkc.stream import row_values
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_rows_are_mappings():
 @pytest.mark.parametrize("detector", ["knn", "evidence"])
 def test_a_decimal_is_the_number_it_stands_for_in_every_row(rng, detector):
     reference = {"time": np.arange(200), "a": rng.normal(size=200), "b": rng.normal(size=200)}
-    fitted = smkc.Detector(detector=detector, window=16).fit(reference)
+    fitted = make_detector({"detector": detector, "window": 16}).fit(reference)
     floats, decimals = fitted.stream(), fitted.stream()
     for t in range(40):
         row = {"a": float(rng.normal()), "b": float(rng.normal())}
