@@ -30,8 +30,9 @@ def paper(
         str,
         typer.Option(
             metavar="NAMES",
-            help="average, cardinality, rate, types, likeness, hash-width, scaling, diagnostic, "
-            "several of them separated by commas, or all.",
+            help="average, cardinality, rate, types, likeness, hash-width, scaling, ablation, "
+            "ablation-tuned, seeds, end-to-end, diagnostic, several of them separated by commas, "
+            "or all.",
             rich_help_panel=WHAT,
         ),
     ] = "average",
@@ -39,7 +40,8 @@ def paper(
         str,
         typer.Option(
             help="smoke: minutes, figures mean nothing. quick: fewer windows and epochs, for two "
-            "cores. paper: the paper's sizes; wants a GPU.",
+            "cores. paper: the paper's sizes; wants a GPU. more-windows: ten times as many to "
+            "train on.",
             rich_help_panel=WHAT,
         ),
     ] = "quick",
@@ -49,6 +51,14 @@ def paper(
             metavar="KEYS",
             help="Rows of the main tables, such as randproj-knn,gru-ae; all unless given. An "
             "unknown one lists them.",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    protocols: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Protocols of the main tables: in_dist_C, holdout_C; both unless given.",
             rich_help_panel=WHAT,
         ),
     ] = None,
@@ -128,6 +138,7 @@ def paper(
         from benchmarks.paper.methods import METHODS
         from benchmarks.paper.plan import Plan
         from benchmarks.paper.tables import TABLES, run_tables
+        from benchmarks.protocols import PROTOCOLS
         from benchmarks.world import find_world
 
         find_world(world)
@@ -145,6 +156,7 @@ def paper(
             methods=[METHODS[key] for key in choose(methods, METHODS, "method")],
             seeds=seeds or taken.seeds,
             world=world,
+            protocols=choose(protocols, PROTOCOLS, "protocol"),
         )
         names = choose(None if table == "all" else table, TABLES, "table")
         outcome = run_tables(names, plan, command_typed(), record=record)

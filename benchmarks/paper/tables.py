@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.baselines.device import check_device
-from benchmarks.paper.ablation import ablation, ablation_jobs
+from benchmarks.paper.ablation import (
+    ablation,
+    ablation_jobs,
+    ablation_tuned,
+    ablation_tuned_jobs,
+)
 from benchmarks.paper.album import draw
 from benchmarks.paper.diagnostic_table import diagnostic
 from benchmarks.paper.end_to_end import end_to_end, time_end_to_end
@@ -20,6 +25,7 @@ from benchmarks.paper.plan import Plan
 from benchmarks.paper.record import check_record, write_record
 from benchmarks.paper.scaling import scaling, scaling_jobs
 from benchmarks.paper.scores import Job
+from benchmarks.paper.seeds import seeds, seeds_jobs
 from benchmarks.paper.timing import time_representations
 from benchmarks.provenance import provenance
 from benchmarks.report import Outcome, write_table
@@ -45,6 +51,8 @@ TABLES = {
     "hash-width": TableMaker(hash_width_jobs, hash_width),
     "scaling": TableMaker(scaling_jobs, scaling),
     "ablation": TableMaker(ablation_jobs, ablation),
+    "ablation-tuned": TableMaker(ablation_tuned_jobs, ablation_tuned),
+    "seeds": TableMaker(seeds_jobs, seeds),
     "end-to-end": TableMaker(lambda plan: [], end_to_end),
     "diagnostic": TableMaker(lambda plan: [], diagnostic),
 }
