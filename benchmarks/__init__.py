@@ -6,5 +6,6 @@ commands. The installed package has no part of this, and nothing in ``smkc`` imp
 
 ``alerts``, ``real`` and ``paper`` hold one benchmark each, ``speed`` the timing, and ``claims``
 measurements of single promises. They share the methods (``baselines``, ``real.peers``), the
-synthetic windows (``world``, ``windows``, ``protocols``), metrics, tables and reports.
+synthetic windows (``world``, ``windows``, ``protocols``), the questions asked of single windows
+(``single_window``), metrics, tables and reports.
 """

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from benchmarks.baselines.set_input import SetAutoencoder, set_arrays
 from benchmarks.baselines.trained import Trained
 from benchmarks.windows import Windows
-from smkc.learn.training import Network
+from smkc.paper.learn.training import Network
 
 __all__ = ["DeepSetsGru", "MeanPooling"]
 

@@ -16,7 +16,7 @@ def check_device(device: str) -> None:
     if device == "cpu":
         return
     try:
-        from smkc.learn.training import Training
+        from smkc.paper.learn.training import Training
     except ModuleNotFoundError as error:
         raise not_installed(f"device={device!r}", error.name, error) from error
     Training(device=device).where()

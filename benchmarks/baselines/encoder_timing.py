@@ -16,11 +16,11 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from benchmarks.world import World, generate
-from smkc.kernel.torch_features import torch_images, torch_states
-from smkc.learn.encoder import Encoder
-from smkc.learn.model import LearnSettings
-from smkc.learn.network import Training
-from smkc.sketch import Sketch
+from smkc.paper.kernel.torch_features import torch_images, torch_states
+from smkc.paper.learn.encoder import Encoder
+from smkc.paper.learn.model import LearnSettings
+from smkc.paper.learn.network import Training
+from smkc.paper.sketch import Sketch
 
 __all__ = ["Timing", "time_encoder"]
 
@@ -68,7 +68,7 @@ def time_encoder(device: str, backbone: str, window: int, n_windows: int, **size
         how many are worked on at a time; the plain version takes an eighth of them, since it
         needs more memory.
     sizes
-        more of :class:`smkc.learn.LearnSettings`.
+        more of :class:`smkc.paper.learn.LearnSettings`.
     """
     where = torch.device(device)
     is_gpu = where.type == "cuda"

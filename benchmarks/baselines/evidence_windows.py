@@ -9,9 +9,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.single_window import WindowEvidence
 from benchmarks.windows import Windows
 from smkc.errors import NotFittedError
-from smkc.evidence.window import WindowEvidence
 
 __all__ = ["EvidenceWindows"]
 
@@ -22,7 +22,7 @@ class EvidenceWindows:
     Parameters
     ----------
     doubt
-        as :class:`smkc.evidence.window.WindowEvidence` has it: None asks every evidence.
+        as :class:`benchmarks.single_window.WindowEvidence` has it: None asks every evidence.
     """
 
     evidence_: WindowEvidence

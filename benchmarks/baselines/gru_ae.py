@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.baselines.states_input import ReadsStates, StatesNetwork
-from smkc.learn.training import Batch
+from smkc.paper.learn.training import Batch
 
 __all__ = ["GruAutoencoder", "GruAutoencoderNetwork", "GruAutoencoderTrueStates"]
 

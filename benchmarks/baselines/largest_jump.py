@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.windows import Windows
 from smkc.errors import NotFittedError
-from smkc.sketch import Sketch
+from smkc.paper.sketch import Sketch
 
 __all__ = ["LargestJump", "LargestState"]
 

@@ -16,7 +16,7 @@ from benchmarks.baselines.set_input import CMAX, masked_errors, table_arrays
 from benchmarks.baselines.signatures import N_SCALES, signatures
 from benchmarks.baselines.trained import Trained
 from benchmarks.windows import Windows
-from smkc.learn.training import Network
+from smkc.paper.learn.training import Network
 
 __all__ = ["Mscred"]
 

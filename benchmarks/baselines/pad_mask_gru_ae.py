@@ -19,7 +19,7 @@ from benchmarks.baselines.set_input import (
 )
 from benchmarks.baselines.trained import Trained
 from benchmarks.windows import Windows
-from smkc.learn.training import Network
+from smkc.paper.learn.training import Network
 
 __all__ = ["PadMaskGruAe"]
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.windows import Windows
-from smkc.density import KnnDensity, Projection
 from smkc.errors import (
     InputError,
     MissingExtraError,
@@ -19,8 +18,9 @@ from smkc.errors import (
     WindowError,
     install_command,
 )
-from smkc.kernel import Representation
-from smkc.sketch import Sketch
+from smkc.paper.density import KnnDensity, Projection
+from smkc.paper.kernel import Representation
+from smkc.paper.sketch import Sketch
 
 __all__ = ["RandProjKnn"]
 
@@ -36,7 +36,7 @@ class RandProjKnn:
     window
         L, time steps a window.
     representation
-        the kernel features, as :meth:`smkc.kernel.Representation.parse` reads them.
+        the kernel features, as :meth:`smkc.paper.kernel.Representation.parse` reads them.
     sketch
         how a time step becomes a state; the paper's sketch if None.
     components
@@ -117,7 +117,7 @@ class RandProjKnn:
 
 def _on_device(density: KnnDensity, device: str) -> KnnDensity:
     try:
-        from smkc.density.torch_knn import TorchKnnDensity, can_use
+        from smkc.paper.density.torch_knn import TorchKnnDensity, can_use
     except ImportError as error:
         raise MissingExtraError(
             "devices other than cpu need torch, which is not installed; install it with: "

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from benchmarks.windows import Windows
 from smkc.errors import InputError
-from smkc.learn.training import Network
+from smkc.paper.learn.training import Network
 
 __all__ = [
     "CMAX",

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from benchmarks.baselines.trained import _set_aside
 from benchmarks.windows import Windows
 from smkc.errors import NotFittedError, SettingError, WindowError
-from smkc.learn.images import RecordingImages
-from smkc.learn.masks import Masking
-from smkc.learn.model import LearnedModel, LearnSettings
-from smkc.learn.training import Training, TrainingLog
-from smkc.sketch import Sketch
+from smkc.paper.learn.images import RecordingImages
+from smkc.paper.learn.masks import Masking
+from smkc.paper.learn.model import LearnedModel, LearnSettings
+from smkc.paper.learn.training import Training, TrainingLog
+from smkc.paper.sketch import Sketch
 
 __all__ = [
     "VARIANTS",

@@ -16,9 +16,9 @@ from torch import Tensor
 from benchmarks.baselines.trained import Trained
 from benchmarks.windows import Windows
 from smkc.errors import SettingError
-from smkc.kernel import Representation, features
-from smkc.learn.training import Batch, Network
-from smkc.sketch import Sketch
+from smkc.paper.kernel import Representation, features
+from smkc.paper.learn.training import Batch, Network
+from smkc.paper.sketch import Sketch
 
 __all__ = ["OVER_TIME", "ReadsStates", "StatesNetwork", "state_sequences"]
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from benchmarks.windows import Windows
 from smkc.errors import InputError, NotFittedError, WindowError
-from smkc.learn.training import (
+from smkc.paper.learn.training import (
     INITIAL_WEIGHTS,
     Network,
     Training,
@@ -24,7 +24,7 @@ from smkc.learn.training import (
     seeded,
     train,
 )
-from smkc.sketch import Sketch
+from smkc.paper.sketch import Sketch
 
 __all__ = ["Trained"]
 

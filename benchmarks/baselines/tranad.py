@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from benchmarks.baselines.positions import positions
 from benchmarks.baselines.states_input import ReadsStates, StatesNetwork
-from smkc.learn.training import Batch
+from smkc.paper.learn.training import Batch
 
 __all__ = ["TranAD", "TranADNetwork"]
 

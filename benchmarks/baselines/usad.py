@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from benchmarks.baselines.states_input import ReadsStates, StatesNetwork
-from smkc.learn.training import Batch
+from smkc.paper.learn.training import Batch
 
 __all__ = ["Usad", "UsadNetwork", "UsadWorstStep"]
 

@@ -19,9 +19,9 @@ from benchmarks.real.churn import add_churn
 from benchmarks.real.datasets import dataset_names
 from benchmarks.real.load import each_series
 from benchmarks.real.series import Series
+from benchmarks.single_window import WindowEvidence
 from benchmarks.world import WORLDS
 from smkc.detector import Detector
-from smkc.evidence.window import WindowEvidence
 from smkc.stream.evidence import EvidenceStream
 
 RATES = (0.05, 0.01, 0.001)

@@ -15,9 +15,9 @@ from benchmarks.protocols import CARDINALITIES, RATES
 from benchmarks.table import Table
 from benchmarks.windows import Windows
 from benchmarks.world import EVALUATION, find_world, generate
-from smkc.kernel import images
+from smkc.paper.kernel import images
+from smkc.paper.sketch import Sketch
 from smkc.plot import save_png
-from smkc.sketch import Sketch
 
 __all__ = ["draw"]
 

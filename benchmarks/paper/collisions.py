@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from benchmarks.windows import PADDING, Windows
 from smkc.errors import InputError
-from smkc.sketch import hash_names
+from smkc.paper.sketch import hash_names
 
 __all__ = ["collision_fractions"]
 

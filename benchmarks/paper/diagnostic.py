@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from benchmarks.metrics import auprc, auroc
 from benchmarks.windows import Windows
 from smkc.errors import InputError, SettingError
-from smkc.kernel import Representation, features_of_states
-from smkc.sketch import Sketch
+from smkc.paper.kernel import Representation, features_of_states
+from smkc.paper.sketch import Sketch
 
 __all__ = ["COLUMNS", "TASKS", "Diagnosis", "Diagnostic", "Example"]
 

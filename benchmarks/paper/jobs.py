@@ -21,10 +21,10 @@ from benchmarks.protocols import Splits, find_protocol
 from benchmarks.provenance import code_commit
 from benchmarks.running import run_all
 from benchmarks.world import find_world
-from smkc.sketch import Sketch
+from smkc.paper.sketch import Sketch
 
 if TYPE_CHECKING:
-    from smkc.learn.training import Training
+    from smkc.paper.learn.training import Training
 
 __all__ = ["RunSettings", "run", "run_job"]
 
@@ -148,7 +148,7 @@ def run_job(job: Job, settings: RunSettings) -> None:
 
 
 def _training(job: Job, settings: RunSettings) -> "Training":
-    from smkc.learn.training import Training
+    from smkc.paper.learn.training import Training
 
     name = job.path.with_suffix("").as_posix().replace("/", "-")
     digest = fingerprint(job, settings.budget)

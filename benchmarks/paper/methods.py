@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.baselines.contract import Competitor
 from benchmarks.libraries import not_installed
-from smkc.sketch import Sketch
+from smkc.paper.sketch import Sketch
 
 if TYPE_CHECKING:
-    from smkc.learn.training import Training
+    from smkc.paper.learn.training import Training
 
 __all__ = [
     "ABLATIONS",

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from smkc.errors import InputError
-from smkc.kernel import CHANNELS
+from smkc.paper.kernel import CHANNELS
 from smkc.plot.extra import need
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class WindowView:
     states
         (L, 2m) g: value buckets first, then those of presence.
     image
-        (6, L, L) as from ``smkc.kernel.images``.
+        (6, L, L) as from ``smkc.paper.kernel.images``.
     segment
         first step of the anomaly and the step after its last, if there is one.
     """
@@ -393,6 +393,6 @@ def _checked_image(image: ArrayLike, n_channels: int) -> NDArray[Any]:
     if channels.ndim != 3 or len(channels) != n_channels or channels.shape[1] != channels.shape[2]:
         raise InputError(
             f"kernels of the shape {channels.shape}, not ({n_channels}, L, L); "
-            "take them from smkc.kernel.images"
+            "take them from smkc.paper.kernel.images"
         )
     return channels

@@ -11,7 +11,7 @@ from benchmarks.paper.reported import reported
 from benchmarks.paper.scores import Job
 from benchmarks.paper.timing import LENGTH, PROTOCOL, read_timings
 from benchmarks.table import Cell, Row, Table
-from smkc.kernel import CHANNELS, Representation
+from smkc.paper.kernel import CHANNELS, Representation
 
 __all__ = ["relative_cost", "scaling", "scaling_jobs"]
 

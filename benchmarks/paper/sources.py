@@ -23,7 +23,7 @@ PACKAGES = {
 }
 
 # Imported for every row, whatever its method: the windows that it is fitted to and tested on.
-SHARED = ("benchmarks.protocols", "benchmarks.world", "smkc.sketch")
+SHARED = ("benchmarks.protocols", "benchmarks.world", "smkc.paper.sketch")
 
 # Fits and scores; what it imports beside SHARED changes no score.
 RUNNER = "benchmarks.paper.jobs"

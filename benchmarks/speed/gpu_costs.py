@@ -18,11 +18,11 @@ import numpy as np
 from benchmarks.provenance import provenance
 from benchmarks.speed.costs import check, fitted, growth, shown
 from benchmarks.speed.data import telemetry
-from smkc.density import KnnDensity, Projection
-from smkc.density.torch_knn import TorchKnnDensity
-from smkc.kernel import Representation
+from smkc.paper.density import KnnDensity, Projection
+from smkc.paper.density.torch_knn import TorchKnnDensity
+from smkc.paper.kernel import Representation
+from smkc.paper.sketch import Sketch
 from smkc.scale.costs import gpu_terms
-from smkc.sketch import Sketch
 
 USUAL = {"variables": 16, "window": 64, "references": 4096}
 SIZES = [

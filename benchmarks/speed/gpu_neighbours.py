@@ -15,10 +15,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from smkc.density._triton_measure import measure_nearest
-from smkc.density._triton_neighbours import DEFAULT_TILES, GroupedReferences, Tiles
-from smkc.density.torch_neighbours import TorchReferences
-from smkc.kernel.torch_features import full_precision
+from smkc.paper.density._triton_measure import measure_nearest
+from smkc.paper.density._triton_neighbours import DEFAULT_TILES, GroupedReferences, Tiles
+from smkc.paper.density.torch_neighbours import TorchReferences
+from smkc.paper.kernel.torch_features import full_precision
 
 NEIGHBOURS, SETS, ROUNDS = 20, 3, 7
 

@@ -18,12 +18,12 @@ from torch import Tensor
 
 from benchmarks.provenance import provenance
 from benchmarks.speed import gpu_anchor
-from smkc.density import KnnDensity, Projection
-from smkc.density.torch_knn import TorchKnnDensity
-from smkc.kernel import Representation
-from smkc.kernel.torch_windows import TorchWindows
+from smkc.paper.density import KnnDensity, Projection
+from smkc.paper.density.torch_knn import TorchKnnDensity
+from smkc.paper.kernel import Representation
+from smkc.paper.kernel.torch_windows import TorchWindows
+from smkc.paper.sketch import Sketch
 from smkc.recording import Recording
-from smkc.sketch import Sketch
 
 VARIABLES, NAMES, ROUNDS, BUCKETS = 16, 2000, 7, 128
 BAND, LAGS, REFERENCES = Representation.parse("log3 band(8)"), 8, 100_000

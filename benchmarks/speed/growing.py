@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from benchmarks.speed.data import telemetry
 from benchmarks.speed.timing import Line, growth
 from benchmarks.speed.windows import len_of
-from smkc.kernel import Representation, map_features, window_starts
+from smkc.paper.kernel import Representation, map_features, window_starts
+from smkc.paper.sketch import Sketch
 from smkc.recording import Recording
-from smkc.sketch import Sketch
 
 ROUNDS = 7
 

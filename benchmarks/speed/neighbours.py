@@ -25,13 +25,13 @@ from benchmarks.speed.data import telemetry
 from benchmarks.speed.timing import Neighbours
 from benchmarks.windows import Windows
 from benchmarks.world import TRAINING, World, generate
-from smkc.density import Projection, ReferenceSet, reference
-from smkc.density.index import CELLS_PER_PROBE, NeighbourIndex, learned_centres
-from smkc.density.reference import ELSEWHERE
-from smkc.kernel import Representation, map_features, window_starts
+from smkc.paper.density import Projection, ReferenceSet, reference
+from smkc.paper.density.index import CELLS_PER_PROBE, NeighbourIndex, learned_centres
+from smkc.paper.density.reference import ELSEWHERE
+from smkc.paper.kernel import Representation, map_features, window_starts
+from smkc.paper.sketch import Sketch
 from smkc.parallel import products_on_one_thread
 from smkc.recording import Recording, Scaling
-from smkc.sketch import Sketch
 
 KEPT = Path(__file__).resolve().parents[2] / "results" / "speed" / "neighbours.json"
 

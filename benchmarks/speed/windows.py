@@ -13,8 +13,8 @@ import smkc
 from benchmarks.speed import anchor
 from benchmarks.speed.data import Telemetry, Window, telemetry
 from benchmarks.speed.timing import Line, ratio_line, take_turns
-from smkc.kernel import Representation, map_features, window_starts
-from smkc.sketch import Sketch
+from smkc.paper.kernel import Representation, map_features, window_starts
+from smkc.paper.sketch import Sketch
 
 WINDOW = 64
 VARIABLES = 16

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.errors import SettingError
-from smkc.sketch.hashing import digest
+from smkc.paper.sketch.hashing import digest
 
 __all__ = ["EVALUATION", "NOISE_ONLY", "POOLS", "TRAINING", "Pool", "make_pool"]
 

@@ -59,10 +59,10 @@ class Detector:
         rows a window, and rows from one window to the next. ``auto`` lets ``evidence`` find its
         window from the reference data, and is 64 for the others.
     representation
-        how a window becomes features; see :class:`smkc.kernel.Representation`. Trained detectors
-        read the whole image, by default with all its channels.
+        how a window becomes features; see :class:`smkc.paper.kernel.Representation`. Trained
+        detectors read the whole image, by default with all its channels.
     buckets, presence, saturate, normalise
-        settings of the sketch; see :class:`smkc.sketch.Sketch`.
+        settings of the sketch; see :class:`smkc.paper.sketch.Sketch`.
     components
         numbers that remain after the random projection, which only ``knn`` has.
     neighbours
@@ -91,7 +91,7 @@ class Detector:
         passes over the training windows, at most; None for the default.
     learn
         further options of training by name, such as ``{"width": 64, "batch_size": 32}``; all of
-        them are in :data:`smkc.learn.options.OPTIONS`.
+        them are in :data:`smkc.paper.learn.options.OPTIONS`.
 
     Examples
     --------

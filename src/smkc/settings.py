@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from smkc.decide import ALIGNMENTS
-from smkc.density import Density, KnnDensity, Projection
 from smkc.errors import DeviceWarning, MissingExtraError, SettingError, install_command
 from smkc.fitted import EvidenceFitted, Fitted
-from smkc.kernel import Representation
-from smkc.sketch import Sketch
+from smkc.paper.density import Density, KnnDensity, Projection
+from smkc.paper.kernel import Representation
+from smkc.paper.sketch import Sketch
 
 __all__ = ["LEARNED", "ONLY_LEARNED", "USUAL_WINDOW", "empty_fitted", "scoring_device"]
 
@@ -77,7 +77,7 @@ def scoring_device(settings: Mapping[str, Any], wanted: str | None) -> str:
     if settings["detector"] not in LEARNED:
         return wanted if wanted is not None and settings["detector"] == "knn" else trained_on
     _need_torch()
-    from smkc.learn.density import usable_device
+    from smkc.paper.learn.density import usable_device
 
     return usable_device(trained_on, wanted)
 
@@ -145,7 +145,7 @@ def _on_device(density: KnnDensity, device: Any) -> Density:
     """Return the density on a device of torch; the same one, and a warning, if there is none."""
     _check_device(device)
     try:
-        from smkc.density.torch_knn import TorchKnnDensity, can_use
+        from smkc.paper.density.torch_knn import TorchKnnDensity, can_use
     except ModuleNotFoundError as error:
         lack = f"{error.name} is not installed ({install_command('deep')})"
     else:
@@ -178,8 +178,8 @@ def _learned_density(settings: Mapping[str, Any], sketch: Sketch) -> Density:
             f"images; use {WHOLE_IMAGE!r} or another choice of channels, such as 'log3 image'"
         )
     _need_torch()
-    from smkc.learn.density import LearnedDensity
-    from smkc.learn.options import learn_settings
+    from smkc.paper.learn.density import LearnedDensity
+    from smkc.paper.learn.options import learn_settings
 
     return LearnedDensity.empty(
         window=settings["window"],
@@ -202,7 +202,7 @@ def _learned_density(settings: Mapping[str, Any], sketch: Sketch) -> Density:
 def _need_torch() -> None:
     """Say how to install torch if it is not there."""
     try:
-        import smkc.learn  # noqa: F401
+        import smkc.paper.learn  # noqa: F401
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] != "torch":
             raise

@@ -8,8 +8,8 @@ from benchmarks.baselines.randproj_knn import RandProjKnn
 from benchmarks.paper.methods import METHODS, SCALING_METHODS
 from benchmarks.windows import Windows
 from benchmarks.world import World, generate
-from smkc.learn.training import Training
-from smkc.sketch import Sketch
+from smkc.paper.learn.training import Training
+from smkc.paper.sketch import Sketch
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 

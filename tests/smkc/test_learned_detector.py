@@ -371,7 +371,7 @@ def test_settings_that_cannot_work(reference, settings, told):
 @pytest.fixture
 def without_torch(monkeypatch):
     for name in list(sys.modules):
-        if name.startswith("smkc.learn"):
+        if name.startswith("smkc.paper.learn"):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch", None)
 

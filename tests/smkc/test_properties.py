@@ -10,8 +10,8 @@ from tests import promise, strategies, worlds
 
 import smkc
 from smkc.errors import UnscoredWarning
+from smkc.paper.sketch import hash_names
 from smkc.recording import Recording
-from smkc.sketch import hash_names
 
 WINDOW = 8
 SMALL = {"window": WINDOW, "neighbours": 5, "components": 32, "representation": "log3 band(4)"}

@@ -1,6 +1,5 @@
-"""Evidence: questions asked of a window, each answered with one number and a p-value.
+"""The default detector: questions asked of each row against reference data.
 
-In: windows of a recording, and reference data. Out: how unusual each window is in each respect,
-and joined. ``window/`` holds what a window says by itself, without knowing any variable;
-``reference/`` what it says against reference data in which variables have names.
+In: a recording, and reference data. Out: how unusual each row is in each respect, and joined.
+``reference/`` holds the evidences of whole rows, ``variables/`` what is asked of each variable.
 """

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc import progress
-from smkc.decide import Calibration, Cause, explain_window, step_scores
-from smkc.density import Density
+from smkc.decide import Calibration, Cause, step_scores
 from smkc.errors import ModelFileError, WindowError
 from smkc.fitted.contract import Judged
-from smkc.kernel import window_starts
+from smkc.paper.causes import explain_window
+from smkc.paper.density import Density
+from smkc.paper.kernel import window_starts
 from smkc.recording import Recording, Scaling
 
 __all__ = ["Fitted"]

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from smkc.decide import Alert
 from smkc.errors import InputError
 from smkc.fleet import Incident
-from smkc.kernel import CHANNELS
+from smkc.paper.kernel import CHANNELS
 from smkc.plot.extra import need
 from smkc.plot.raster import colour_range
 from smkc.plot.thinning import presence_grid, thin
@@ -125,14 +125,14 @@ def kernel_figure(kernel: ArrayLike, normal: ArrayLike | None = None) -> "Figure
     Parameters
     ----------
     kernel, normal
-        (6, L, L) as from ``smkc.kernel.images``; both share a colour range in each channel.
+        (6, L, L) as from ``smkc.paper.kernel.images``; both share a colour range in each channel.
     """
     images = [np.asarray(one) for one in (normal, kernel) if one is not None]
     for image in images:
         if image.ndim != 3 or len(image) != len(CHANNELS) or image.shape[1] != image.shape[2]:
             raise InputError(
                 f"a kernel image has the shape (6, L, L), not {image.shape}; "
-                "take it from smkc.kernel.images"
+                "take it from smkc.paper.kernel.images"
             )
     height = 2.4 * len(images) + 0.6
     figure = need("matplotlib.figure").Figure(figsize=(13, height), layout="constrained")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from smkc.decide import Alert, Cause, WindowScores
 from smkc.detector import Detector
 from smkc.fitted import Fitted
-from smkc.kernel import images
+from smkc.paper.kernel import images
 from smkc.recording import Recording
 
 __all__ = [

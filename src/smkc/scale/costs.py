@@ -12,8 +12,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from smkc.density.reference import APPROXIMATE_FROM
 from smkc.fitted.windows import MOST_CALIBRATED
+from smkc.paper.density.reference import APPROXIMATE_FROM
 
 __all__ = [
     "Costs",

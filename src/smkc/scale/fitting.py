@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from smkc import progress
 from smkc.decide import Calibration
-from smkc.density import KnnDensity
-from smkc.density.reference import ELSEWHERE, ReferenceSet
 from smkc.detector import Detector
 from smkc.errors import SettingError, WindowError
 from smkc.fitted import Fitted
 from smkc.fitted.windows import MOST_NULL_SCORES
-from smkc.kernel import window_starts
+from smkc.paper.density import KnnDensity
+from smkc.paper.density.reference import ELSEWHERE, ReferenceSet
+from smkc.paper.kernel import window_starts
 from smkc.recording import Recording, Scaling
 from smkc.scale.held import Held, Slice
 from smkc.scale.source import Source

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc import progress
-from smkc.density import Density
 from smkc.detector import Detector
 from smkc.fitted import EvidenceFitted, Fitted
+from smkc.paper.density import Density
 from smkc.recording import Recording
 from smkc.scale.placing import NO_WINDOW, Placing
 

@@ -6,8 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from smkc.sketch import Hashed
-from smkc.sketch._loops import fill_states
+from smkc.paper.sketch import Hashed
+from smkc.paper.sketch._loops import fill_states
 
 __all__ = ["observed_state"]
 

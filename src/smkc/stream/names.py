@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.errors import InputError
+from smkc.paper.sketch import Hashes, hash_names
 from smkc.recording import ScalingState, canonical
-from smkc.sketch import Hashes, hash_names
 from smkc.stream.row import row_values
 
 __all__ = ["MOST_KNOWN_NAMES", "RowNames"]

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from smkc import model_file
 from smkc.errors import ModelFileError
 from smkc.fitted import Fitted
-from smkc.kernel import SlidingWindow
-from smkc.sketch import STATE_LIMIT
+from smkc.paper.kernel import SlidingWindow
+from smkc.paper.sketch import STATE_LIMIT
 from smkc.stream._loops import observed_state
 from smkc.stream.names import RowNames
 from smkc.stream.row import next_time

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from tests.benchmarks.baselines.made_windows import made_windows, shuffled
 
-from smkc.learn.training import Training
-from smkc.sketch import Sketch
+from smkc.paper.learn.training import Training
+from smkc.paper.sketch import Sketch
 
 SKETCH = Sketch(buckets=16)
 TRAINING = Training(epochs=3, batch_size=16, learning_rate=5e-3, seed=2)

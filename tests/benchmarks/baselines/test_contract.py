@@ -7,8 +7,8 @@ from benchmarks.paper.methods import METHODS, SCALING_METHODS
 from benchmarks.windows import Windows
 from benchmarks.world import World, generate
 from smkc.errors import NotFittedError, SmkcError
-from smkc.learn.training import Training
-from smkc.sketch import Sketch
+from smkc.paper.learn.training import Training
+from smkc.paper.sketch import Sketch
 
 ALL = METHODS | SCALING_METHODS
 LENGTH = 16

@@ -3,7 +3,7 @@ import torch
 from tests.benchmarks.baselines.made_windows import made_windows
 
 from benchmarks.baselines.deepsets_gru import DeepSetsGru, MeanPooling
-from smkc.learn.training import Training
+from smkc.paper.learn.training import Training
 
 
 def test_pooling_is_a_function_of_a_mean():

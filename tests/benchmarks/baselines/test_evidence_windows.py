@@ -4,9 +4,9 @@ import numpy as np
 
 from benchmarks.baselines.evidence_windows import EvidenceWindows
 from benchmarks.metrics import auroc
+from benchmarks.single_window import WindowEvidence
 from benchmarks.windows import Windows
 from benchmarks.world import World, generate
-from smkc.evidence.window import WindowEvidence
 
 
 def some(seed, n_windows=40, rate=0.0, pool="train"):

@@ -7,7 +7,7 @@ from benchmarks.baselines import largest_jump
 from benchmarks.baselines.largest_jump import LargestJump, LargestState
 from benchmarks.windows import Windows
 from smkc.errors import NotFittedError
-from smkc.sketch import Sketch
+from smkc.paper.sketch import Sketch
 
 TOLERANCE = 1e-6  # float32 states
 

@@ -6,7 +6,7 @@ from tests.benchmarks.baselines.made_windows import made_windows
 from benchmarks.baselines.mscred import ATTENTION_SCALE, ConvLstm, Mscred
 from benchmarks.baselines.set_input import CMAX
 from benchmarks.baselines.signatures import N_SCALES, N_STEPS
-from smkc.learn.training import Training
+from smkc.paper.learn.training import Training
 
 
 def batch_of(windows):

@@ -7,7 +7,7 @@ from benchmarks.baselines.pad_mask_gru_ae import PadMaskGruAe
 from benchmarks.baselines.set_input import CMAX, masked_errors
 from benchmarks.windows import Windows
 from smkc.errors import InputError
-from smkc.learn.training import Training
+from smkc.paper.learn.training import Training
 
 QUICK = Training(epochs=3, batch_size=16, learning_rate=1e-2)
 

@@ -11,7 +11,7 @@ from benchmarks.baselines.mscred import Mscred
 from benchmarks.baselines.pad_mask_gru_ae import PadMaskGruAe
 from benchmarks.baselines.set_transformer_gru import SetTransformerGru
 from benchmarks.windows import Windows
-from smkc.learn.training import Training
+from smkc.paper.learn.training import Training
 
 COMPETITORS = [DeepSetsGru, SetTransformerGru, PadMaskGruAe, Mscred]
 ONE_EPOCH = Training(epochs=1, batch_size=16, learning_rate=1e-2)

@@ -6,10 +6,10 @@ from tests import promise
 from tests.benchmarks.baselines.made_windows import made_windows, shuffled
 
 from benchmarks.baselines.randproj_knn import RandProjKnn
-from smkc.density import Projection
 from smkc.errors import InputError, MissingExtraError, NotFittedError, SettingError, WindowError
-from smkc.kernel import Representation, features
-from smkc.sketch import Sketch
+from smkc.paper.density import Projection
+from smkc.paper.kernel import Representation, features
+from smkc.paper.sketch import Sketch
 
 TOLERANCE = 1e-5  # float32 features against float64 cosines
 
@@ -78,6 +78,6 @@ def test_what_it_needs_is_said(rng, normal):
 
 
 def test_a_missing_torch_is_named_with_its_remedy(normal, monkeypatch):
-    monkeypatch.setitem(sys.modules, "smkc.density.torch_knn", None)
+    monkeypatch.setitem(sys.modules, "smkc.paper.density.torch_knn", None)
     with pytest.raises(MissingExtraError, match=r'pip install ".\[deep\]"'):
         RandProjKnn(device="cuda", **SMALL).fit(normal)

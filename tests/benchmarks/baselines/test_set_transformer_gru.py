@@ -9,7 +9,7 @@ from benchmarks.baselines.set_transformer_gru import (
     AttentionPooling,
     SetTransformerGru,
 )
-from smkc.learn.training import Training
+from smkc.paper.learn.training import Training
 
 HIDDEN = 2 * N_HEADS
 

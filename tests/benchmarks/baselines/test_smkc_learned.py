@@ -20,9 +20,9 @@ from benchmarks.paper.methods import ABLATIONS, TUNED_ABLATIONS
 from benchmarks.paper.scores import Job
 from benchmarks.world import World, generate
 from smkc.errors import SettingError
-from smkc.learn.fusion import LogisticFusion, TailFusion
-from smkc.learn.training import Training
-from smkc.sketch import Sketch
+from smkc.paper.learn.fusion import LogisticFusion, TailFusion
+from smkc.paper.learn.training import Training
+from smkc.paper.sketch import Sketch
 
 LENGTH = 16
 

@@ -8,7 +8,7 @@ from benchmarks.paper.collisions import collision_fractions
 from benchmarks.protocols import PROTOCOLS, Splits
 from benchmarks.windows import PADDING
 from smkc.errors import InputError
-from smkc.sketch import hash_identifier
+from smkc.paper.sketch import hash_identifier
 
 # Buckets: the paper's fractions, of the value and of the presence stream.
 REPORTED = {32: (0.0406, 0.0402), 64: (0.0208, 0.0205), 128: (0.0114, 0.0099)}

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.paper.methods import ABLATIONS, METHODS, SCALING_METHODS, TUNED_ABLATIONS
 from benchmarks.paper.reported import reported_rows
-from smkc.kernel import Representation
+from smkc.paper.kernel import Representation
 
 
 def test_every_row_of_the_paper_is_there():

@@ -19,9 +19,9 @@ from benchmarks.paper.pictures import (
     transform_figure,
 )
 from smkc.errors import InputError, MissingExtraError
-from smkc.kernel import CHANNELS, images
+from smkc.paper.kernel import CHANNELS, images
+from smkc.paper.sketch import Sketch
 from smkc.plot import save_png
-from smkc.sketch import Sketch
 
 LENGTH = 12
 

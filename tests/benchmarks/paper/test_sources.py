@@ -13,13 +13,18 @@ from benchmarks.paper.sources import code_digest, source_digest, source_files
 def test_a_row_reads_its_own_files_and_the_windows(method):
     files = source_files(method.home)
     own = f"benchmarks.baselines.{method.home.split(':')[0]}"
-    assert {own, "benchmarks.world.generate", "benchmarks.windows", "smkc.sketch"} <= files.keys()
+    assert {
+        own,
+        "benchmarks.world.generate",
+        "benchmarks.windows",
+        "smkc.paper.sketch",
+    } <= files.keys()
     assert not any(name.startswith(("smkc.serve", "smkc.cli", "smkc.detector")) for name in files)
 
 
 def test_imports_inside_functions_count():
-    assert "smkc.kernel.torch_windows" in source_files(METHODS["randproj-knn"].home)
-    assert "smkc.learn.training" in source_files(METHODS["gru-ae"].home)
+    assert "smkc.paper.kernel.torch_windows" in source_files(METHODS["randproj-knn"].home)
+    assert "smkc.paper.learn.training" in source_files(METHODS["gru-ae"].home)
 
 
 def test_a_changed_file_changes_the_digest_of_the_rows_that_read_it(tmp_path, monkeypatch):

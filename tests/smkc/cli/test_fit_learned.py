@@ -79,7 +79,7 @@ def test_what_cannot_be_trained(files, tmp_path: Path) -> None:
 
 def test_without_torch_the_extra_is_named(files, tmp_path: Path, monkeypatch) -> None:
     for name in list(sys.modules):
-        if name.startswith("smkc.learn"):
+        if name.startswith("smkc.paper.learn"):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch", None)
     out = ["--out", str(tmp_path / "m.smkc")]

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from smkc.decide import WindowScores, step_scores
 from smkc.errors import SettingError
-from smkc.kernel import window_starts
+from smkc.paper.kernel import window_starts
 
 number = st.one_of(st.just(np.nan), st.floats(-5, 5, width=16))
 

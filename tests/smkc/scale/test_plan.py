@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from smkc.density.reference import APPROXIMATE_FROM
 from smkc.errors import SettingError
+from smkc.paper.density.reference import APPROXIMATE_FROM
 from smkc.scale import Costs, Workload, estimate, measured_costs
 from smkc.scale.costs import evidence_terms, knn_terms
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from smkc.errors import InputError
-from smkc.sketch import hash_names
+from smkc.paper.sketch import hash_names
 from smkc.stream.names import RowNames
 
 BUCKETS = 2**31  # no two names in one

@@ -14,9 +14,9 @@ from smkc.evidence.reference.choices import Choices
 from smkc.evidence.reference.contract import Block
 from smkc.evidence.reference.roles import Members, Roles
 from smkc.evidence.reference.successors import Successors
+from smkc.paper.sketch import Sketch
 from smkc.recording import Recording, Scaling
 from smkc.recording.counters import clock
-from smkc.sketch import Sketch
 
 __all__ = [
     "CLIP",

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.kernel import CHANNELS, images
+from smkc.paper.kernel import CHANNELS, images
+from smkc.paper.sketch import Sketch
 from smkc.recording import Recording, Scaling
 from smkc.serve.rows import AlertRecord
-from smkc.sketch import Sketch
 
 if TYPE_CHECKING:
     from smkc.serve.store import LaneStore

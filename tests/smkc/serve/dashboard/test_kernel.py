@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from smkc.kernel import CHANNELS
+from smkc.paper.kernel import CHANNELS
 from smkc.serve.dashboard import kernel_view
 from smkc.serve.dashboard.kernel import WINDOW
 from smkc.serve.rows import AlertRecord, Row

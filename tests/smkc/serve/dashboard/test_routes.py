@@ -8,7 +8,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from smkc.kernel import CHANNELS
+from smkc.paper.kernel import CHANNELS
 from smkc.plot.sections import EVIDENCE_WORDS, KIND_WORDS
 from smkc.serve.dashboard import routes
 

@@ -1,0 +1,128 @@
+"""The training-free density on a torch device: features, projection and neighbours are made there.
+
+In: windows of a prepared recording. Out: one score a window, those of the processor to rounding.
+This module needs torch (extra ``deep``); nothing imports it unless a device is asked for.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from smkc import progress
+from smkc.errors import SettingError
+from smkc.paper.density.knn import KnnDensity
+from smkc.paper.density.reference import ReferenceSet
+from smkc.paper.density.torch_neighbours import TorchReferences
+from smkc.paper.kernel.torch_features import full_precision
+from smkc.paper.kernel.torch_windows import TorchWindows
+from smkc.recording import Recording
+
+__all__ = ["TorchKnnDensity", "can_use"]
+
+# What the features of a block of windows may take on the device.
+BLOCK_BYTES = 2**30
+
+
+def can_use(device: str) -> bool:
+    """Whether there is such a device here, or an error if nothing is called so.
+
+    Examples
+    --------
+    >>> can_use("cpu")
+    True
+    """
+    try:
+        where = torch.device(device)
+    except RuntimeError:
+        raise SettingError(f"device={device!r} is not known; use cpu or cuda") from None
+    try:
+        torch.empty(0, device=where)
+    except (AssertionError, RuntimeError):
+        return False
+    return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class TorchKnnDensity(KnnDensity):
+    """RandProj-kNN with its reference set on a device; every reference is looked at.
+
+    Parameters
+    ----------
+    device
+        of torch, such as ``cuda``.
+
+    Notes
+    -----
+    A stream's windows come one at a time and are scored by the processor.
+    """
+
+    device: str
+
+    @classmethod
+    def on(cls, density: KnnDensity, device: str) -> "TorchKnnDensity":
+        """Return the same density on a device."""
+        same = {field.name: getattr(density, field.name) for field in fields(KnnDensity)}
+        return cls(**same, device=device)
+
+    def _vectors(
+        self, prepared: Recording, starts: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        parts, total = [], np.zeros(len(self.typical))
+        with progress.task("learning what is normal", len(starts)) as advance:
+            for features in self._features(prepared, starts):
+                parts.append(self._unit_vectors(features).cpu().numpy())
+                total += features.sum(dim=0, dtype=torch.float64).cpu().numpy()
+                advance(len(features))
+        nothing = np.empty((0, self.projection.components), np.float32)
+        return np.concatenate([nothing, *parts]), total
+
+    def _distances(
+        self, prepared: Recording, starts: NDArray[np.int64], guard: int
+    ) -> NDArray[np.float64]:
+        found, references = [np.empty(0)], self._on_device
+        with progress.task("calibrating" if guard else "scoring", len(starts)) as advance:
+            for features in self._features(prepared, starts):
+                vectors, k = self._unit_vectors(features), self.neighbours
+                if guard:
+                    first = sum(map(len, found))
+                    rows = torch.from_numpy(starts[first : first + len(vectors)]).to(vectors.device)
+                    distances = references.mean_distance_elsewhere(vectors, k, rows, guard)
+                else:
+                    distances = references.mean_distance(vectors, k)
+                found.append(distances.cpu().numpy())
+                advance(len(features))
+        return np.concatenate(found)
+
+    def _searchable(self, references: ReferenceSet) -> ReferenceSet:
+        return references
+
+    @cached_property
+    def _on_device(self) -> TorchReferences:
+        where = torch.device(self.device)
+        return TorchReferences.of(self.references.vectors, where, self.references.rows)
+
+    @cached_property
+    def _matrix(self) -> Tensor:
+        matrix = self.projection.matrix(len(self.typical))
+        return torch.from_numpy(matrix.copy()).to(self.device)
+
+    def _features(self, prepared: Recording, starts: NDArray[np.int64]) -> Iterator[Tensor]:
+        """Yield (b, F) features of block after block of windows."""
+        windows = TorchWindows(prepared, self.window, self.sketch, self.device)
+        size = max(1, BLOCK_BYTES // (4 * len(self.typical)))
+        for first in range(0, len(starts), size):
+            yield windows.features(starts[first : first + size], self.representation)
+
+    def _unit_vectors(self, features: Tensor) -> Tensor:
+        """(b, d) projected and normalised; nothing becomes the first axis, as on the processor."""
+        with full_precision():
+            vectors = features @ self._matrix
+        norms = torch.linalg.vector_norm(vectors, dim=1, keepdim=True)
+        vectors /= torch.where(norms > 0, norms, 1.0)
+        vectors[:, :1] += (norms == 0).float()
+        return vectors

@@ -1,0 +1,33 @@
+"""The kernel view: a window's states compared with one another.
+
+In: a recording, start rows and a window length. Out: features of fixed size, whatever was
+observed: kernel images of up to six channels (cosine similarities and robust log distances of g,
+its difference and its absolute difference), or their bands, anchors and pooled versions.
+"""
+
+from smkc.paper.kernel.features import (
+    anchor_steps,
+    features,
+    features_of_states,
+    images,
+    map_features,
+    scale_token,
+)
+from smkc.paper.kernel.representation import CHANNELS, Representation
+from smkc.paper.kernel.sliding import SlidingWindow
+from smkc.paper.kernel.windows import filled_share, segments, window_starts
+
+__all__ = [
+    "CHANNELS",
+    "Representation",
+    "SlidingWindow",
+    "anchor_steps",
+    "features",
+    "features_of_states",
+    "filled_share",
+    "images",
+    "map_features",
+    "scale_token",
+    "segments",
+    "window_starts",
+]

@@ -1,0 +1,314 @@
+"""A training under way: steps, epochs, the best weights so far, and the state in a checkpoint.
+
+In: a network, inputs on its device and settings. Out: epoch after epoch, until it is finished.
+"""
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from smkc.errors import SettingError, SmkcError
+from smkc.paper.learn import checkpoint
+from smkc.paper.learn.collapse import check_collapse, effective_rank
+from smkc.paper.learn.graphed import GraphedStep
+from smkc.paper.learn.inputs import SCORED_TOGETHER, Inputs
+from smkc.paper.learn.network import Batch, Network, Training, TrainingLog
+from smkc.progress import Advance
+
+__all__ = ["CHANCE", "INITIAL_WEIGHTS", "Run", "seeded"]
+
+# Gradients longer than this are shortened to it: the usual guard of recurrent networks.
+MAX_GRADIENT_NORM = 1.0
+
+# Each use of a seed has a stream of random numbers of its own.
+INITIAL_WEIGHTS, ORDER, CHANCE, VALIDATION = range(4)
+
+# Validation windows whose embeddings are watched; a rank needs no more.
+WATCHED = 512
+
+# Validation windows at a time on a GPU, which few would leave idle.
+VALIDATED_TOGETHER = 1024
+
+
+@contextmanager
+def seeded(seed: int, stream: int, device: torch.device | None = None) -> Iterator[None]:
+    """Draw torch's random numbers from a seed's stream inside this block, and as before after it.
+
+    Examples
+    --------
+    >>> with seeded(0, INITIAL_WEIGHTS):
+    ...     first = torch.rand(3)
+    >>> with seeded(0, INITIAL_WEIGHTS):
+    ...     bool((torch.rand(3) == first).all())
+    True
+    """
+    gpus = [device] if device is not None and device.type == "cuda" else []
+    with torch.random.fork_rng(devices=gpus, device_type="cuda"):
+        torch.manual_seed(_number(seed, stream))
+        yield
+
+
+@dataclass
+class Run:
+    """One training: everything that changes from epoch to epoch."""
+
+    network: Network
+    inputs: Inputs
+    validation: Inputs
+    training: Training
+    device: torch.device
+    epoch: int = 0
+    since_best: int = 0
+    step: int = 0
+    batch_size: int = 0
+    train_losses: list[float] = field(default_factory=list)
+    validation_losses: list[float] = field(default_factory=list)
+    ranks: list[float] = field(default_factory=list)
+    seconds: float = 0.0
+    saved_at: float = 0.0
+    stepped: Callable[[Batch], Tensor] = field(init=False)
+
+    def __post_init__(self) -> None:
+        network, training = self.network, self.training
+        network.prepare(self.inputs.shown())
+        self.batch_size = training.batch_size
+        is_gpu = self.device.type == "cuda"
+        # Recurrent layers compute in float16 there, in which the gradients of small errors vanish.
+        is_recurrent = any(isinstance(layer, nn.RNNBase) for layer in network.modules())
+        self.is_low = is_gpu and training.bf16 and not is_recurrent
+        if is_gpu and training.compiled:
+            network.compile_parts()
+        self.phases = [network.phase_parameters(phase) for phase in range(network.n_phases)]
+        is_graphed = is_gpu and network.is_steady
+        # A graph reads the rate where it lies; a number would be the one at its recording for ever.
+        rate = torch.tensor(training.learning_rate, device=self.device)
+        self.optimizers = [
+            torch.optim.AdamW(
+                parameters,
+                lr=rate.clone() if is_graphed else training.learning_rate,
+                weight_decay=training.weight_decay,
+                fused=True,
+                capturable=is_graphed,
+            )
+            for parameters in self.phases
+        ]
+        self.stepped = (
+            GraphedStep(self._all_phases, self.device) if is_graphed else self._all_phases
+        )
+        self.order = torch.Generator().manual_seed(_number(training.seed, ORDER))
+        self.best = _copied(network.state_dict())
+        self.identity = (
+            checkpoint.identity(network, self.inputs, self.validation, training)
+            if training.checkpoint is not None
+            else {}
+        )
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether another epoch is to be run."""
+        return self.epoch < self.training.epochs and (
+            self.network.keeps_last or self.since_best < self.training.patience
+        )
+
+    @property
+    def total_steps(self) -> int:
+        """How many batches the whole training has; fewer than are taken once memory ran out."""
+        return self.training.epochs * -(-len(self.inputs) // self.training.batch_size)
+
+    def one_epoch(self, advance: Advance) -> None:
+        """Step through all windows once, then validate."""
+        started = time.perf_counter()
+        self.epoch += 1
+        loss = self._stepped(advance)
+        held_out = self._held_out()
+        if not (math.isfinite(loss) and math.isfinite(held_out)):
+            raise SettingError(
+                f"{type(self.network).__name__}: the losses of epoch {self.epoch} are {loss} in "
+                f"training and {held_out} in validation; lower the learning rate, now "
+                f"{self.training.learning_rate}, and see that all windows are finite"
+            )
+        if held_out < min(self.validation_losses, default=math.inf):
+            self.since_best = 0
+            if not self.network.keeps_last:
+                self.best = _copied(self.network.state_dict())
+        else:
+            self.since_best += 1
+        self.train_losses.append(loss)
+        self.validation_losses.append(held_out)
+        self.seconds += time.perf_counter() - started
+
+    def kept(self) -> dict[str, Tensor]:
+        """Return the weights that the network is left with."""
+        return _copied(self.network.state_dict()) if self.network.keeps_last else self.best
+
+    # ------------------------------------------------------------------ steps
+
+    def _stepped(self, advance: Advance) -> float:
+        """Take a step for every batch and phase; return the mean loss, summed over phases."""
+        self.network.train()
+        n_windows = len(self.inputs)
+        order = torch.randperm(n_windows, generator=self.order)
+        waiting = deque(torch.split(order, self.batch_size))
+        total = torch.zeros((), dtype=torch.float64, device=self.device)
+        started, n_done = time.perf_counter(), 0
+        while waiting:
+            rows = waiting.popleft()
+            try:
+                total += self._one_step(self.inputs.batch(rows)) * len(rows)
+            except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
+                if not _is_memory(error):
+                    raise
+                rest = torch.cat([rows, *waiting])
+                waiting = deque(torch.split(rest, self._smaller(len(rows))))
+                continue
+            self.step += 1
+            n_done += len(rows)
+            speed = n_done / max(time.perf_counter() - started, 1e-9)
+            # The loss of held-out windows: that of a step would make a GPU wait to be asked.
+            known = [f"loss {loss:.4g}" for loss in self.validation_losses[-1:]]
+            advance(len(rows) / n_windows, ", ".join([*known, f"{speed:,.0f} windows/s"]))
+        return float(total) / n_windows
+
+    def _one_step(self, batch: Batch) -> Tensor:
+        """Step every phase on a batch; return the loss, summed over phases."""
+        rate = self.training.rate(self.step / max(self.total_steps, 1))
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                if isinstance(group["lr"], Tensor):
+                    group["lr"].fill_(rate)
+                else:
+                    group["lr"] = rate
+        total = self.stepped(batch)
+        self.network.stepped(self.step, self.total_steps)
+        return total
+
+    def _all_phases(self, batch: Batch) -> Tensor:
+        """Do what a step does on the device, at the optimizers' rate."""
+        total = torch.zeros((), device=self.device)
+        for phase, (optimizer, parameters) in enumerate(
+            zip(self.optimizers, self.phases, strict=True)
+        ):
+            optimizer.zero_grad(set_to_none=True)
+            # Weights that were cast in an earlier step must not be found again in a graph.
+            low = torch.autocast("cuda", torch.bfloat16, enabled=self.is_low, cache_enabled=False)
+            with low:
+                loss = self.network.loss(batch, self.epoch, phase)
+            loss.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(parameters, MAX_GRADIENT_NORM)
+            optimizer.step()
+            total += loss.detach()
+        return total
+
+    def _smaller(self, size: int) -> int:
+        """Return half a batch that did not fit into memory, and keep to it."""
+        for optimizer in self.optimizers:
+            optimizer.zero_grad(set_to_none=True)
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+        if size == 1:
+            raise SmkcError(
+                f"{type(self.network).__name__}: memory does not suffice for one window; use a "
+                "shorter window, larger patches or a smaller network"
+            )
+        self.batch_size = size // 2
+        return self.batch_size
+
+    def _held_out(self) -> float:
+        """Return the mean validation loss, under the same random masks in every epoch."""
+        network = self.network.eval()
+        total = torch.zeros((), dtype=torch.float64, device=self.device)
+        watched: list[Tensor] = []
+        with torch.no_grad(), seeded(self.training.seed, VALIDATION, self.device):
+            together = VALIDATED_TOGETHER if self.device.type == "cuda" else SCORED_TOGETHER
+            for batch in self.validation.in_order(together):
+                total += network.validation_loss(batch, self.epoch) * len(batch[0])
+                if sum(map(len, watched)) < WATCHED:
+                    seen = network.embeddings(batch)
+                    watched += [] if seen is None else [seen]
+        vectors = torch.cat(watched) if watched else torch.empty(0, 1)
+        if len(vectors) > 1 and bool(vectors.isfinite().all()):
+            judge = check_collapse if network.keeps_last else effective_rank
+            self.ranks.append(judge(vectors))
+        return float(total) / len(self.validation)
+
+    def log(self) -> TrainingLog:
+        """Return what happened so far."""
+        kept = self.epoch if self.network.keeps_last else self.epoch - self.since_best
+        return TrainingLog(
+            epochs=self.epoch,
+            best_epoch=kept,
+            train_losses=tuple(self.train_losses),
+            validation_losses=tuple(self.validation_losses),
+            seconds=self.seconds,
+            ranks=tuple(self.ranks),
+        )
+
+    # ------------------------------------------------------------------ checkpoints
+
+    def save(self) -> None:
+        """Write the checkpoint, if there is one, when it is due or training ends."""
+        if self.training.checkpoint is None:
+            return
+        is_due = self.seconds - self.saved_at >= self.training.checkpoint_seconds
+        if self.is_unfinished and not is_due:
+            return
+        self.saved_at = self.seconds
+        losses = [self.train_losses, self.validation_losses]
+        state = {
+            "order": self.order.get_state(),
+            "chance": torch.get_rng_state(),
+            "losses": torch.tensor(losses, dtype=torch.float64),
+            "ranks": torch.tensor(self.ranks, dtype=torch.float64),
+            "seconds": torch.tensor(self.seconds, dtype=torch.float64),
+        }
+        if self.device.type == "cuda":
+            state["chance on the GPU"] = torch.cuda.get_rng_state(self.device)
+        counts = ("epoch", "since_best", "step", "batch_size")
+        checkpoint.save(
+            self.training.checkpoint,
+            {"weights": self.network.state_dict(), "best": self.best, "run": state},
+            self.optimizers,
+            {"identity": self.identity, "counts": {name: getattr(self, name) for name in counts}},
+        )
+
+    def resume(self) -> None:
+        """Go on where the checkpoint was written, if there is one."""
+        path = self.training.checkpoint
+        if path is None or not path.exists():
+            return
+        found = checkpoint.load(path, self.identity, self.training.epochs)
+        self.network.load_state_dict(found.tensors["weights"])
+        self.best = {name: tensor.to(self.device) for name, tensor in found.tensors["best"].items()}
+        found.restore(self.optimizers)
+        run = found.tensors["run"]
+        self.order.set_state(run["order"])
+        torch.set_rng_state(run["chance"])
+        if self.device.type == "cuda":
+            torch.cuda.set_rng_state(run["chance on the GPU"], self.device)
+        self.train_losses, self.validation_losses = run["losses"].tolist()
+        self.ranks = run["ranks"].tolist()
+        self.seconds = self.saved_at = float(run["seconds"])
+        for name, count in found.counts.items():
+            setattr(self, name, count)
+
+
+def _number(seed: int, stream: int) -> int:
+    """Return a seed for torch, one for each pair of numbers."""
+    return int(np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64)[0] >> 1)
+
+
+def _copied(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name: tensor.detach().clone() for name, tensor in state.items()}
+
+
+def _is_memory(error: BaseException) -> bool:
+    """Whether an error says that memory has run out; on the CPU torch has no class for it."""
+    known = (torch.OutOfMemoryError, MemoryError)
+    return isinstance(error, known) or "can't allocate memory" in str(error)

@@ -1,0 +1,20 @@
+"""The sketch: whatever was observed at a time step -> a state of fixed width.
+
+In: a :class:`~smkc.recording.Recording`. Out: states g_t of width 2m, in which every variable
+has a signed bucket for its value and another for its presence, given by the MD5 of its
+identifier. A state depends on its own row alone, on no order of variables and on no vocabulary.
+"""
+
+from smkc.paper.sketch._loops import PRESENCE_SLOPE, STATE_LIMIT, Hashed
+from smkc.paper.sketch.hashing import Hashes, hash_identifier, hash_names
+from smkc.paper.sketch.states import Sketch
+
+__all__ = [
+    "PRESENCE_SLOPE",
+    "STATE_LIMIT",
+    "Hashed",
+    "Hashes",
+    "Sketch",
+    "hash_identifier",
+    "hash_names",
+]

@@ -1,0 +1,78 @@
+import math
+
+import pytest
+import torch
+from tests.smkc.paper.learn.made_images import TINY, made_images, seeded
+
+from smkc.errors import InputError, SmkcError
+from smkc.paper.learn.collapse import LEAST_RANK_SHARE, check_collapse, effective_rank
+from smkc.paper.learn.encoder import EncoderConfig
+from smkc.paper.learn.prediction import Prediction, PredictionConfig
+
+
+def spread_out(n_windows=200, width=16, n_directions=16):
+    drawn = torch.randn(n_windows, n_directions, generator=seeded())
+    return drawn @ torch.randn(n_directions, width, generator=seeded(1))
+
+
+def test_rank_of_known_singular_values():
+    # Columns 3, 3, 4, 4 and their negatives: centred, with singular values in these proportions.
+    half = torch.diag(torch.tensor([3.0, 3.0, 4.0, 4.0]))
+    shares = [3 / 14, 3 / 14, 4 / 14, 4 / 14]
+    expected = math.exp(-sum(share * math.log(share) for share in shares))
+    assert effective_rank(torch.cat([half, -half])) == pytest.approx(expected)
+
+
+def test_what_all_share_does_not_count():
+    vectors = spread_out()
+    assert effective_rank(vectors + 100.0) == pytest.approx(effective_rank(vectors), rel=1e-4)
+    assert effective_rank(1e-8 * vectors) == pytest.approx(effective_rank(vectors), rel=1e-4)
+
+
+def test_rank_grows_with_directions():
+    ranks = [effective_rank(spread_out(n_directions=n)) for n in (1, 2, 8)]
+    assert ranks[0] == pytest.approx(1.0, rel=1e-4)
+    assert ranks == sorted(ranks)
+    assert 1.5 < ranks[1] <= 2.0
+    assert 5 < ranks[2] <= 8
+
+
+@pytest.mark.parametrize(
+    "embeddings",
+    [
+        torch.ones(50, 64),
+        torch.zeros(50, 64),
+        torch.ones(50, 64) + 1e-7 * torch.randn(50, 64, generator=seeded()),
+        spread_out(500, 128, 1),
+        spread_out(50, 8, 1),
+    ],
+    ids=["all alike", "all zero", "alike up to rounding", "one direction", "one of few"],
+)
+def test_collapse_is_noticed(embeddings):
+    with pytest.raises(SmkcError, match=r"has collapsed.*lower the learning rate"):
+        check_collapse(embeddings)
+
+
+def test_a_sound_representation_passes():
+    vectors = spread_out()
+    assert check_collapse(vectors) == effective_rank(vectors)
+    with pytest.raises(SmkcError, match=r"out of 16, less than 15\.8"):
+        check_collapse(vectors, least_share=0.99)
+
+
+def test_a_network_is_sound_until_its_class_token_ignores_the_window():
+    images, tau = made_images(8, 32)
+    torch.manual_seed(0)
+    network = Prediction(PredictionConfig(encoder=EncoderConfig(window=8, **TINY)))
+    assert check_collapse(network.embed(images, tau)) > 16 * LEAST_RANK_SHARE
+    with torch.no_grad():
+        for block in network.teacher.blocks:
+            block.merge.weight.zero_()
+    with pytest.raises(SmkcError, match="has collapsed"):
+        check_collapse(network.embed(images, tau))
+
+
+@pytest.mark.parametrize("shape", [(5,), (1, 8), (0, 8), (2, 3, 4)])
+def test_what_has_no_rank_is_refused(shape):
+    with pytest.raises(InputError, match="have no rank"):
+        effective_rank(torch.ones(shape))

@@ -1,0 +1,43 @@
+"""Steps that a GPU replays are the steps that it would have taken; skipped where there is none."""
+
+import numpy as np
+import pytest
+import torch
+
+from smkc.paper.learn.encoder import EncoderConfig
+from smkc.paper.learn.masks import Masking
+from smkc.paper.learn.objective import PredictionObjective, ReconstructionObjective
+from smkc.paper.learn.prediction import PredictionConfig
+from smkc.paper.learn.reconstruction import ReconstructionConfig
+from smkc.paper.learn.training import INITIAL_WEIGHTS, Training, seeded, train
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+ENCODER = EncoderConfig(window=16, patch=4, width=16, layers=1, heads=2, stem_width=8)
+CONFIGS = {
+    ReconstructionObjective: ReconstructionConfig(encoder=ENCODER, masking=Masking()),
+    PredictionObjective: PredictionConfig(encoder=ENCODER, masking=Masking()),
+}
+TRAINING = Training(
+    epochs=4, patience=10, batch_size=16, device="cuda", seed=3, bf16=False, schedule="cosine"
+)
+
+
+@pytest.fixture
+def inputs():
+    generator = torch.Generator().manual_seed(5)
+    images = torch.rand(100, 6, 16, 16, generator=generator)
+    images = (images + images.mT) / 2
+    return images, torch.zeros(100)
+
+
+@pytest.mark.parametrize("kind", CONFIGS)
+def test_losses_are_those_of_steps_taken_one_by_one(kind, inputs, monkeypatch):
+    losses = []
+    for is_steady in (True, False):
+        monkeypatch.setattr(kind, "is_steady", is_steady)
+        with seeded(0, INITIAL_WEIGHTS):
+            network = kind(CONFIGS[kind], 2)
+        log = train(network, inputs, inputs, TRAINING)
+        losses.append((*log.train_losses, *log.validation_losses))
+    np.testing.assert_allclose(*losses, rtol=1e-3)

@@ -1,0 +1,257 @@
+"""From images to scores: what a learned model promises."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from tests import promise
+from tests.smkc.paper.learn.made_images import TINY
+
+from benchmarks.world import World, generate
+from smkc import model_file
+from smkc.errors import InputError, ModelFileError, NotFittedError, SettingError
+from smkc.paper.learn import LearnedModel, LearnSettings, RecordingImages, Training
+from smkc.paper.learn.fusion import LogisticFusion, TailFusion, WeightedSum
+from smkc.paper.learn.model import SURPRISE_WEIGHTS
+from smkc.paper.sketch import Sketch
+
+LENGTH = 16
+SETTINGS = LearnSettings(
+    patch=4,
+    n_masks=3,
+    neighbours=5,
+    predictor_layers=1,
+    decoder_layers=1,
+    training=Training(epochs=4, batch_size=16, learning_rate=2e-3, schedule="cosine", seed=1),
+    **TINY,
+)
+
+
+def windows(n_windows, seed, rate=0.0):
+    return generate(
+        World(),
+        pool="train",
+        n_windows=n_windows,
+        cardinality=4,
+        length=LENGTH,
+        rate=rate,
+        seed=seed,
+    )
+
+
+def source(of):
+    return RecordingImages(of.recording(), of.starts(), LENGTH, Sketch())
+
+
+TRAIN, HELD_OUT, TEST = windows(60, 1), windows(60, 2, rate=0.25), windows(40, 3, rate=0.5)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    found = {}
+
+    def get(objective, labelled=False):
+        if (objective, labelled) not in found:
+            model = LearnedModel(replace(SETTINGS, objective=objective))
+            held_out = HELD_OUT if labelled else HELD_OUT.normal()
+            labels = HELD_OUT.is_anomalous if labelled else None
+            found[objective, labelled] = model.fit(source(TRAIN), source(held_out), labels)
+        return found[objective, labelled]
+
+    return get
+
+
+@pytest.mark.parametrize(("objective", "k"), [("recon", 14), ("prediction", 2), ("ensemble", 16)])
+def test_components_and_scores(fitted, objective, k):
+    model = fitted(objective)
+    components = model.components(source(TEST))
+    assert components.shape == (40, k) == (40, len(model.component_names))
+    scores = model.score(source(TEST))
+    assert scores.dtype == np.float64
+    assert np.isfinite(scores).all()
+    assert len(np.unique(scores)) == 40
+    assert all(0 < noise < 1 for noise in model.mask_noise_.values())
+
+
+def test_anomalies_score_higher(fitted):
+    scores = fitted("ensemble", True).score(source(TEST))
+    is_anomalous = TEST.is_anomalous
+    assert np.median(scores[is_anomalous]) > np.median(scores[~is_anomalous])
+
+
+def test_the_ensemble_has_the_components_of_both(fitted):
+    both = fitted("ensemble").components(source(TEST))
+    alone = [fitted(each).components(source(TEST)) for each in ("recon", "prediction")]
+    assert np.array_equal(both, np.hstack(alone))
+
+
+def test_components_are_what_they_are_called(fitted):
+    model = fitted("recon")
+    found = dict(zip(model.component_names, model.components(source(TEST)).T, strict=True))
+    network = model.learners_["recon"].network
+    with torch.no_grad():
+        by_token, _ = network.surprises(source(TEST).batch(np.arange(40)))
+    np.testing.assert_allclose(
+        found["mean error in cos_delta of recon"], by_token[:, :, 1].mean(1), rtol=1e-3
+    )
+    held_out = source(HELD_OUT.normal())
+    with torch.no_grad():
+        usual = network.surprises(held_out.batch(np.arange(len(held_out))))[0].double()
+    low, centre, high = np.quantile(usual, [0.25, 0.5, 0.75], axis=0)
+    z = (by_token.double().numpy() - centre) / (high - low) * 1.34898
+    np.testing.assert_allclose(found["surprise in log_g of recon"], z[:, :, 3].max(1), rtol=1e-2)
+    worst = np.sort(z[:, :, 3:].reshape(40, -1), axis=1)[:, -3:].mean(
+        1
+    )  # of 10 patches in 3 channels
+    np.testing.assert_allclose(found["surprise of recon"], worst, rtol=1e-2)
+
+
+def test_one_objective_is_the_sum_of_its_density_and_surprise(fitted):
+    model = fitted("prediction")
+    assert model.component_names == ("density of prediction", "surprise of prediction")
+    for each in (model, fitted("recon")):
+        z = each.standard_(each.components(source(TEST)))
+        np.testing.assert_allclose(
+            each.score(source(TEST)),
+            z[:, 0] + SURPRISE_WEIGHTS[each.settings.objective] * z[:, 1],
+            rtol=1e-9,
+        )
+
+
+def test_labels_may_weigh_every_component(fitted):
+    assert len(fitted("ensemble", True).fusion_.weights) == 16
+    assert fitted("ensemble").fusion_.ordered.shape[1] == 4
+
+
+def test_labels_decide_the_fusion_alone(fitted):
+    assert isinstance(fitted("recon", True).fusion_, WeightedSum)
+    assert isinstance(fitted("ensemble", True).fusion_, LogisticFusion)
+    assert isinstance(fitted("ensemble").fusion_, TailFusion)
+    labelled, unlabelled = fitted("ensemble", True), fitted("ensemble")
+    components = [model.components(source(TEST)) for model in (labelled, unlabelled)]
+    promise.assert_scores_agree(*components, "ensemble")
+    centres = labelled.standard_.centre, unlabelled.standard_.centre
+    promise.assert_scores_agree(*centres, "ensemble")
+
+
+def test_labels_without_an_anomaly_are_as_good_as_none():
+    model = LearnedModel(replace(SETTINGS, training=replace(SETTINGS.training, epochs=1)))
+    normal = HELD_OUT.normal()
+    model.fit(source(TRAIN), source(normal), normal.is_anomalous)
+    assert isinstance(model.fusion_, TailFusion)
+
+
+def test_a_score_does_not_depend_on_its_company(fitted):
+    model = fitted("ensemble")
+    together = model.score(source(TEST))
+    alone = model.score(source(TEST.take(np.array([7, 3]))))
+    promise.assert_scores_agree(alone, together[[7, 3]], "ensemble")
+    assert model.score(source(TEST.take(slice(0, 0)))).shape == (0,)
+
+
+def test_the_same_seed_gives_the_same_bits_whatever_the_threads(fitted):
+    expected = fitted("recon").score(source(TEST))
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        model = LearnedModel(replace(SETTINGS, objective="recon"))
+        again = model.fit(source(TRAIN), source(HELD_OUT.normal())).score(source(TEST))
+    finally:
+        torch.set_num_threads(n_threads)
+    assert np.array_equal(again, expected)
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_saving_and_loading_is_exact(fitted, tmp_path, labelled):
+    model = fitted("ensemble", labelled)
+    path = tmp_path / "model.smkc"
+    model_file.write(path, *model.to_arrays())
+    arrays, header = model_file.read(path)
+    again = LearnedModel.from_arrays(model.settings, arrays, header)
+    assert np.array_equal(again.score(source(TEST)), model.score(source(TEST)))
+    assert again.mask_noise_ == model.mask_noise_
+    more, same = again.to_arrays(), model.to_arrays()
+    assert more[0].keys() == same[0].keys()
+    assert all(np.array_equal(more[0][name], same[0][name]) for name in more[0])
+
+
+def test_arrays_that_do_not_fit_are_refused(fitted):
+    model = fitted("recon")
+    arrays, header = model.to_arrays()
+    with pytest.raises(ModelFileError, match="fit again"):
+        LearnedModel.from_arrays(replace(model.settings, width=32), arrays, header)
+    with pytest.raises(ModelFileError, match="fit again"):
+        LearnedModel.from_arrays(replace(model.settings, objective="ensemble"), arrays, header)
+    with pytest.raises(ModelFileError, match="fit again"):
+        LearnedModel.from_arrays(model.settings, arrays, {**header, "fusion": "Sum"})
+    short = {**arrays, "recon/references": arrays["recon/references"][:3]}
+    with pytest.raises(ModelFileError, match="3 references"):
+        LearnedModel.from_arrays(model.settings, short, header)
+
+
+def test_each_network_has_a_checkpoint_of_its_own(tmp_path):
+    training = replace(SETTINGS.training, epochs=1, checkpoint=tmp_path / "run.safetensors")
+    model = LearnedModel(replace(SETTINGS, training=training))
+    model.fit(source(TRAIN), source(HELD_OUT.normal()))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "run-prediction.safetensors",
+        "run-recon.safetensors",
+    ]
+
+
+def test_what_makes_no_sense_is_refused():
+    with pytest.raises(SettingError, match="objective='both' is not known"):
+        LearnSettings(objective="both")
+    with pytest.raises(SettingError, match="n_masks=0"):
+        LearnSettings(n_masks=0)
+    model = LearnedModel(SETTINGS)
+    with pytest.raises(NotFittedError, match="call fit first"):
+        model.score(source(TEST))
+    with pytest.raises(InputError, match="3 windows to learn from, neighbours=5"):
+        model.fit(source(windows(3, 1)), source(HELD_OUT.normal()))
+    with pytest.raises(InputError, match="1 normal windows are held out"):
+        model.fit(source(TRAIN), source(HELD_OUT.normal().take(slice(0, 1))))
+    with pytest.raises(InputError, match="labels for 3 of 60"):
+        model.fit(source(TRAIN), source(HELD_OUT), np.zeros(3, bool))
+
+
+def test_one_window_at_once_scores_the_same_to_rounding(fitted):
+    model = fitted("ensemble")
+    together = model.components(source(TEST))
+    alone = model.components_of_batch(source(TEST).batch(np.array([3])))
+    np.testing.assert_allclose(alone, together[3:4], rtol=1e-3, atol=1e-5)
+    assert model.fused(alone) == pytest.approx(model.score(source(TEST))[3], rel=1e-2)
+
+
+@pytest.mark.parametrize("objective", ["recon", "prediction"])
+def test_the_papers_score_is_the_class_tokens_density_plus_the_mean_error(objective):
+    settings = replace(SETTINGS, objective=objective, scoring="paper", expects_errors=False)
+    normal = source(HELD_OUT.normal())
+    model = LearnedModel(settings).fit(source(TRAIN), normal)
+    network = model.learners_[objective].network
+
+    def class_tokens_and_errors(of):
+        batch = of.batch(np.arange(len(of)))
+        with torch.no_grad():
+            return network.embeddings(batch).numpy(), network.errors(batch).numpy()
+
+    def raw(of):
+        tokens, errors = class_tokens_and_errors(of)
+        known, _ = class_tokens_and_errors(source(TRAIN))
+        apart = np.sort(1 - tokens.astype(float) @ known.astype(float).T, axis=1)
+        return np.column_stack([apart[:, : SETTINGS.neighbours].mean(axis=1), errors])
+
+    found = raw(source(TEST))
+    np.testing.assert_allclose(model.components(source(TEST)), found, rtol=1e-3, atol=1e-6)
+    low, middle, high = np.quantile(raw(normal), [0.25, 0.5, 0.75], axis=0)
+    expected = ((found - middle) / (high - low)).sum(axis=1)
+    scores = model.score(source(TEST))
+    assert np.corrcoef(scores, expected)[0, 1] > 0.999
+    again = LearnedModel.from_arrays(settings, *model.to_arrays())
+    assert np.array_equal(again.score(source(TEST)), scores)
+
+
+def test_an_unknown_scoring_is_refused():
+    with pytest.raises(SettingError, match="scoring='best' is not known; use one of tuned, paper"):
+        replace(SETTINGS, scoring="best")
