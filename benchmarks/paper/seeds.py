@@ -7,7 +7,7 @@ seeds, and the interval of that over seeds.
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from benchmarks.bootstrap import Group, estimate
 from benchmarks.libraries import library
@@ -69,16 +69,16 @@ def seeds(plan: Plan) -> Table:
     ).sorted_by("AUPRC")
 
 
-def t_interval(values: ArrayLike) -> tuple[float | None, float | None]:
+def t_interval(values: NDArray[np.float64]) -> tuple[float | None, float | None]:
     """Return Student's interval of a mean; none for fewer than two values.
 
     Examples
     --------
-    >>> low, high = t_interval([1.0, 2.0, 3.0])
+    >>> low, high = t_interval(np.array([1.0, 2.0, 3.0]))
     >>> round(low, 2), round(high, 2)
     (-0.48, 4.48)
     """
-    n = np.size(values)
+    n = len(values)
     if n < 2:
         return None, None
     quantile = library("scipy.stats", "scipy").t.ppf((1 + LEVEL) / 2, n - 1)
