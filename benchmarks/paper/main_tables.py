@@ -13,7 +13,7 @@ from benchmarks.paper.reported import reported
 from benchmarks.paper.scores import Job
 from benchmarks.protocols import CARDINALITIES, RATES, Protocol, find_protocol
 from benchmarks.table import Cell, Row, Table
-from benchmarks.windows import KINDS
+from benchmarks.world import find_world
 
 __all__ = ["HEADINGS", "average", "cardinality", "jobs_of", "main_jobs", "rate", "types"]
 
@@ -109,14 +109,16 @@ def rate(plan: Plan) -> Table:
 def types(plan: Plan) -> Table:
     """Return AUROC by kind of anomaly: each kind alone against the normal windows."""
 
+    kinds = find_world(plan.world).kinds
+
     def cells(method: Method, protocol: Protocol, jobs: list[Job]) -> list[Cell]:
-        return [plan.cell(plan.groups(jobs, kind=kind), "auroc") for kind in KINDS]
+        return [plan.cell(plan.groups(jobs, kind=kind), "auroc") for kind in kinds]
 
     return _table(
         plan,
         "types",
         f"AUROC by kind of anomaly, each alone against normal windows, rate {MAIN_RATE:.2f}",
-        KINDS,
+        kinds,
         cells,
         notes=(
             "0.5 is chance. The paper has no such table.",

@@ -117,6 +117,13 @@ METHODS = {
             "smkc_learned:SmkcEnsembleWithoutLabels",
         ),
         _projected("randproj-knn", "RandProj-kNN(SMKC)", "full image"),
+        Method(
+            key="randproj-knn-no-presence",
+            name="RandProj-kNN(SMKC), no presence",
+            home="randproj_knn:RandProjKnnWithoutPresence",
+            reads="states",
+            representation="full image",
+        ),
         _on_statistics("smkc-evidence", "SMKC-Evidence", "evidence_windows:EvidenceWindows"),
         _trained("pad-mask-gru-ae", "Pad+Mask GRU-AE(Cmax)", "pad_mask_gru_ae:PadMaskGruAe"),
         _trained("gru-ae", "GRU-AE(gseq)", "gru_ae:GruAutoencoder"),

@@ -15,7 +15,8 @@ from benchmarks.paper.methods import Method
 from benchmarks.paper.scores import Job
 from benchmarks.protocols import PROTOCOLS, find_protocol
 from benchmarks.table import Cell, Row
-from benchmarks.windows import KINDS, NORMAL
+from benchmarks.windows import NORMAL
+from benchmarks.world import find_world
 
 __all__ = ["MAIN_RATE", "Plan"]
 
@@ -97,7 +98,8 @@ class Plan:
             for each in tested if cardinality is None else [cardinality]:
                 kinds, values = scores.test_set(each, rate)
                 if kind is not None:
-                    kept = (kinds == NORMAL) | (kinds == KINDS.index(kind))
+                    which = find_world(self.world).kinds.index(kind)
+                    kept = (kinds == NORMAL) | (kinds == which)
                     kinds, values = kinds[kept], values[kept]
                 if (kinds != NORMAL).any():
                     found.append(Group(job.seed, each, kinds != NORMAL, values))

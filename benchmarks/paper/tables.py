@@ -5,6 +5,7 @@ In: the names of tables and a plan. Out: files: scores, then tables and pictures
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 from benchmarks.baselines.device import check_device
@@ -36,10 +37,19 @@ __all__ = ["TABLES", "run_tables"]
 
 @dataclass(frozen=True)
 class TableMaker:
-    """Which jobs a table reads, and the function that makes it."""
+    """Which jobs a table reads, the function that makes it, and how many seeds it has."""
 
     jobs: Callable[[Plan], list[Job]]
     make: Callable[[Plan], Table]
+    seeds: Callable[[Plan], int] = attrgetter("seeds")
+
+
+def _no_jobs(plan: Plan) -> list[Job]:
+    return []
+
+
+def _one_seed(plan: Plan) -> int:
+    return 1
 
 
 TABLES = {
@@ -48,13 +58,13 @@ TABLES = {
     "rate": TableMaker(main_jobs, rate),
     "types": TableMaker(main_jobs, types),
     "likeness": TableMaker(likeness_jobs, likeness),
-    "hash-width": TableMaker(hash_width_jobs, hash_width),
-    "scaling": TableMaker(scaling_jobs, scaling),
+    "hash-width": TableMaker(hash_width_jobs, hash_width, attrgetter("hash_width_seeds")),
+    "scaling": TableMaker(scaling_jobs, scaling, attrgetter("scaling_seeds")),
     "ablation": TableMaker(ablation_jobs, ablation),
     "ablation-tuned": TableMaker(ablation_tuned_jobs, ablation_tuned),
-    "seeds": TableMaker(seeds_jobs, seeds),
-    "end-to-end": TableMaker(lambda plan: [], end_to_end),
-    "diagnostic": TableMaker(lambda plan: [], diagnostic),
+    "seeds": TableMaker(seeds_jobs, seeds, attrgetter("paired_seeds")),
+    "end-to-end": TableMaker(_no_jobs, end_to_end, _one_seed),
+    "diagnostic": TableMaker(_no_jobs, diagnostic, _one_seed),
 }
 
 # Tables with measured times, and how the files of these begin.
@@ -85,7 +95,10 @@ def run_tables(
             time_end_to_end(settings)
     tables = [TABLES[name].make(plan) for name in names]
     folder = settings.folder
-    files = [path for table in tables for path in write_table(table, made, folder)]
+    files = []
+    for name, table in zip(names, tables, strict=True):
+        own = {**made, "seeds": list(range(TABLES[name].seeds(plan)))}
+        files += write_table(table, own, folder)
     files += draw(tables, plan, folder)
     if record is not None:
         found = {job: scores for job in jobs if (scores := settings.read(job)) is not None}
