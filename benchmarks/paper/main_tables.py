@@ -108,7 +108,6 @@ def rate(plan: Plan) -> Table:
 
 def types(plan: Plan) -> Table:
     """Return AUROC by kind of anomaly: each kind alone against the normal windows."""
-
     kinds = find_world(plan.world).kinds
 
     def cells(method: Method, protocol: Protocol, jobs: list[Job]) -> list[Cell]:
