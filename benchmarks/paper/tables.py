@@ -16,6 +16,7 @@ from benchmarks.paper.ablation import (
     ablation_tuned_jobs,
 )
 from benchmarks.paper.album import draw
+from benchmarks.paper.concentration import concentration
 from benchmarks.paper.diagnostic_table import diagnostic
 from benchmarks.paper.end_to_end import end_to_end, time_end_to_end
 from benchmarks.paper.hash_width import hash_width, hash_width_jobs
@@ -27,6 +28,7 @@ from benchmarks.paper.record import check_record, write_record
 from benchmarks.paper.scaling import scaling, scaling_jobs
 from benchmarks.paper.scores import Job
 from benchmarks.paper.seeds import seeds, seeds_jobs
+from benchmarks.paper.stages import stages, time_stages
 from benchmarks.paper.timing import time_representations
 from benchmarks.provenance import provenance
 from benchmarks.report import Outcome, write_table
@@ -65,10 +67,12 @@ TABLES = {
     "seeds": TableMaker(seeds_jobs, seeds, attrgetter("paired_seeds")),
     "end-to-end": TableMaker(_no_jobs, end_to_end, _one_seed),
     "diagnostic": TableMaker(_no_jobs, diagnostic, _one_seed),
+    "concentration": TableMaker(_no_jobs, concentration, _one_seed),
+    "stages": TableMaker(_no_jobs, stages, _one_seed),
 }
 
 # Tables with measured times, and how the files of these begin.
-TIMINGS = {"scaling": "timing", "end-to-end": "end-to-end"}
+TIMINGS = {"scaling": "timing", "end-to-end": "end-to-end", "stages": "stages"}
 
 
 def run_tables(
@@ -93,6 +97,8 @@ def run_tables(
             time_representations(settings)
         if "end-to-end" in names:
             time_end_to_end(settings)
+        if "stages" in names:
+            time_stages(settings)
     tables = [TABLES[name].make(plan) for name in names]
     folder = settings.folder
     files = []

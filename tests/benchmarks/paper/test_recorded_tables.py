@@ -15,8 +15,9 @@ import pytest
 
 from benchmarks.paper.budget import find_budget
 from benchmarks.paper.jobs import RunSettings
-from benchmarks.paper.methods import ABLATIONS, METHODS, SCALING_METHODS
+from benchmarks.paper.methods import ABLATIONS, METHODS, SCALING_METHODS, TUNED_ABLATIONS
 from benchmarks.paper.plan import Plan
+from benchmarks.paper.seeds import COMPARED
 from benchmarks.paper.tables import TABLES
 from benchmarks.report import markdown, read_table, strict_json
 from benchmarks.windows import KINDS
@@ -70,6 +71,31 @@ def test_the_record_gives_every_entry_of_the_page(name, tmp_path):
         numbers(recorded), abs=TOLERANCE, rel=TOLERANCE, nan_ok=True
     )
     assert not list(tmp_path.iterdir()), "and nothing is run"
+
+
+# Worlds whose scores were kept: their tables have one protocol.
+WORLDS = sorted(
+    path.stem.removeprefix("main-")
+    for path in RECORD.glob("main-*.parquet")
+    if path.stem != "main-seen-variables"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("name", ["average", "types"])
+def test_the_record_gives_every_entry_of_another_world(name, world, tmp_path):
+    recorded = content(f"variants/{name}-{world}")
+    shown = {row["name"] for row in recorded["rows"]}
+    plan = Plan(
+        settings=RunSettings(budget=find_budget("paper"), folder=tmp_path, record=RECORD),
+        methods=[method for method in METHODS.values() if method.name in shown],
+        seeds=3,
+        world=world,
+        protocols=("holdout_C",),
+    )
+    table = TABLES[name].make(plan)
+    assert markdown(table, recorded["provenance"]) == page(f"variants/{name}-{world}")
 
 
 @pytest.mark.parametrize(
@@ -168,12 +194,19 @@ def figures(name: str):
             for key, method in SCALING_METHODS.items():
                 found = mean_and_sd("scaling", key, metric, 10, **where | {"length": 64})
                 yield "", method.name, column, *found
-        elif name == "ablation":
-            for key, method in ABLATIONS.items():
+        elif name.startswith("ablation"):
+            for key, method in (ABLATIONS if name == "ablation" else TUNED_ABLATIONS).items():
                 yield "", method.name, column, *mean_and_sd("ablation", key, metric, 3, **where)
+        elif name == "seeds":
+            n_seeds = find_budget("paper").paired_seeds
+            for method in COMPARED:
+                found = mean_and_sd("main", method.key, metric, n_seeds, **where)
+                yield "", method.name, column, *found
 
 
-@pytest.mark.parametrize("name", [*LONG, "hash-width", "scaling", "ablation"])
+@pytest.mark.parametrize(
+    "name", [*LONG, "hash-width", "scaling", "ablation", "ablation-tuned", "seeds"]
+)
 def test_plain_loops_find_the_same_figures(name):
     table = read_table(RESULTS / f"{name}.json")
     recorded = {
