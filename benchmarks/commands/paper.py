@@ -31,8 +31,8 @@ def paper(
         typer.Option(
             metavar="NAMES",
             help="average, cardinality, rate, types, likeness, hash-width, scaling, ablation, "
-            "ablation-tuned, seeds, end-to-end, diagnostic, concentration, stages, several of them "
-            "separated by commas, or all.",
+            "ablation-tuned, contradictions, seeds, end-to-end, diagnostic, concentration, stages, "
+            "several of them separated by commas, or all.",
             rich_help_panel=WHAT,
         ),
     ] = "average",

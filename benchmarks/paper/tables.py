@@ -17,6 +17,7 @@ from benchmarks.paper.ablation import (
 )
 from benchmarks.paper.album import draw
 from benchmarks.paper.concentration import concentration
+from benchmarks.paper.contradictions import contradiction_jobs, contradictions
 from benchmarks.paper.diagnostic_table import diagnostic
 from benchmarks.paper.end_to_end import end_to_end, time_end_to_end
 from benchmarks.paper.hash_width import hash_width, hash_width_jobs
@@ -64,6 +65,7 @@ TABLES = {
     "scaling": TableMaker(scaling_jobs, scaling, attrgetter("scaling_seeds")),
     "ablation": TableMaker(ablation_jobs, ablation),
     "ablation-tuned": TableMaker(ablation_tuned_jobs, ablation_tuned),
+    "contradictions": TableMaker(contradiction_jobs, contradictions),
     "seeds": TableMaker(seeds_jobs, seeds, attrgetter("paired_seeds")),
     "end-to-end": TableMaker(_no_jobs, end_to_end, _one_seed),
     "diagnostic": TableMaker(_no_jobs, diagnostic, _one_seed),
