@@ -73,7 +73,8 @@ def stages(plan: Plan) -> Table:
     made = content["machine"]
     notes = (
         f"{content['windows']} windows against {content['references']} references, processor "
-        f"seconds of all threads, least of {REPEATS}: {made['machine']}, commit {made['commit']}, {made['date'][:10]}.",
+        f"seconds of all threads, least of {REPEATS}: {made['machine']}, commit "
+        f"{made['commit']}, {made['date'][:10]}.",
         "The paper's scoring stage is project and search. It has no table of stages.",
     )
     return Table("stages", title, COLUMNS, tuple(rows), notes)
