@@ -229,3 +229,20 @@ def test_the_record_is_small_and_has_no_other_files():
 
 def test_every_table_is_checked():
     assert {path.stem for path in RESULTS.glob("*.json")} == set(TABLES)
+
+
+def test_the_readme_shows_the_averages_of_other_worlds():
+    lines = (RESULTS / "README.md").read_text().splitlines()
+    first = next(at for at, line in enumerate(lines) if line.startswith("| AUPRC, holdout_C |"))
+    worlds = [cell.strip() for cell in lines[first].strip("|").split("|")][1:]
+    found = {}
+    for world in worlds:
+        name = "average" if world == "paper" else f"variants/average-{world}"
+        rows = [row for row in content(name)["rows"] if row["group"] == "holdout_C"]
+        found[world] = {row["name"]: f"{row['cells'][0]['value']:.3f}" for row in rows}
+    told = lines[first + 2 : lines.index("", first)]
+    assert len(told) == 9
+    for line in told:
+        escaped = line.replace("\\|", "!").strip("|").split("|")
+        name, *figures = [cell.strip().replace("!", "|") for cell in escaped]
+        assert figures == [found[world].get(name, "") for world in worlds], name
