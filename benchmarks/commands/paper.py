@@ -70,8 +70,8 @@ def paper(
         str,
         typer.Option(
             help="The generator's variant: paper, clean-copy, noisy, ar2, structured-missingness, "
-            "drift, opposite-regimes, long-segments, short-memory, dense-factors or "
-            "seen-variables.",
+            "drift, opposite-regimes, long-segments, short-memory, dense-factors, any-composition "
+            "or seen-variables.",
             rich_help_panel=WHAT,
         ),
     ] = "paper",

@@ -103,7 +103,7 @@ def run_tables(
             time_stages(settings)
     tables = [TABLES[name].make(plan) for name in names]
     folder = settings.folder
-    files = []
+    files: list[Path] = []
     for name, table in zip(names, tables, strict=True):
         own = {**made, "seeds": list(range(TABLES[name].seeds(plan)))}
         files += write_table(table, own, folder)

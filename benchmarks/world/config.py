@@ -89,6 +89,11 @@ class World:
         """What kinds of anomaly there are."""
         return KINDS
 
+    @property
+    def any_composition(self) -> bool:
+        """Whether normal windows may hold nothing but noise; anomalous ones may not."""
+        return False
+
     def __post_init__(self) -> None:
         if self.copy not in ("noisy", "clean"):
             raise SettingError(f"copy={self.copy!r}: give 'noisy' or 'clean'")
@@ -134,6 +139,15 @@ class DenseWorld(World):
         return DENSE_KINDS
 
 
+class AnyComposition(World):
+    """Normal windows of any variables: the paper demands some of anomalous windows alone."""
+
+    @property
+    def any_composition(self) -> bool:
+        """Whether normal windows may hold nothing but noise; anomalous ones may not."""
+        return True
+
+
 PAPER = World()
 
 # Factors that oscillate: 2 r cos(2 pi / period) and -r^2 with r = 0.95 and periods 16, 12 and 8, 6.
@@ -166,6 +180,7 @@ WORLDS = {
     "long-segments": replace(PAPER, segment=(3 / 8, 1 / 2)),
     "short-memory": replace(PAPER, regimes=FORGETFUL),
     "dense-factors": DenseWorld(),
+    "any-composition": AnyComposition(),
     "seen-variables": replace(PAPER, unseen_variables=False),
 }
 

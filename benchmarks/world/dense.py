@@ -87,9 +87,9 @@ def _disturb(
     shortest, longest = (max(3, int(share * length)) for share in world.segment)
     n = int(rng.integers(shortest, longest + 1))
     first = int(rng.integers(1, length - n))
-    chosen = rng.random(cardinality) < world.affected
+    chosen: NDArray[np.bool_] = np.asarray(rng.random(cardinality) < world.affected)
     chosen[rng.integers(cardinality)] = True
-    part = np.ix_(np.arange(first, first + n), chosen)
+    part = np.ix_(np.arange(first, first + n), np.flatnonzero(chosen))
     if DENSE_KINDS[kind] == "level shift":
         size = int(chosen.sum())
         signal[part] += rng.choice((-1.0, 1.0), size) * rng.uniform(*world.shift, size)

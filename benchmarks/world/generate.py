@@ -134,6 +134,7 @@ def _constants(world: World, cardinality: int, length: int, is_drifting: bool) -
         copy_is_clean=world.copy == "clean",
         burst=world.burst,
         drift=world.drift if is_drifting else 0.0,
+        any_composition=world.any_composition,
     )
 
 

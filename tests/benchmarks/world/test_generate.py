@@ -326,3 +326,12 @@ def test_the_dense_world_has_six_factors_and_no_groups():
     assert rank[5] > 0.5, "a sixth direction that is more than noise"
     other = generate(DenseWorld(), pool="eval", n_windows=5, cardinality=3, rate=0.4, seed=1)
     assert other.kinds.max() < len(DenseWorld().kinds)
+
+
+def test_only_normal_windows_of_any_composition_may_be_noise_alone():
+    world = find_world("any-composition")
+    windows = some(world=world, cardinality=1, rate=0.5, n_windows=400)
+    is_noise = (groups_of(windows) == 3).all(axis=1)
+    assert not is_noise[windows.is_anomalous].any()
+    assert 0.15 < is_noise[~windows.is_anomalous].mean() < 0.35
+    assert not (groups_of(some(cardinality=1, rate=0.5)) == 3).all(axis=1).any()
