@@ -14,7 +14,7 @@ LIVE_OUT ?= live-trial-output
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow test-processors live-trial check format speed alerts tables clean clean-jit
+.PHONY: help install demo test test-slow test-processors live-trial check format speed alerts tables docs clean clean-jit
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,11 +55,14 @@ alerts: $(VENV)/.with-test ## count faults alerted and false alerts on the recor
 tables: $(VENV)/.with-test ## make the paper's tables anew: BUDGET=smoke, quick or paper
 	$(BIN)/python -m benchmarks paper --table all --budget $(BUDGET)
 
+docs: $(VENV)/.with-docs ## build the documentation without a network: site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
 clean-jit: ## forget compiled loops: numba does not see changes in what they call
 	find src benchmarks -name '*.nb[ic]' -delete
 
 clean: ## remove the environment and all caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis $(DEMO_OUT) $(LIVE_OUT) $(ALERTS_OUT)
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis $(DEMO_OUT) $(LIVE_OUT) $(ALERTS_OUT) site
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -74,6 +77,10 @@ $(VENV)/.with-demo: $(VENV)/.created $(PROJECT)
 
 $(VENV)/.with-test: $(VENV)/.with-demo $(PROJECT)
 	$(PIP) install -c constraints.txt -e ".[ann,deep,plot,ray,serve]" --group test --group check --group benchmarks
+	@touch $@
+
+$(VENV)/.with-docs: $(VENV)/.with-demo $(PROJECT)
+	$(PIP) install -c constraints.txt --group docs
 	@touch $@
 
 $(VENV)/.with-all: $(VENV)/.with-test $(PROJECT)

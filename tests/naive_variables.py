@@ -7,6 +7,7 @@ was not observed.
 import itertools
 import math
 import statistics
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -113,8 +114,10 @@ class NaiveTails:
         is_one_sided: bool = False,
         assumed: float = 0.25,
         min_observations: int = 24,
+        bounded: Iterable[int] = (),
     ) -> None:
         self.n_sides = 1 if is_one_sided else 2
+        self.bounded = {j: [value for value in columns[j] if not is_nan(value)] for j in bounded}
         self.columns: list[dict[str, Any]] = []
         for column in columns:
             seen = [value for value in column if not is_nan(value)]
@@ -132,6 +135,16 @@ class NaiveTails:
 
     def nats(self, j: int, value: float) -> float:
         """Return the surprise of one statistic of column j."""
+        nats, seen = self.tail_nats(j, value), self.bounded.get(j)
+        if not seen or not nats:
+            return nats
+        most = math.log(len(seen) + 1)
+        farthest = max(seen) if value > self.columns[j]["centre"] else min(seen)
+        beyond = nats - self.tail_nats(j, farthest)
+        return min(nats, most + max(beyond, 0.0))
+
+    def tail_nats(self, j: int, value: float) -> float:
+        """Return the surprise by the tail alone."""
         column = self.columns[j]
         if not column or is_nan(value) or value == column["centre"]:
             return 0.0

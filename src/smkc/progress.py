@@ -1,6 +1,7 @@
 """A progress bar for long work: it appears by itself after a second, on terminals only.
 
-In: a description and, where known, a total. Out: a function to call with the amount done.
+In: a description and, where known, a total; or a line to write. Out: a function to call with the
+amount done.
 """
 
 import os
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
 
-__all__ = ["Advance", "quiet", "task"]
+__all__ = ["Advance", "note", "quiet", "task"]
 
 APPEARS_AFTER_SECONDS = 1.0
 
@@ -41,6 +42,14 @@ def _is_wanted() -> bool:
         return False
     asked = os.environ.get("SMKC_PROGRESS")
     return asked != "0" if asked is not None else sys.stderr.isatty()
+
+
+def note(message: str) -> None:
+    """Write a line to standard error where a bar would be shown, and in notebooks."""
+    is_notebook = "ipykernel" in sys.modules and not _is_quiet.get()
+    if _is_wanted() or is_notebook:
+        sys.stderr.write(message + "\n")
+        sys.stderr.flush()
 
 
 @contextmanager

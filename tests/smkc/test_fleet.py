@@ -1,10 +1,14 @@
 """The made-up fleet: the same for the same seed, churning, and honest about what is in it."""
 
+import csv
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import smkc
 from smkc.decide import Alert
-from smkc.fleet import Fleet, Incident, hold_against, make_fleet
+from smkc.fleet import Fleet, Incident, hold_against, make_fleet, write_fleet
 from smkc.fleet.plan import Plan
 from smkc.recording import parse
 
@@ -138,3 +142,21 @@ def test_alerts_are_held_against_incidents_by_overlap() -> None:
     assert finding.by_incident == ((one, (touching,)), (two, ()))
     assert finding.false_alarms == (false,)
     assert finding.n_found == 1
+
+
+def test_files_give_the_fleet_and_its_labels_back(fleet: Fleet, tmp_path: Path) -> None:
+    written = write_fleet(fleet, tmp_path)
+    assert sorted(path.name for path in written) == sorted(path.name for path in tmp_path.iterdir())
+    for name in ("reference", "live"):
+        original = getattr(fleet, name)
+        assert smkc.read(tmp_path / f"{name}.parquet").canonical() == original
+        assert smkc.read(tmp_path / f"{name}.csv").canonical() == original
+    with open(tmp_path / "labels.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    planted = [row for row in rows if row["is_incident"] == "1"]
+    assert [row["kind"] for row in planted] == [one.kind for one in fleet.incidents]
+    assert len(rows) - len(planted) == len(fleet.routine)
+    for row, incident in zip(planted, fleet.incidents, strict=True):
+        assert np.datetime64(row["start"].rstrip("Z")) == incident.start
+        assert np.datetime64(row["end"].rstrip("Z")) == incident.end
+        assert row["variables"].split(" ") == list(incident.variables)

@@ -17,6 +17,7 @@ from smkc.cli.explain import explain
 from smkc.cli.failure import INTERRUPTED
 from smkc.cli.fit import fit
 from smkc.cli.plan import plan
+from smkc.cli.warmup import warmup
 from smkc.cli.watch import watch
 from smkc.version import VERSION
 
@@ -40,6 +41,7 @@ app.command()(explain)
 app.command()(doctor)
 app.command()(watch)
 app.command()(plan)
+app.command()(warmup)
 app.command(hidden=True, context_settings=ANYTHING)(bench)
 
 
@@ -59,8 +61,8 @@ def smkc(
     """Find anomalies in telemetry whose variables come and go.
 
     New here? **smkc demo** makes up a small fleet's telemetry, finds the trouble in it and
-    writes a page to look at. Then try your own file: **smkc detect metrics.csv --report
-    report.html**, or a live system: **smkc watch --help**
+    writes a page to look at; the first run compiles, some 15 seconds. Then try your own file:
+    **smkc detect metrics.csv --report report.html**, or a live system: **smkc watch --help**
     """
 
 

@@ -1,7 +1,7 @@
 """``smkc demo``: the main job on telemetry with churn, made up or real, held against the truth.
 
-In: a seed, or a recording to replay. Out: a summary of what was found against what was planted, and
-a report page.
+In: a seed, or a recording to replay. Out: a summary of what was found against what was planted, a
+report page, and the telemetry in files to try other commands on.
 """
 
 from pathlib import Path
@@ -13,18 +13,14 @@ from smkc.cli import options
 from smkc.cli.failure import explained_failures
 
 if TYPE_CHECKING:
-    from smkc.decide import Alert
-    from smkc.detector import Detector
+    from smkc.decide import Alert, Scored
     from smkc.fleet import Finding, Fleet
 
 __all__ = ["demo"]
 
-# A fleet that is watched every 30 seconds has 2,880 rows per day: half of the default rate.
-FALSE_ALARM_RATE = 0.001
-
 
 def demo(
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write the page.")] = Path(
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write.")] = Path(
         "smkc-demo"
     ),
     seed: Annotated[int, typer.Option(min=0, help="Another seed makes another fleet.")] = 0,
@@ -43,8 +39,10 @@ def demo(
 
     Three services, some ten pods, one variable for each pod and metric. Pods are rolled out under
     new names, a metric is renamed, samples are lost: all that is routine. Four incidents are not.
-    The summary says honestly what was found, missed and falsely alarmed, at a false-alarm rate of
-    0.001 of the rows.
+    The summary says honestly what was found, missed and falsely alarmed, with the default settings.
+
+    The telemetry is written beside the page, to try other commands on: reference and live, each
+    as Parquet (long) and CSV (wide), and what was planted as labels.csv.
 
     With `--replay hostwatch` the telemetry is real: a machine that Prometheus watched while faults
     were planted on it. The recording comes with a checkout of the project, in data/hostwatch.
@@ -57,7 +55,7 @@ def demo(
     """
     with explained_failures(quiet or as_json):
         from smkc.detector import Detector
-        from smkc.fleet import hold_against
+        from smkc.fleet import hold_against, write_fleet
         from smkc.plot import report
         from smkc.plot.extra import need
 
@@ -66,23 +64,22 @@ def demo(
             need("matplotlib")
         out.mkdir(parents=True, exist_ok=True)
         fleet, title = _watched(seed, replay)
-        detector = Detector(false_alarm_rate=FALSE_ALARM_RATE).fit(fleet.reference)
-        alerts = detector.alerts(fleet.live)
+        data = write_fleet(fleet, out)
+        scored = Detector().fit(fleet.reference).score(fleet.live)
+        alerts = scored.alerts()
         finding = hold_against(alerts, fleet.incidents)
         page = report(
             out / "report.html",
-            fleet.live,
-            detector,
-            alerts,
+            scored,
             title=title,
             incidents=fleet.incidents,
             routine=fleet.routine,
         )
-        pictures = _save_pictures(out, fleet, detector, alerts) if png else []
+        pictures = _save_pictures(out, fleet, scored) if png else []
         if as_json:
-            _print_record(fleet, alerts, finding, page, pictures)
+            _print_record(fleet, alerts, finding, page, pictures, data)
         else:
-            _print_summary(fleet, alerts, finding, page, pictures, quiet)
+            _print_summary(fleet, alerts, finding, page, pictures, data, quiet)
 
 
 def _watched(seed: int, replay: str | None) -> "tuple[Fleet, str]":
@@ -94,18 +91,17 @@ def _watched(seed: int, replay: str | None) -> "tuple[Fleet, str]":
     return replay_fleet(replay), "A real machine's hour: what smkc found"
 
 
-def _save_pictures(
-    out: Path, fleet: "Fleet", detector: "Detector", alerts: "list[Alert]"
-) -> list[Path]:
+def _save_pictures(out: Path, fleet: "Fleet", scored: "Scored") -> list[Path]:
     from smkc import plot
 
-    live = fleet.live
-    scores, threshold = plot.drawn_scores(live, detector)
+    live, alerts = fleet.live, scored.alerts()
     figures = {
-        "score": plot.score_figure(live.times, scores, threshold, alerts, fleet.incidents),
+        "score": plot.score_figure(
+            live.times, scored.alarms, scored.alarm_threshold, alerts, fleet.incidents
+        ),
         "presence": plot.presence_figure(live, alerts, fleet.incidents),
     }
-    for view in plot.view_alerts(live, detector, alerts):
+    for view in plot.view_alerts(scored):
         figures[f"alert-{view.number}-traces"] = plot.trace_figure(view)
         if isinstance(view.detail, plot.KernelView):
             figures[f"alert-{view.number}-kernel"] = plot.kernel_figure(
@@ -122,6 +118,7 @@ def _print_record(
     finding: "Finding",
     page: Path,
     pictures: list[Path],
+    data: list[Path],
 ) -> None:
     from smkc.cli.printing import alert_record, print_json, time_value
 
@@ -144,6 +141,7 @@ def _print_record(
             "alerts": [alert_record(alert) for alert in alerts],
             "report": str(page),
             "pictures": [str(picture) for picture in pictures],
+            "data": [str(path) for path in data],
         }
     )
 
@@ -154,6 +152,7 @@ def _print_summary(
     finding: "Finding",
     page: Path,
     pictures: list[Path],
+    data: list[Path],
     quiet: bool,
 ) -> None:
     from rich.table import Table
@@ -194,5 +193,6 @@ def _print_summary(
         screen.print("\n[bold]False alarms[/]")
         screen.print(alert_table(finding.false_alarms))
     screen.print(f"\nReport: {page}", markup=False)
+    screen.print(f"Telemetry: {', '.join(path.name for path in data)}", markup=False)
     if pictures:
         screen.print(f"Pictures: {len(pictures)} PNG files beside it")

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.detector import Detector
+from smkc.base import BaseDetector
 from smkc.errors import InputError, MissingExtraError
+from smkc.paper import KnnDetector
 from smkc.recording import Recording, canonical
 
 __all__ = [
@@ -72,10 +73,10 @@ def host_class(module: str, name: str, package: str) -> Any:
     return type(name, (), {"__new__": refuse})
 
 
-def detector_of(adapter: Any) -> Detector:
+def detector_of(adapter: Any) -> BaseDetector:
     """Make the detector that an adapter's parameters describe."""
     own = {name: getattr(adapter, name) for name in OWN_SETTINGS if hasattr(adapter, name)}
-    return Detector(detector="knn").set_params(**{**own, **(adapter.settings or {})})
+    return KnnDetector().set_params(**{**own, **(adapter.settings or {})})
 
 
 def as_recording(table: Any, names: Iterable[Any] | None = None) -> Recording:
@@ -127,17 +128,17 @@ def as_recording(table: Any, names: Iterable[Any] | None = None) -> Recording:
     )
 
 
-def scores(detector: Detector, table: Any) -> NDArray[np.float64]:
+def scores(detector: BaseDetector, table: Any) -> NDArray[np.float64]:
     """(T,) a score a time step; hosts take no NaN, so one without a score has the usual one."""
     return _filled(detector, detector.decision_function(as_recording(table)))
 
 
-def reference_scores(detector: Detector) -> NDArray[np.float64]:
+def reference_scores(detector: BaseDetector) -> NDArray[np.float64]:
     """(T,) scores of the reference data, each window without the block of rows around it."""
     return _filled(detector, detector.decision_scores_)
 
 
-def _filled(detector: Detector, by_step: NDArray[np.float64]) -> NDArray[np.float64]:
+def _filled(detector: BaseDetector, by_step: NDArray[np.float64]) -> NDArray[np.float64]:
     """Give steps in which too little was observed the median score of normal steps."""
     usual = detector.fitted_.of_steps.usual
     return np.where(np.isnan(by_step), usual, by_step)

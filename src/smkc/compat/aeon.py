@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.compat import as_recording, detector_of, host_class, reference_scores, scores
-from smkc.detector import Detector
-from smkc.settings import USUAL_WINDOW
+from smkc.paper import KnnDetector
 
 __all__ = ["SmkcSeriesDetector"]
 
@@ -26,14 +25,14 @@ class SmkcSeriesDetector(BaseSeriesAnomalyDetector):  # type: ignore[misc]
     Parameters
     ----------
     window, neighbours, seed
-        as in :class:`smkc.Detector`.
+        as in :class:`smkc.paper.KnnDetector`.
     settings
-        further settings of :class:`smkc.Detector`, by name.
+        further settings of :class:`smkc.paper.KnnDetector`, by name.
 
     Attributes
     ----------
     detector_
-        the fitted :class:`smkc.Detector`, for alerts and causes.
+        the fitted :class:`smkc.paper.KnnDetector`, for alerts and causes.
 
     Notes
     -----
@@ -57,9 +56,9 @@ class SmkcSeriesDetector(BaseSeriesAnomalyDetector):  # type: ignore[misc]
 
     def __init__(
         self,
-        window: int = USUAL_WINDOW,
-        neighbours: int = Detector.neighbours,
-        seed: int = Detector.seed,
+        window: int = KnnDetector.window,
+        neighbours: int = KnnDetector.neighbours,
+        seed: int = KnnDetector.seed,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         self.window = window

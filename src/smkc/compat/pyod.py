@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.compat import as_recording, detector_of, host_class, reference_scores, scores
-from smkc.detector import Detector
-from smkc.settings import USUAL_WINDOW
+from smkc.paper import KnnDetector
 
 __all__ = ["SmkcDetector"]
 
@@ -26,14 +25,14 @@ class SmkcDetector(BaseDetector):  # type: ignore[misc]
     contamination
         share of the rows fitted on that counts as abnormal; sets ``threshold_``, as in all of PyOD.
     window, neighbours, seed
-        as in :class:`smkc.Detector`.
+        as in :class:`smkc.paper.KnnDetector`.
     settings
-        further settings of :class:`smkc.Detector`, by name.
+        further settings of :class:`smkc.paper.KnnDetector`, by name.
 
     Attributes
     ----------
     detector_
-        the fitted :class:`smkc.Detector`, for alerts and causes.
+        the fitted :class:`smkc.paper.KnnDetector`, for alerts and causes.
     decision_scores_, threshold_, labels_
         (T,) scores of the rows fitted on, the score that ``contamination`` of them exceed, and
         (T,) 1 for those. Each window is scored without the block of rows around it.
@@ -58,9 +57,9 @@ class SmkcDetector(BaseDetector):  # type: ignore[misc]
     def __init__(
         self,
         contamination: Any = 0.1,
-        window: int = USUAL_WINDOW,
-        neighbours: int = Detector.neighbours,
-        seed: int = Detector.seed,
+        window: int = KnnDetector.window,
+        neighbours: int = KnnDetector.neighbours,
+        seed: int = KnnDetector.seed,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(contamination=contamination)

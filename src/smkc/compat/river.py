@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from smkc.base import BaseDetector
 from smkc.compat import detector_of, host_class
-from smkc.detector import Detector
 from smkc.errors import WindowError
+from smkc.paper import KnnDetector
 from smkc.recording import Recording
-from smkc.settings import USUAL_WINDOW
-from smkc.stream import EvidenceStream, Stream
+from smkc.stream import Stream
 
 __all__ = ["SmkcAnomalyDetector"]
 
@@ -37,9 +37,9 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
     is_frozen
         whether blocks after the first are left out of the reference set.
     window, neighbours, seed
-        as in :class:`smkc.Detector`.
+        as in :class:`smkc.paper.KnnDetector`.
     settings
-        further settings of :class:`smkc.Detector`, by name.
+        further settings of :class:`smkc.paper.KnnDetector`, by name.
 
     Notes
     -----
@@ -62,9 +62,9 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
         self,
         block: int = 1000,
         is_frozen: bool = False,
-        window: int = USUAL_WINDOW,
-        neighbours: int = Detector.neighbours,
-        seed: int = Detector.seed,
+        window: int = KnnDetector.window,
+        neighbours: int = KnnDetector.neighbours,
+        seed: int = KnnDetector.seed,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         self.block = block
@@ -75,10 +75,10 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
         self.settings = settings
         self._rows: list[dict[str, Any]] = []
         self._n_rows = 0
-        self._detector: Detector | None = None
-        self._stream: Stream | EvidenceStream | None = None
+        self._detector: BaseDetector | None = None
+        self._stream: Stream | None = None
         self._score = self._usual = 0.0
-        self._ahead: tuple[dict[str, Any], Stream | EvidenceStream, float] | None = None
+        self._ahead: tuple[dict[str, Any], Stream, float] | None = None
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -109,12 +109,16 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
         self._ahead = row, ahead, score
         return score
 
-    def _pushed(self, stream: Stream | EvidenceStream, row: dict[str, Any]) -> float:
+    def _pushed(self, stream: Stream, row: dict[str, Any]) -> float:
         """Push the row and return its score; between windows, that of the window before."""
+        assert self._detector is not None
         score = stream.push(self._n_rows, row)
-        if score is None:
-            return self._score
-        return self._usual if np.isnan(score) else score
+        if score is not None:
+            return score
+        fitted = self._detector.fitted_
+        n_since_first = stream.n_rows - fitted.window
+        is_between = n_since_first < 0 or n_since_first % fitted.stride
+        return self._score if is_between else self._usual
 
     def _learn_block(self) -> None:
         """Learn the gathered rows, and let a stream of the new detector see them again."""

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.compat import as_recording, detector_of, host_class, scores
-from smkc.detector import Detector
+from smkc.paper import KnnDetector
 from smkc.recording import Recording
-from smkc.settings import USUAL_WINDOW
 
 __all__ = ["EXPECTED_FAILED_CHECKS", "SmkcOutlierDetector"]
 
@@ -41,14 +40,14 @@ class SmkcOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     window, neighbours, false_alarm_rate, seed
-        as in :class:`smkc.Detector`.
+        as in :class:`smkc.paper.KnnDetector`.
     settings
-        further settings of :class:`smkc.Detector`, by name.
+        further settings of :class:`smkc.paper.KnnDetector`, by name.
 
     Attributes
     ----------
     detector_
-        the fitted :class:`smkc.Detector`, for alerts and causes.
+        the fitted :class:`smkc.paper.KnnDetector`, for alerts and causes.
     offset_
         what ``score_samples`` is at the threshold.
 
@@ -75,10 +74,10 @@ class SmkcOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        window: int = USUAL_WINDOW,
-        neighbours: int = Detector.neighbours,
+        window: int = KnnDetector.window,
+        neighbours: int = KnnDetector.neighbours,
         false_alarm_rate: float = USUAL_RATE,
-        seed: int = Detector.seed,
+        seed: int = KnnDetector.seed,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         self.window = window

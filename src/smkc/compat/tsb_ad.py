@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.compat import as_recording, host_module, reference_scores, scores
-from smkc.detector import Detector
+from smkc.paper import KnnDetector
 
 __all__ = ["register", "run_SMKC", "run_SMKC_U"]
 
@@ -31,7 +31,7 @@ def run_SMKC(data_train: Any, data_test: Any, **settings: Any) -> NDArray[np.flo
     data_test
         (T, V) what to score; the runner hands over everything, the beginning too.
     settings
-        of :class:`smkc.Detector`.
+        of :class:`smkc.paper.KnnDetector`.
 
     Examples
     --------
@@ -40,9 +40,7 @@ def run_SMKC(data_train: Any, data_test: Any, **settings: Any) -> NDArray[np.flo
     >>> bool(650 - 16 <= run_SMKC(data[:500], data, window=16).argmax() < 655 + 16)
     True
     """
-    return scores(
-        Detector(detector="knn").set_params(**settings).fit(as_recording(data_train)), data_test
-    )
+    return scores(KnnDetector().set_params(**settings).fit(as_recording(data_train)), data_test)
 
 
 def run_SMKC_U(data: Any, **settings: Any) -> NDArray[np.float64]:
@@ -55,7 +53,7 @@ def run_SMKC_U(data: Any, **settings: Any) -> NDArray[np.float64]:
     >>> bool(650 - 16 <= run_SMKC_U(data, window=16).argmax() < 655 + 16)
     True
     """
-    return reference_scores(Detector(detector="knn").set_params(**settings).fit(as_recording(data)))
+    return reference_scores(KnnDetector().set_params(**settings).fit(as_recording(data)))
 
 
 def register(**settings: Any) -> None:

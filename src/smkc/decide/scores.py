@@ -12,13 +12,35 @@ from numpy.typing import NDArray
 
 from smkc.errors import MissingExtraError, SettingError
 
-__all__ = ["ALIGNMENTS", "WindowScores", "step_scores"]
+__all__ = ["ALIGNMENTS", "Table", "WindowScores", "step_scores"]
 
 ALIGNMENTS = ("sharp", "prompt")
 
 
+class Table:
+    """What is a dict of arrays of one length, for the libraries that people keep tables in."""
+
+    def to_dict(self) -> dict[str, NDArray[Any]]:
+        """Return the table as a dict of arrays."""
+        raise NotImplementedError
+
+    def to_arrow(self) -> Any:
+        """Return the table as a pyarrow Table."""
+        import pyarrow
+
+        return pyarrow.table(self.to_dict())
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas DataFrame."""
+        return _library("pandas").DataFrame(self.to_dict())
+
+    def to_polars(self) -> Any:
+        """Return the table as a polars DataFrame."""
+        return _library("polars").DataFrame(self.to_dict())
+
+
 @dataclass(frozen=True, kw_only=True)
-class WindowScores:
+class WindowScores(Table):
     """Scores of B windows, each array (B,); ``end`` is the time of a window's last row.
 
     A window in which too little was observed has NaN as score and p-value.
@@ -47,20 +69,6 @@ class WindowScores:
             "score": self.score,
             "p_value": self.p_value,
         }
-
-    def to_arrow(self) -> Any:
-        """Return the table as a pyarrow Table."""
-        import pyarrow
-
-        return pyarrow.table(self.to_dict())
-
-    def to_pandas(self) -> Any:
-        """Return the table as a pandas DataFrame."""
-        return _library("pandas").DataFrame(self.to_dict())
-
-    def to_polars(self) -> Any:
-        """Return the table as a polars DataFrame."""
-        return _library("polars").DataFrame(self.to_dict())
 
 
 def _library(name: str) -> Any:

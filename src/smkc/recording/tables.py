@@ -177,9 +177,16 @@ def _from_pandas_like(name: str, frame: Any) -> FrameTable:
     require_distinct(name, [str(column) for column in frame.columns])
     index = frame.index
     tells = index.dtype.kind == "M" or str(index.dtype).startswith("period")
+    columns = [(column, frame[column]) for column in frame.columns]
     if tells or any(level is not None for level in index.names):
-        frame = frame.reset_index()
-    return from_columns(name, ((column, frame[column]) for column in frame.columns))
+        # Not by reset_index, which warns of its own slowness where there are many columns.
+        taken = set(frame.columns)
+        unnamed = "index" if index.nlevels == 1 and "index" not in taken else "level_{}"
+        columns = [
+            (unnamed.format(at) if level is None else level, index.get_level_values(at).to_series())
+            for at, level in enumerate(index.names)
+        ] + columns
+    return from_columns(name, columns)
 
 
 def _array(name: str, key: str, values: Any) -> pa.Array | pa.ChunkedArray:

@@ -12,8 +12,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from smkc.fitted.windows import MOST_CALIBRATED
 from smkc.paper.density.reference import APPROXIMATE_FROM
+from smkc.paper.fitted import MOST_CALIBRATED
 
 __all__ = [
     "Costs",

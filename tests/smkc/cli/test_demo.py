@@ -40,6 +40,12 @@ def test_the_page_and_the_pictures_are_there(answer: dict, folder: Path) -> None
     assert all(Path(path).stat().st_size > 5000 for path in answer["pictures"])
 
 
+def test_the_telemetry_lies_beside_the_page(answer: dict, folder: Path) -> None:
+    names = {"reference.parquet", "reference.csv", "live.parquet", "live.csv", "labels.csv"}
+    assert {Path(path).name for path in answer["data"]} == names
+    assert all((folder / name).stat().st_size > 1000 for name in names)
+
+
 def test_the_summary_for_people(answer: dict, tmp_path: Path) -> None:
     done = run("demo", "--out", str(tmp_path))
     assert done.exit_code == 0, done.output

@@ -6,9 +6,9 @@ pytest.importorskip("aeon", reason="aeon is not installed; run: pip install aeon
 
 from aeon.testing.estimator_checking import check_estimator
 
-import smkc
 from smkc.compat import as_recording
 from smkc.compat.aeon import SmkcSeriesDetector
+from smkc.paper import KnnDetector
 
 
 @pytest.fixture
@@ -30,16 +30,12 @@ def test_aeons_checks_pass():
 
 
 def test_scores_are_the_detectors(table, model):
-    det = smkc.Detector(detector="knn", window=16, neighbours=5).fit(as_recording(table[:500]))
+    det = KnnDetector(window=16, neighbours=5).fit(as_recording(table[:500]))
     np.testing.assert_array_equal(
         model.predict(table[500:], axis=0), det.decision_function(as_recording(table[500:]))
     )
     whole = SmkcSeriesDetector(window=16, neighbours=5)
-    expected = (
-        smkc.Detector(detector="knn", window=16, neighbours=5)
-        .fit(as_recording(table))
-        .decision_scores_
-    )
+    expected = KnnDetector(window=16, neighbours=5).fit(as_recording(table)).decision_scores_
     np.testing.assert_array_equal(whole.fit_predict(table, axis=0), expected)
 
 

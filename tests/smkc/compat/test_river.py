@@ -8,9 +8,9 @@ pytest.importorskip("river", reason="River is not installed; run: pip install ri
 from river import anomaly, checks, compose
 from river.checks import common
 
-import smkc
 from smkc.compat.river import SmkcAnomalyDetector
 from smkc.errors import WindowError
+from smkc.paper import KnnDetector
 from smkc.recording import Recording
 
 STREAM_RTOL = 1e-5  # float32 sums in another order
@@ -73,7 +73,7 @@ def test_scores_are_those_of_the_whole_recording(rows):
         actual.append(model.score_one(row))
         model.learn_one(row)
     recording = Recording.from_rows(np.arange(500), rows)
-    det = smkc.Detector(detector="knn", window=16, neighbours=5).fit(recording.rows(0, 200))
+    det = KnnDetector(window=16, neighbours=5).fit(recording.rows(0, 200))
     expected = det.decision_function(recording, align="prompt")
     assert actual[:200] == [0] * 200
     np.testing.assert_allclose(actual[200:], expected[200:], rtol=STREAM_RTOL)

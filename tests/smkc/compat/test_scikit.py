@@ -9,9 +9,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-import smkc
 from smkc.compat import as_recording
 from smkc.compat.scikit import EXPECTED_FAILED_CHECKS, SmkcOutlierDetector
+from smkc.paper import KnnDetector
 
 # Small enough for the 10 rows that some checks of scikit-learn fit on.
 TINY = {
@@ -47,7 +47,7 @@ def test_scikit_learns_checks_pass_but_for_those_listed():
 
 
 def test_scores_are_the_detectors_with_the_other_sign(table, model):
-    det = smkc.Detector(detector="knn", **SMALL).fit(as_recording(table[:500]))
+    det = KnnDetector(**SMALL).fit(as_recording(table[:500]))
     live = as_recording(table[500:])
     np.testing.assert_array_equal(model.score_samples(table[500:]), -det.decision_function(live))
     # scikit-learn wants the sign of the decision function, not the rows of alerts.

@@ -3,9 +3,9 @@ import importlib
 import numpy as np
 import pytest
 
-import smkc
 from smkc.compat import as_recording
 from smkc.compat.tsb_ad import register, run_SMKC, run_SMKC_U
+from smkc.paper import KnnDetector
 
 SMALL = {"window": 16, "neighbours": 5}
 
@@ -18,7 +18,7 @@ def data(rng):
 
 
 def test_learns_from_the_beginning_and_scores_everything(data):
-    det = smkc.Detector(detector="knn", **SMALL).fit(as_recording(data[:500]))
+    det = KnnDetector(**SMALL).fit(as_recording(data[:500]))
     actual = run_SMKC(data[:500], data, **SMALL)
     np.testing.assert_array_equal(actual, det.decision_function(as_recording(data)))
     assert actual.shape == (800,)

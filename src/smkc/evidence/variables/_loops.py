@@ -170,12 +170,15 @@ def column_surprises(
     index: NDArray[np.float64],
     weight: NDArray[np.float64],
     nats_at_start: NDArray[np.float64],
+    most_seen: NDArray[np.float64],
+    overstated: NDArray[np.float64],
     out: NDArray[np.float32],
 ) -> None:
     """Fill (n, C) surprises in nats; 0 within the bulk and where there is no statistic.
 
     Beyond the start of the tail the surprise is that of Lomax's distribution, whose shape is the
-    number of episodes that the tail was learned from: the fewer, the slower it grows.
+    number of episodes that the tail was learned from: the fewer, the slower it grows. Where that
+    is ``overstated`` it is at most ``most_seen`` up to the farthest that the reference has seen.
     """
     n, n_columns = statistics.shape
     low, high = np.empty(n_columns), np.empty(n_columns)
@@ -191,7 +194,8 @@ def column_surprises(
             side = 0 if value > high[j] else 1
             distance = np.log1p(abs(value - centre[j]) / spread[j]) - start[side, j]
             grown = index[side, j] * min(distance, MAX_DISTANCE) / weight[side, j]
-            out[i, j] = nats_at_start[j] + weight[side, j] * np.log1p(grown)
+            nats = nats_at_start[j] + weight[side, j] * np.log1p(grown)
+            out[i, j] = min(nats, max(most_seen[j], nats - overstated[side, j]))
 
 
 @njit(cache=True)

@@ -115,7 +115,8 @@ class VariableQuestions:
             and its role speaks for it.
         of_several
             (A,) whether a column speaks for several members: when one is replaced it jumps, which
-            says nothing. None does unless given.
+            says nothing, and what one rollout in the reference did the next may do as well. None
+            does unless given.
         clocks, has_dates
             (n,) times of the rows; whether they are seconds since a date. No column has a season
             without them.
@@ -132,6 +133,8 @@ class VariableQuestions:
         values = np.concatenate([values, distances], axis=1)
         names = [*names, *(names[column] for column in seasons.columns)]
         is_member = np.concatenate([is_member, np.zeros(len(seasons.columns), bool)])
+        several = np.zeros(n_given, bool) if of_several is None else np.array(of_several, bool)
+        several = np.concatenate([several, several[seasons.columns]])
         n_columns = values.shape[1]
         is_distance = np.arange(n_columns) >= n_given
         statistics = Statistics(n_columns).push(values)
@@ -149,15 +152,13 @@ class VariableQuestions:
                 gap=question.rows,
                 min_spread=least,
                 is_one_sided=question.is_one_sided,
+                is_bounded=several,
             )
             for number, question in enumerate(QUESTIONS)
             if number != FROZEN
         }
         is_constant, constant = _constants(values)
-        if of_several is not None:
-            several = np.array(of_several, bool)
-            several = np.concatenate([several, several[seasons.columns]])
-            tails[JUMP].start[:, several] = np.inf
+        tails[JUMP].start[:, several] = np.inf
         for tail in tails.values():
             tail.start[:, is_constant | is_member] = np.inf
         runs.longest[is_constant | is_member | is_distance] = np.inf
@@ -230,6 +231,8 @@ class VariableState:
         self.loudest = Loudest([question.is_lasting for question in QUESTIONS], n_columns)
         self.silence = fitted.silence.start()
         self.newcomer_counts = np.zeros(0, np.int64)
+        # (Q, F) the largest surprise of each newcomer while it was too young to be asked.
+        self.newcomer_peaks = np.zeros((len(QUESTIONS), 0), np.float32)
         self.kept: dict[str, NDArray[Any]] = {
             "columns": np.full((n_kept_rows, N_KEPT), -1, np.int32),
             "questions": np.full((n_kept_rows, N_KEPT), -1, np.int8),
@@ -294,19 +297,26 @@ class VariableState:
     ) -> None:
         """Judge newcomers by the tails that known columns have in common, once they have a past.
 
-        What is taken off for their number depends on those that came before a row alone.
+        What that past has seen is no rarer than once in it. What is taken off for their number
+        depends on those that came before a row alone.
         """
         n_known, n_new = len(self.fitted.constant), newcomers.shape[1]
         more = n_new - len(self.newcomer_counts)
         self.newcomer_counts = np.pad(self.newcomer_counts, (0, more))
+        self.newcomer_peaks = np.pad(self.newcomer_peaks, ((0, 0), (0, more)))
         counts = np.cumsum(~np.isnan(newcomers), axis=0) + self.newcomer_counts
         is_young = counts < MIN_NEWCOMER_OBSERVATIONS
         n_asked = (~is_young).sum(axis=1, keepdims=True)
         for_number = np.log(np.maximum(n_asked, 1))
+        most_seen = np.float32(np.log(MIN_NEWCOMER_OBSERVATIONS + 1.0))
         self.newcomer_counts = counts[-1] if len(counts) else self.newcomer_counts
         for number, fitted in enumerate(self.fitted.of_questions):
             if isinstance(fitted, Tails) and number != RELATION:
                 found = fitted.shared(n_new).nats(statistics[number, :, n_known:])
+                peaks = np.where(is_young, found, 0.0).max(axis=0, initial=0.0)
+                self.newcomer_peaks[number] = np.maximum(self.newcomer_peaks[number], peaks)
+                overstated = np.maximum(self.newcomer_peaks[number] - most_seen, 0.0)
+                found = np.minimum(found, np.maximum(most_seen, found - overstated))
                 nats[number, :, n_known:] = np.where(is_young, 0.0, found - for_number)
 
     def _keep(self, first: int, heard: Heard) -> None:
@@ -341,7 +351,8 @@ class VariableState:
         }
         arrays = {f"{part}.{key}": a for part, some in parts.items() for key, a in some.items()}
         arrays |= {f"kept.{key}": array for key, array in self.kept.items()}
-        return arrays | {"newcomer_counts": self.newcomer_counts}
+        arrays |= {"newcomer_counts": self.newcomer_counts, "newcomer_peaks": self.newcomer_peaks}
+        return arrays
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over what :meth:`to_arrays` gave."""
@@ -354,6 +365,7 @@ class VariableState:
         self.loudest.restore(of["loudest"])
         self.kept = {key: of["kept"][key].copy() for key in self.kept}
         self.newcomer_counts = arrays["newcomer_counts"].copy()
+        self.newcomer_peaks = arrays["newcomer_peaks"].copy()
 
 
 def _is_target(name: str) -> bool:

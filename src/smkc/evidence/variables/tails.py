@@ -5,7 +5,7 @@ nats, per column. Nothing is claimed that the reference cannot know: the surpris
 reference grows more slowly the fewer separate episodes its tail was learned from.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,11 @@ class Tails:
         (2, C) episodes that the index rests on.
     nats_at_start
         (C,) surprise where the tail begins.
+    most_seen
+        (C,) surprise of what happens once in as many rows as the reference has.
+    overstated
+        (2, C) by how much the tail exceeds that at the reference's farthest value, above and below;
+        0 where the tail is trusted all the same.
 
     Examples
     --------
@@ -65,6 +70,8 @@ class Tails:
     index: NDArray[np.float64]
     weight: NDArray[np.float64]
     nats_at_start: NDArray[np.float64]
+    most_seen: NDArray[np.float64]
+    overstated: NDArray[np.float64]
 
     @classmethod
     def fit(
@@ -74,6 +81,7 @@ class Tails:
         gap: int,
         min_spread: NDArray[np.float64] | float = 1e-9,
         is_one_sided: bool = False,
+        is_bounded: NDArray[np.bool_] | bool = False,
         assumed_excess: float = ASSUMED_EXCESS,
     ) -> "Tails":
         """Learn from statistics (n, C) of reference rows in order of time, NaN where there is none.
@@ -88,6 +96,9 @@ class Tails:
             smallest spread, for each column or for all.
         is_one_sided
             whether only large statistics are unusual.
+        is_bounded
+            of which columns what the reference has seen once is no rarer than that. Of the others
+            it may have been a fault that nobody knew of.
         assumed_excess
             mean excess of a tail before anything is known of it, in logarithmic distance.
         """
@@ -97,7 +108,8 @@ class Tails:
         start = np.full((2, n_columns), np.inf)
         excess, episodes = np.zeros((2, n_columns)), np.zeros((2, n_columns))
         fit_tails(statistics, centre, spread, gap, TAIL_SHARE, start, excess, episodes)
-        is_known = (~np.isnan(statistics)).sum(axis=0) >= MIN_OBSERVATIONS
+        n_observed = (~np.isnan(statistics)).sum(axis=0)
+        is_known = n_observed >= MIN_OBSERVATIONS
         start[:, ~is_known] = np.inf
         prior_excess, prior_episodes = _shared_tail(
             excess[:, is_known], episodes[:, is_known], assumed_excess
@@ -108,14 +120,24 @@ class Tails:
         if is_one_sided:
             start[1] = np.inf
         n_sides = 1 if is_one_sided else 2
-        return cls(
+        tails = cls(
             centre=centre,
             spread=spread,
             start=start,
             index=np.minimum(1.0 / np.maximum(mean, 1e-9), MAX_INDEX),
             weight=weight,
             nats_at_start=np.full(n_columns, -np.log(n_sides * TAIL_SHARE)),
+            most_seen=np.log(n_observed + 1.0),
+            overstated=np.zeros((2, n_columns)),
         )
+        farthest = np.stack(
+            [
+                np.fmax.reduce(statistics, axis=0, initial=np.nan),
+                np.fmin.reduce(statistics, axis=0, initial=np.nan),
+            ]
+        )
+        overstated = np.maximum(tails.nats(farthest) - tails.most_seen, 0.0)
+        return replace(tails, overstated=np.where(is_bounded, overstated, 0.0))
 
     def nats(self, statistics: NDArray[np.float32]) -> NDArray[np.float32]:
         """(n, C) surprises of (n, C) statistics; 0 in the bulk and where there is none."""
@@ -128,6 +150,8 @@ class Tails:
             self.index,
             self.weight,
             self.nats_at_start,
+            self.most_seen,
+            self.overstated,
             out,
         )
         return out
@@ -162,6 +186,8 @@ class Tails:
             index=index * sides,
             weight=weight * sides,
             nats_at_start=np.full(n_columns, -np.log(n_sides * TAIL_SHARE)),
+            most_seen=np.full(n_columns, np.inf),
+            overstated=np.zeros((2, n_columns)),
         )
 
 

@@ -12,7 +12,6 @@ from typing import Any
 from smkc.errors import SettingError
 from smkc.recording import Identity
 from smkc.serve.config.durations import show_duration
-from smkc.serve.config.keys import check_keys
 
 __all__ = ["WatchConfig"]
 
@@ -198,20 +197,17 @@ def _check_whole(name: str, value: object, least: int, most: int = 2**53) -> Non
 
 
 def _check_detector(given: Mapping[str, Any]) -> None:
-    from smkc.detector import Detector
-    from smkc.settings import empty_fitted
+    from smkc.loading import make_detector
 
     for key, own in OWN_WORDS.items():
         if key in given:
             raise SettingError(f"detector: {key} is set by {own} of the watch; take it out here")
-    usual = Detector().get_params()
-    check_keys(given, tuple(key for key in usual if key not in OWN_WORDS), "detector")
     if given.get("detector", "evidence") != "evidence":
         raise SettingError(
             f"detector: detector={given['detector']!r} does not follow what is normal; a watch "
             "uses 'evidence', so leave this out"
         )
     try:
-        empty_fitted({**usual, **given})
+        make_detector(given)._empty()
     except SettingError as error:
         raise SettingError(f"detector: {error}") from None

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from smkc.detector import Detector
+from smkc.base import BaseDetector
 from smkc.errors import InputError, ModelFileError
 from smkc.serve.config import WatchConfig
 from smkc.serve.lane import fitting
@@ -233,7 +233,7 @@ class LaneModel:
         return reference_spans(first, end - 1, left_out, self._watch.least_rows)
 
     def _swap(
-        self, detector: Detector, spans: Sequence[Span], reason: str, path: Path | None = None
+        self, detector: BaseDetector, spans: Sequence[Span], reason: str, path: Path | None = None
     ) -> None:
         """Let a model take over before the next row.
 

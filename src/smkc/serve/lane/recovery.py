@@ -9,7 +9,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from smkc.detector import Detector
+from smkc.base import BaseDetector
 from smkc.errors import SmkcError
 from smkc.recording import Recording
 from smkc.serve.config import WatchConfig
@@ -139,7 +139,7 @@ def _replay(follower: Follower, journal: LaneStore, end: int) -> None:
 
 def _model(
     journal: LaneStore, watch: WatchConfig, files: LaneFiles, fit: Event
-) -> tuple[Detector | None, list[str]]:
+) -> tuple[BaseDetector | None, list[str]]:
     """Return the model of an event, fitted again if its file is not whole; and what was wrong."""
     detector = files.load_model(fit.at_row)
     if detector is not None:

@@ -81,6 +81,18 @@ def test_each_question_finds_what_it_asks_for(fitted, live):
     assert heard.columns[410:, 0].tolist().count(8) > 40, "the newcomer that left its past"
 
 
+def test_what_a_newcomer_did_while_young_is_no_surprise_later(fitted, live):
+    values, _ = live
+    newcomers = np.random.default_rng(8).normal(size=(N_LIVE, 2)).astype(np.float32)
+    newcomers[20:N_LIVE:60, 1] += 12.0  # as often as anything else that it does
+    newcomers[300, 0] += 12.0
+    state = fitted.start(values[:0], NO_CLOCKS, KEPT)
+    pushed(state, values, newcomers, np.arange(N_LIVE))
+    of_questions = state.loudest_of(250, 301).values()
+    first, second = (max(some.get(column, 0.0) for some in of_questions) for column in (8, 9))
+    assert second < np.log(65) + 1.0 < first - 2.0, "its past has 64 rows; noise is beyond it"
+
+
 def test_of_normal_rows_few_are_surprising(fitted):
     values = table(np.random.default_rng(5), 4000)
     state = fitted.start(values[:0], NO_CLOCKS, KEPT)

@@ -40,6 +40,21 @@ def test_surprises_are_those_of_plain_python(reference, asked, is_one_sided, gap
     np.testing.assert_allclose(tails.nats(rows), expected, rtol=CLOSE, atol=CLOSE)
 
 
+def test_what_the_reference_has_seen_is_no_rarer_than_once_in_it(reference, asked, rng):
+    reference[300, :2], reference[301, 1] = 60.0, -50.0
+    is_bounded = np.arange(7) != 2
+    tails = Tails.fit(reference, gap=1, is_bounded=is_bounded)
+    columns = [column.astype(float).tolist() for column in reference.T]
+    twin = naive.NaiveTails(columns, 1, bounded=np.flatnonzero(is_bounded).tolist())
+    rows = np.concatenate([asked, reference[295:305], [[x] * 7 for x in (-51, 59, 61, 100)]])
+    rows = rows.astype(np.float32)
+    expected = [[twin.nats(j, float(x)) for j, x in enumerate(row)] for row in rows]
+    np.testing.assert_allclose(tails.nats(rows), expected, rtol=CLOSE, atol=CLOSE)
+    seen_once = tails.nats(np.full((1, 7), 60.0, np.float32))[0, 0]
+    assert seen_once <= np.log(601) + CLOSE < Tails.fit(reference, gap=1).nats(rows)[:, 0].max()
+    assert tails.nats(np.full((1, 7), 600.0, np.float32))[0, 0] > seen_once, "farther is rarer"
+
+
 def test_of_the_reference_itself_as_many_are_surprising_as_stated(rng):
     rows = rng.normal(size=(4000, 3)).astype(np.float32)
     nats = Tails.fit(rows, gap=1).nats(rng.normal(size=(20_000, 3)).astype(np.float32))

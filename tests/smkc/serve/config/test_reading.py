@@ -159,7 +159,7 @@ BAD = {
     "lateness": (whole(watch=[{**WATCH, "lateness": "2d"}]), "lateness=172800000"),
     "detector": (
         whole(watch=[{**WATCH, "detector": {"windwo": 3}}]),
-        "detector: no setting 'windwo'; did you mean 'window'",
+        "detector: Detector has no setting 'windwo'; use window",
     ),
     "detector value": (whole(watch=[{**WATCH, "detector": {"window": -3}}]), "window=-3"),
     "other detector": (whole(watch=[{**WATCH, "detector": {"detector": "knn"}}]), "'evidence'"),

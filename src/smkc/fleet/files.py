@@ -1,0 +1,75 @@
+"""A fleet into files: its telemetry as Parquet and CSV, and the truth about it.
+
+In: a :class:`Fleet` and a folder. Out: ``reference`` and ``live``, each as Parquet (long: time,
+variable, value) and CSV (wide: one column per variable), and ``labels.csv``.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from smkc.fleet.make import Fleet
+from smkc.fleet.truth import Change, Incident
+from smkc.recording import Recording
+from smkc.recording.times import show_time
+
+__all__ = ["write_fleet"]
+
+
+def write_fleet(fleet: Fleet, folder: Path) -> list[Path]:
+    """Write the fleet into a folder and return the paths; :func:`smkc.read` gives it back.
+
+    ``labels.csv`` has one line per incident and per routine change: start, end (both inclusive),
+    is_incident (1 or 0), kind, the variables that show an incident, and what happened in words.
+    """
+    from pyarrow import csv, parquet
+
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, recording in (("reference", fleet.reference), ("live", fleet.live)):
+        parquet.write_table(recording.to_arrow(), folder / f"{name}.parquet")
+        csv.write_csv(_wide(recording), folder / f"{name}.csv")
+        written += [folder / f"{name}.parquet", folder / f"{name}.csv"]
+    csv.write_csv(_labels([*fleet.incidents, *fleet.routine]), folder / "labels.csv")
+    return [*written, folder / "labels.csv"]
+
+
+def _wide(recording: Recording) -> Any:
+    """Return the Arrow table with one row per time step and one column per variable."""
+    import pyarrow as pa
+
+    values = np.zeros((len(recording.names), len(recording)), np.float32)
+    absent = np.ones(values.shape, bool)
+    at = recording.codes, recording.row_numbers
+    values[at], absent[at] = recording.values, False
+    columns = [pa.array(one, mask=gone) for one, gone in zip(values, absent, strict=True)]
+    return pa.table([_times(recording.times), *columns], names=["time", *recording.names])
+
+
+def _labels(changes: Iterable[Change]) -> Any:
+    import pyarrow as pa
+
+    ordered = sorted(changes, key=lambda change: change.start)
+    return pa.table(
+        {
+            "start": [_text(change.start) for change in ordered],
+            "end": [_text(change.end) for change in ordered],
+            "is_incident": [int(isinstance(change, Incident)) for change in ordered],
+            "kind": [change.kind for change in ordered],
+            "variables": [" ".join(getattr(change, "variables", ())) for change in ordered],
+            "story": [change.story for change in ordered],
+        }
+    )
+
+
+def _times(times: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.array([_text(time) for time in times]) if times.dtype.kind == "M" else pa.array(times)
+
+
+def _text(time: Any) -> Any:
+    """Write a date in ISO 8601; leave a number as it is."""
+    return show_time(time) if isinstance(time, np.datetime64) else time
