@@ -188,10 +188,8 @@ class LearnedDensity:
         model = self._trained()
         shape = self.representation.shape(self.window, self.sketch.width)
         pixels = torch.from_numpy(latest.features().reshape(1, *shape))
-        tau = torch.full((1,), torch.nan)
-        if "log_g" in self.settings.channels:
-            states = torch.from_numpy(np.ascontiguousarray(latest.states.T))
-            tau = torch_images(states[None], ("log_g",))[1]
+        states = torch.from_numpy(np.ascontiguousarray(latest.states.T))
+        tau = torch_images(states[None], ("log_g",))[1]
         parts = model.components_of_batch((pixels, tau))
         return float(model.fused(parts)[0])
 
