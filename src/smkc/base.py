@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from smkc import compiling, model_file
 from smkc.decide import ALIGNMENTS, Alert, Cause, Fitted, Scored, WindowScores, check_rate
 from smkc.errors import NotFittedError, SettingError, UnscoredWarning
-from smkc.recording import Identity, Recording, read
+from smkc.recording import Aligned, Identity, aligned
+from smkc.sklearn_tags import outlier_tags
 from smkc.stream import Stream
 
 __all__ = ["BaseDetector", "check_choice", "check_whole"]
@@ -51,7 +52,7 @@ class BaseDetector(ABC):
     align: str
 
     _fitted: Fitted
-    _reference: Recording | None
+    _reference: Aligned | None
     _reference_steps: tuple[NDArray[np.float64], NDArray[np.float64]] | None
 
     def __new__(cls, *_: Any, **settings: Any) -> Self:
@@ -96,8 +97,8 @@ class BaseDetector(ABC):
         reference
             a recording, or anything that :func:`smkc.read` takes.
         """
-        recording = _as_recording(reference)
-        self._take(self._empty().updated(recording, self._seed), recording)
+        given = aligned(reference)
+        self._take(self._empty().updated(given.recording, self._seed), given)
         return self
 
     def partial_fit(self, reference: Any, y: Any = None) -> Self:
@@ -108,7 +109,7 @@ class BaseDetector(ABC):
         """
         if not self.is_fitted:
             return self.fit(reference)
-        self._fitted = self.fitted_.updated(_as_recording(reference), self._seed)
+        self._fitted = self.fitted_.updated(aligned(reference).recording, self._seed)
         self._reference = None
         return self
 
@@ -117,7 +118,7 @@ class BaseDetector(ABC):
         """Seed of what is left to chance in learning, for detectors that have any."""
         return int(getattr(self, "seed", 0))
 
-    def _take(self, fitted: Fitted, reference: Recording | None) -> None:
+    def _take(self, fitted: Fitted, reference: Aligned | None) -> None:
         """Take over what was learned with the settings as they are."""
         self._fitted = fitted
         self._fitted_with = deepcopy(self.get_params())
@@ -134,9 +135,8 @@ class BaseDetector(ABC):
         recording
             the whole recording, from its beginning, or anything that :func:`smkc.read` takes.
         """
-        recording = _as_recording(recording)
-        fitted = self.fitted_
-        windows = fitted.score(recording)
+        given, fitted = aligned(recording), self.fitted_
+        windows = fitted.score(given.recording)
         n_unscored = int(np.isnan(windows.scores).sum())
         if n_unscored:
             warnings.warn(
@@ -145,7 +145,7 @@ class BaseDetector(ABC):
                 stacklevel=3,
             )
         return Scored(
-            recording=recording,
+            given=given,
             windows_scored=windows,
             fitted=fitted,
             false_alarm_rate=self.false_alarm_rate,
@@ -158,19 +158,26 @@ class BaseDetector(ABC):
         return "hold too few observations to be scored (NaN); a coarser step would score them"
 
     def decision_function(self, recording: Any, align: str | None = None) -> NDArray[np.float64]:
-        """(T,) one score per time step, higher = more anomalous; NaN where there is none."""
-        return self.score(recording).scores_aligned(align or self.align)
+        """(T,) one score per time step, higher = more anomalous; NaN where there is none.
+
+        A wide table in memory gets one score for each of its rows, in their order, shuffled or
+        repeated as they may be; by :meth:`p_values` and :meth:`predict` too.
+        """
+        scored = self.score(recording)
+        return scored.given.per_row(scored.scores_aligned(align or self.align))
 
     def p_values(self, recording: Any) -> NDArray[np.float64]:
         """(T,) p-values, under what was normal when each row came; NaN where there is none."""
-        return self.score(recording).p_values
+        scored = self.score(recording)
+        return scored.given.per_row(scored.p_values)
 
     def predict(self, recording: Any) -> NDArray[np.int64]:
         """(T,) 1 in the time steps of :meth:`alerts`, else 0."""
-        return self.score(recording).is_alert
+        scored = self.score(recording)
+        return scored.given.per_row(scored.is_alert)
 
     def score_windows(self, recording: Any) -> WindowScores:
-        """Scores and p-values of all windows."""
+        """Scores and p-values of all windows, in order of time."""
         return self.score(recording).windows
 
     def alerts(self, recording: Any, explain: bool = True) -> list[Alert]:
@@ -236,7 +243,9 @@ class BaseDetector(ABC):
                 "with decision_function"
             )
         if self._reference_steps is None:
-            self._reference_steps = fitted.reference_steps(self._reference)
+            given = self._reference
+            scores, alarms = fitted.reference_steps(given.recording)
+            self._reference_steps = given.per_row(scores), given.per_row(alarms)
         return self._reference_steps
 
     @property
@@ -265,6 +274,12 @@ class BaseDetector(ABC):
             setattr(self, name, value)
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        return outlier_tags()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.is_fitted
+
     # ------------------------------------------------------------------ the model file
 
     def save(self, path: str | Path) -> None:
@@ -286,7 +301,3 @@ def check_whole(name: str, value: Any, smallest: int) -> None:
     """Refuse what is not a whole number, or too small a one."""
     if not isinstance(value, int) or isinstance(value, bool) or value < smallest:
         raise SettingError(f"{name}={value!r}: give a whole number from {smallest} up")
-
-
-def _as_recording(source: Any) -> Recording:
-    return source if isinstance(source, Recording) else read(source)

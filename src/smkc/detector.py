@@ -116,7 +116,9 @@ class Detector(BaseDetector):
 
         That is minus the logarithm of a p-value; NaN where it had nothing to say.
         """
-        return dict(self.score(recording).evidences)
+        scored = self.score(recording)
+        per_row = scored.given.per_row
+        return {name: per_row(nats) for name, nats in scored.evidences.items()}
 
     def stream(self, resume: str | Path | None = None) -> EvidenceStream:
         """Return a stream: the same scores, one time step at a time, to the bit.

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from smkc.base import BaseDetector
 from smkc.compat import detector_of, host_class
-from smkc.errors import WindowError
-from smkc.paper import KnnDetector
+from smkc.detector import Detector
+from smkc.errors import InputError, SettingError
 from smkc.recording import Recording
 from smkc.stream import Stream
 
@@ -32,14 +31,14 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
     block
         rows that are gathered before they are learned: the first block makes the detector, each
         later one adds to its reference set, in bounded memory. Until then scores are 0. If the
-        first holds too little for the window and the neighbours, up to nine more join it; a later
-        one that does is left out.
+        first holds too little to learn from, up to nine more join it; a later one that does is left
+        out.
     is_frozen
         whether blocks after the first are left out of the reference set.
-    window, neighbours, seed
-        as in :class:`smkc.paper.KnnDetector`.
+    window
+        as in :class:`smkc.Detector`.
     settings
-        further settings of :class:`smkc.paper.KnnDetector`, by name.
+        further settings of :class:`smkc.Detector`, by name.
 
     Notes
     -----
@@ -50,11 +49,11 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> model = SmkcAnomalyDetector(block=300, window=16, neighbours=5)
+    >>> model = SmkcAnomalyDetector(block=300)
     >>> for value in rng.normal(size=400):
     ...     model.learn_one({"cpu": value})
     >>> usual = model.score_one({"cpu": 0.1})
-    >>> model.score_one({"cpu": 0.1, "new": 50.0}) > usual
+    >>> model.score_one({"cpu": 9.0, "new": 50.0}) > usual
     True
     """
 
@@ -62,27 +61,23 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
         self,
         block: int = 1000,
         is_frozen: bool = False,
-        window: int = KnnDetector.window,
-        neighbours: int = KnnDetector.neighbours,
-        seed: int = KnnDetector.seed,
+        window: int | str = Detector.window,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         self.block = block
         self.is_frozen = is_frozen
         self.window = window
-        self.neighbours = neighbours
-        self.seed = seed
         self.settings = settings
         self._rows: list[dict[str, Any]] = []
         self._n_rows = 0
-        self._detector: BaseDetector | None = None
+        self._detector: Detector | None = None
         self._stream: Stream | None = None
         self._score = self._usual = 0.0
         self._ahead: tuple[dict[str, Any], Stream, float] | None = None
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield {"block": 100, "window": 16, "neighbours": 5}
+        yield {"block": 100}
 
     def learn_one(self, x: Mapping[Any, Any]) -> None:
         """Take the next row, and learn the block that it completes."""
@@ -110,15 +105,9 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
         return score
 
     def _pushed(self, stream: Stream, row: dict[str, Any]) -> float:
-        """Push the row and return its score; between windows, that of the window before."""
-        assert self._detector is not None
+        """Push the row and return its score; the usual one where too little was observed."""
         score = stream.push(self._n_rows, row)
-        if score is not None:
-            return score
-        fitted = self._detector.fitted_
-        n_since_first = stream.n_rows - fitted.window
-        is_between = n_since_first < 0 or n_since_first % fitted.stride
-        return self._score if is_between else self._usual
+        return self._usual if score is None else score
 
     def _learn_block(self) -> None:
         """Learn the gathered rows, and let a stream of the new detector see them again."""
@@ -127,7 +116,9 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
         detector = self._detector if self._detector is not None else detector_of(self)
         try:
             detector.partial_fit(block)
-        except WindowError:  # too little was observed
+        except SettingError:
+            raise
+        except InputError:  # too little was observed
             if self._detector is not None:
                 self._rows = []
             elif len(self._rows) >= MOST_BLOCKS * self.block:

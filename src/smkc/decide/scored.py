@@ -17,7 +17,7 @@ from smkc.decide.alerts import Alert, Cause, find_alerts
 from smkc.decide.contract import Fitted, ScoredWindows
 from smkc.decide.scores import Table, WindowScores
 from smkc.errors import WindowError
-from smkc.recording import Recording
+from smkc.recording import Aligned, Recording
 
 __all__ = ["RELEASE_RATE", "Scored", "release_threshold"]
 
@@ -31,8 +31,8 @@ class Scored(Table):
 
     Parameters
     ----------
-    recording
-        what was scored.
+    given
+        what was scored, and how its rows lay in what was handed in.
     windows_scored
         its windows, as the detector scored them.
     fitted
@@ -55,7 +55,9 @@ class Scored(Table):
     ['time', 'score', 'p_value', 'is_alert']
     """
 
-    recording: Recording
+    time_columns = ("time",)
+
+    given: Aligned
     windows_scored: ScoredWindows
     fitted: Fitted
     false_alarm_rate: float
@@ -64,6 +66,21 @@ class Scored(Table):
 
     def __len__(self) -> int:
         return len(self.recording)
+
+    @property
+    def recording(self) -> Recording:
+        """What was scored, in order of time."""
+        return self.given.recording
+
+    @property
+    def labels(self) -> Any:
+        """(T,) labels of the time steps in the pandas frame handed in; None without one."""
+        return self.given.labels_at(np.arange(len(self)))
+
+    @property
+    def zone(self) -> str | None:
+        """Time zone of the times handed in; None where they had none."""
+        return self.given.zone
 
     @property
     def times(self) -> NDArray[Any]:
@@ -119,6 +136,8 @@ class Scored(Table):
             end=times[scored.last_rows],
             score=scored.scores,
             p_value=scored.p_values,
+            labels=self.given.labels_at(scored.last_rows),
+            zone=self.given.zone,
         )
 
     # ------------------------------------------------------------------ alerts

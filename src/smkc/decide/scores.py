@@ -5,7 +5,7 @@ In: scores of windows. Out: a table of them, or (T,) scores aligned with the rec
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,19 @@ ALIGNMENTS = ("sharp", "prompt")
 class Table:
     """What is a dict of arrays of one length, for the libraries that people keep tables in."""
 
+    time_columns: ClassVar[tuple[str, ...]]
+    """Which of them are times, in UTC."""
+
+    @property
+    def labels(self) -> Any:
+        """Labels of the rows in a pandas frame, if one was handed in; None otherwise."""
+        return None
+
+    @property
+    def zone(self) -> str | None:
+        """Time zone that times were handed in with; None where they had none."""
+        return None
+
     def to_dict(self) -> dict[str, NDArray[Any]]:
         """Return the table as a dict of arrays."""
         raise NotImplementedError
@@ -28,23 +41,37 @@ class Table:
         """Return the table as a pyarrow Table."""
         import pyarrow
 
-        return pyarrow.table(self.to_dict())
+        columns: dict[str, Any] = self.to_dict()
+        if self.zone is not None:
+            zoned = pyarrow.timestamp("ns", self.zone)
+            for name in self.time_columns:
+                columns[name] = pyarrow.array(columns[name].view(np.int64)).cast(zoned)
+        return pyarrow.table(columns)
 
     def to_pandas(self) -> Any:
-        """Return the table as a pandas DataFrame."""
-        return _library("pandas").DataFrame(self.to_dict())
+        """Return the table as a pandas DataFrame, with the index and time zone handed in."""
+        pandas = _library("pandas")
+        columns: dict[str, Any] = self.to_dict()
+        if self.zone is not None:
+            for name in self.time_columns:
+                columns[name] = pandas.DatetimeIndex(columns[name], tz="UTC").tz_convert(self.zone)
+        return pandas.DataFrame(columns, index=self.labels)
 
     def to_polars(self) -> Any:
         """Return the table as a polars DataFrame."""
-        return _library("polars").DataFrame(self.to_dict())
+        return _library("polars").from_arrow(self.to_arrow())
 
 
 @dataclass(frozen=True, kw_only=True)
 class WindowScores(Table):
     """Scores of B windows, each array (B,); ``end`` is the time of a window's last row.
 
-    A window in which too little was observed has NaN as score and p-value.
+    A window in which too little was observed has NaN as score and p-value. If a pandas frame was
+    judged, ``labels`` are those of each window's last row, and ``zone`` is its time zone: tables
+    keep both, where arrays hold times in UTC.
     """
+
+    time_columns = ("start", "end")
 
     first_row: NDArray[np.int64]
     last_row: NDArray[np.int64]
@@ -52,6 +79,8 @@ class WindowScores(Table):
     end: NDArray[Any]
     score: NDArray[np.float64]
     p_value: NDArray[np.float64]
+    labels: Any = None
+    zone: str | None = None
 
     def __len__(self) -> int:
         return len(self.score)

@@ -49,10 +49,6 @@ KINDS: Mapping[str, KindWords] = MappingProxyType(
         "relation": KindWords(
             phrase="it moves unlike the others", title="moving unlike the others"
         ),
-        "shape": KindWords(
-            phrase="the whole system moved unlike before",
-            title="the whole system moves unlike before",
-        ),
         "presence": KindWords(phrase="it appeared or vanished", title="came or went"),
         "newcomer": KindWords(
             phrase="it is new and did not stay as it came", title="new and unsettled"
@@ -74,17 +70,11 @@ EVIDENCES: Mapping[str, EvidenceWords] = MappingProxyType(
             kind="level",
             sentence="No normal stretch is near this one in the mean over some windows.",
         ),
-        "pooled lags": EvidenceWords(
-            kind="shape", sentence="The system as a whole moves unlike before."
-        ),
         "jump": EvidenceWords(
             kind="jump", sentence="A variable took a larger step than it usually does."
         ),
         "relation": EvidenceWords(
             kind="relation", sentence="Variables stand to each other unlike before."
-        ),
-        "presence": EvidenceWords(
-            kind="presence", sentence="More variables fell silent at once than is routine."
         ),
         "newcomers": EvidenceWords(
             kind="newcomer", sentence="Variables that are new changed after they came."

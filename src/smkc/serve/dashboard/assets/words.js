@@ -78,13 +78,16 @@ export function percent(share) {
 /** A count and its noun. */
 export const count = (number, noun) => `${figure(number)} ${noun}${number === 1 ? "" : "s"}`;
 
+/** Rarer than this nobody has seen enough rows to say. */
+const RAREST = 1e-6;
+
 /** How rare a score is among normal rows. */
 export function odds(pValue) {
   if (pValue === null || pValue === undefined || !Number.isFinite(pValue)) {
     return "there is too little reference data to say how rare this is";
   }
   if (pValue >= 0.5) return "most normal rows score as high";
-  const times = 1 / Math.max(pValue, 1e-12);
+  const times = 1 / Math.max(pValue, RAREST);
   const rounded = times >= 100 ? Number(times.toPrecision(2)) : Math.round(times);
   return `at most 1 normal row in ${rounded.toLocaleString("en-US")} scores as high`;
 }
