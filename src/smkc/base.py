@@ -160,8 +160,8 @@ class BaseDetector(ABC):
     def decision_function(self, recording: Any, align: str | None = None) -> NDArray[np.float64]:
         """(T,) one score per time step, higher = more anomalous; NaN where there is none.
 
-        A wide table in memory gets one for each of its rows, in their order, shuffled or repeated
-        as they may be; by :meth:`p_values` and :meth:`predict` too.
+        A wide table in memory gets one score for each of its rows, in their order, shuffled or
+        repeated as they may be; by :meth:`p_values` and :meth:`predict` too.
         """
         scored = self.score(recording)
         return scored.given.per_row(scored.scores_aligned(align or self.align))
@@ -177,7 +177,7 @@ class BaseDetector(ABC):
         return scored.given.per_row(scored.is_alert)
 
     def score_windows(self, recording: Any) -> WindowScores:
-        """Scores and p-values of all windows."""
+        """Scores and p-values of all windows, in order of time."""
         return self.score(recording).windows
 
     def alerts(self, recording: Any, explain: bool = True) -> list[Alert]:
@@ -224,8 +224,7 @@ class BaseDetector(ABC):
         trained ones score the rows held out from training; the default scores the later rows by
         what the first ones teach. NaN for the others. Worked out when first asked for, and kept.
         """
-        scores = self._scored_reference()[0]
-        return self._kept_reference().per_row(scores).copy()
+        return self._scored_reference()[0].copy()
 
     @property
     def labels_(self) -> NDArray[np.int64]:
@@ -233,21 +232,20 @@ class BaseDetector(ABC):
         alarms = self._scored_reference()[1]
         with np.errstate(invalid="ignore"):
             marked = alarms > self.fitted_.of_steps.threshold(self.false_alarm_rate)
-        return self._kept_reference().per_row(marked.astype(np.int64))
+        return marked.astype(np.int64)
 
-    def _kept_reference(self) -> Aligned:
+    def _scored_reference(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(T,) scores and (T,) alarms of the reference data."""
+        fitted = self.fitted_
         if self._reference is None:
             raise NotFittedError(
                 "the reference data are not kept by partial_fit or in a model file; score them "
                 "with decision_function"
             )
-        return self._reference
-
-    def _scored_reference(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(T,) scores and (T,) alarms of the reference data."""
-        fitted, given = self.fitted_, self._kept_reference()
         if self._reference_steps is None:
-            self._reference_steps = fitted.reference_steps(given.recording)
+            given = self._reference
+            scores, alarms = fitted.reference_steps(given.recording)
+            self._reference_steps = given.per_row(scores), given.per_row(alarms)
         return self._reference_steps
 
     @property

@@ -117,7 +117,8 @@ class Detector(BaseDetector):
         That is minus the logarithm of a p-value; NaN where it had nothing to say.
         """
         scored = self.score(recording)
-        return {name: scored.given.per_row(nats) for name, nats in scored.evidences.items()}
+        per_row = scored.given.per_row
+        return {name: per_row(nats) for name, nats in scored.evidences.items()}
 
     def stream(self, resume: str | Path | None = None) -> EvidenceStream:
         """Return a stream: the same scores, one time step at a time, to the bit.

@@ -105,11 +105,9 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
         return score
 
     def _pushed(self, stream: Stream, row: dict[str, Any]) -> float:
-        """Push the row and return its score; between windows, that of the window before."""
+        """Push the row and return its score; the usual one where too little was observed."""
         score = stream.push(self._n_rows, row)
-        if score is None:
-            return self._score
-        return self._usual if np.isnan(score) else score
+        return self._usual if score is None else score
 
     def _learn_block(self) -> None:
         """Learn the gathered rows, and let a stream of the new detector see them again."""

@@ -32,7 +32,7 @@ class Scored(Table):
     Parameters
     ----------
     given
-        what was scored, and how its rows lie in what it was read from.
+        what was scored, and how its rows lay in what was handed in.
     windows_scored
         its windows, as the detector scored them.
     fitted
@@ -55,6 +55,8 @@ class Scored(Table):
     ['time', 'score', 'p_value', 'is_alert']
     """
 
+    time_columns = ("time",)
+
     given: Aligned
     windows_scored: ScoredWindows
     fitted: Fitted
@@ -67,17 +69,17 @@ class Scored(Table):
 
     @property
     def recording(self) -> Recording:
-        """What was scored."""
+        """What was scored, in order of time."""
         return self.given.recording
 
     @property
     def labels(self) -> Any:
-        """The index of the pandas frame that was handed in; None if it was none."""
-        return self.given.index
+        """(T,) labels of the time steps in the pandas frame handed in; None without one."""
+        return self.given.labels_at(np.arange(len(self)))
 
     @property
     def zone(self) -> str | None:
-        """The time zone that times were given in; arrays hold them in UTC."""
+        """Time zone of the times handed in; None where they had none."""
         return self.given.zone
 
     @property
@@ -201,18 +203,13 @@ class Scored(Table):
         return number
 
     def to_dict(self) -> dict[str, NDArray[Any]]:
-        """Return a dict of arrays, with one row for each that was handed in, in their order.
-
-        A wide table has one row per time step, or more where times are repeated; of anything else
-        there is one per time step.
-        """
-        columns = {
+        """Return one row per time step as a dict of arrays."""
+        return {
             "time": self.times,
             "score": self.scores,
             "p_value": self.p_values,
             "is_alert": self.is_alert,
         }
-        return {name: self.given.per_row(column) for name, column in columns.items()}
 
 
 def release_threshold(fitted: Fitted, rate: float) -> float:

@@ -20,16 +20,17 @@ ALIGNMENTS = ("sharp", "prompt")
 class Table:
     """What is a dict of arrays of one length, for the libraries that people keep tables in."""
 
-    time_columns: ClassVar[tuple[str, ...]] = ("time",)
+    time_columns: ClassVar[tuple[str, ...]]
+    """Which of them are times, in UTC."""
 
     @property
     def labels(self) -> Any:
-        """The index of the pandas frame that the rows came from; None if it was none."""
+        """Labels of the rows in a pandas frame, if one was handed in; None otherwise."""
         return None
 
     @property
     def zone(self) -> str | None:
-        """The time zone that times were given in; arrays hold them in UTC."""
+        """Time zone that times were handed in with; None where they had none."""
         return None
 
     def to_dict(self) -> dict[str, NDArray[Any]]:
