@@ -7,7 +7,8 @@ same (``contract.py``).
 
 from smkc.fitted.contract import Judged, Learned
 from smkc.fitted.evidence import EvidenceFitted
+from smkc.fitted.loud import loud_rows, loudness
 from smkc.fitted.windows import Fitted
 from smkc.fitted.wording import causes_of
 
-__all__ = ["EvidenceFitted", "Fitted", "Judged", "Learned", "causes_of"]
+__all__ = ["EvidenceFitted", "Fitted", "Judged", "Learned", "causes_of", "loud_rows", "loudness"]

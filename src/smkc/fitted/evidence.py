@@ -19,6 +19,7 @@ from smkc.evidence.reference.nulls import JoinedNull
 from smkc.evidence.variables.loudest import CALM_ROWS
 from smkc.fitted.contract import Judged
 from smkc.fitted.in_nats import InNats
+from smkc.fitted.loud import loud_rows, loudness
 from smkc.fitted.wording import causes_of
 from smkc.recording import Identity, Recording
 
@@ -143,16 +144,19 @@ class EvidenceFitted:
         recording = judged.prepared
         wanted = sorted(set(numbers))
         found: dict[int, list[Cause]] = {}
+        nats = list(judged.by_evidence.values())
         state, at = self.known.start(), 0
         with progress.task("explaining alerts", len(wanted)) as advance:
             for number in wanted:
                 end = int(judged.last_rows[number]) + 1
                 state.push_rows(recording.rows(at, end))
                 at = end
-                # A surprise is held for two windows; the rows of one more made it.
-                first = max(0, end - 2 * self.window + 1)
-                rows = recording.rows(max(0, first - self.window + 1), end)
-                found[number] = causes_of(state.blame(first, end), rows, self.known)
+                # A surprise is held for two windows; the loud rows among them made it.
+                oldest = max(0, end - 2 * self.window + 1)
+                loud = {row: loudness(said[row] for said in nats) for row in range(oldest, end)}
+                first, last = loud_rows(loud, oldest, end - 1)
+                rows = recording.rows(max(0, first - self.window + 1), last + 1)
+                found[number] = causes_of(state.blame(first, last + 1), rows, self.known)
                 advance(1)
         return [found[number] for number in numbers]
 

@@ -6,16 +6,21 @@ guilty first.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import sqrt
 
 import numpy as np
 
 from smkc.decide import Cause
 from smkc.evidence.reference import Blame, ReferenceEvidence
 from smkc.evidence.variables import QUESTIONS
+from smkc.fitted.movement import movements
 from smkc.recording import Recording, Scaling
 from smkc.recording.times import show_time
 
 __all__ = ["KINDS", "causes_of"]
+
+# How far a variable went from its own normal.
+MOVEMENT = "movement"
 
 # What each evidence is evidence of.
 KINDS = {
@@ -30,6 +35,7 @@ KINDS = {
     "newcomer jump": "newcomer",
     "apart from peers": "peers",
     **{question.name: question.kind for question in QUESTIONS},
+    MOVEMENT: "level",
 }
 
 # The evidence that speaks of the system as a whole and of no variable.
@@ -70,24 +76,39 @@ def causes_of(blame: Blame, rows: Recording, known: ReferenceEvidence) -> list[C
 
 
 def _causes_of_values(blame: Blame, rows: Recording, known: ReferenceEvidence) -> list[Cause]:
-    """Return the causes that evidences named, most guilty first."""
+    """Return the causes, most guilty first.
+
+    Three voices count the same: what the evidences blame, what variables said that were loud by
+    themselves, and how far variables moved. The square root keeps one that moved a hundred times
+    its reach from outvoting the others.
+    """
     spoke = dict(blame.by_evidence)
     if blame.evidences.get(OF_SYSTEM, 0.0) > 0:
         spoke[OF_SYSTEM] = _movers(rows, known.scaling)
-    nats: dict[str, dict[str, float]] = {}
-    for evidence, shares in spoke.items():
-        for name, share in shares.items():
-            nats.setdefault(name, {})[evidence] = blame.evidences[evidence] * share
-    totals = {name: sum(by_evidence.values()) for name, by_evidence in nats.items()}
+    voices: list[dict[str, dict[str, float]]] = [
+        {
+            evidence: {name: blame.evidences[evidence] * share for name, share in shares.items()}
+            for evidence, shares in spoke.items()
+        },
+        {question: dict(nats) for question, nats in blame.by_question.items()},
+        {MOVEMENT: {name: sqrt(far) for name, far in movements(rows, known).items()}},
+    ]
+    shares: dict[str, dict[str, float]] = {}
+    for voice in voices:
+        whole = sum(sum(said.values()) for said in voice.values())
+        for reason, said in voice.items():
+            for name, much in said.items():
+                if much > 0:
+                    by_reason = shares.setdefault(name, {})
+                    by_reason[reason] = by_reason.get(reason, 0.0) + much / whole
+    totals = {name: sum(by_reason.values()) for name, by_reason in shares.items()}
     whole = sum(totals.values())
-    if not whole > 0:
-        return []
     ranked = sorted(totals, key=lambda name: (-totals[name], name))
     return [
         Cause(
             variable=name,
             share=totals[name] / whole,
-            kind=_kind(nats[name]),
+            kind=_kind(shares[name]),
             detail=_detail(name, rows, known),
         )
         for name in ranked[:MOST_NAMED]
@@ -95,10 +116,11 @@ def _causes_of_values(blame: Blame, rows: Recording, known: ReferenceEvidence) -
     ]
 
 
-def _kind(nats: Mapping[str, float]) -> str:
-    """Return what the loudest evidence is evidence of."""
-    loudest = max(nats, key=lambda evidence: nats[evidence])
-    return KINDS.get(loudest, loudest)
+def _kind(by_reason: Mapping[str, float]) -> str:
+    """Return the kind of the reason that counts most; that it moved says least of how."""
+    reasons = [reason for reason in by_reason if reason != MOVEMENT] or [MOVEMENT]
+    most = max(reasons, key=lambda reason: by_reason[reason])
+    return KINDS.get(most, most)
 
 
 def _movers(rows: Recording, scaling: Scaling) -> dict[str, float]:
