@@ -40,9 +40,9 @@ def benchmarks() -> None:
     download and shows one small table.
 
     Install what the other methods need with *pip install -e ".[deep,plot]" --group benchmarks*.
-    The commands **alerts**, **causes** and **real** read public datasets from the folder that the environment
-    variable SMKC_DATA names; a missing dataset is named with its source. A run that was stopped
-    continues when the same command is given again.
+    The commands **alerts**, **causes** and **real** read public datasets from the folder that the
+    environment variable SMKC_DATA names; a missing dataset is named with its source. A run that
+    was stopped continues when the same command is given again.
 
     Tables that were made so far are in results/. Measurements of single claims are modules: see
     *python -m benchmarks.claims.false_alarms --help*, *evidence_alarms*, *causes* and *following*.
