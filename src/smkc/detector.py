@@ -15,15 +15,11 @@ from numpy.typing import NDArray
 
 from smkc import compiling, model_file
 from smkc.decide import Alert, Cause, WindowScores, find_alerts
-from smkc.errors import (
-    NotFittedError,
-    SettingError,
-    UnscoredWarning,
-    WindowError,
-)
+from smkc.errors import NotFittedError, SettingError, UnscoredWarning, WindowError
 from smkc.fitted import EvidenceFitted, Fitted, Judged
-from smkc.recording import Identity, Recording, Scaling, read
+from smkc.recording import Aligned, Identity, Recording, Scaling, aligned
 from smkc.settings import ONLY_LEARNED, empty_fitted
+from smkc.sklearn_tags import outlier_tags
 from smkc.stream import EvidenceStream, Stream
 
 __all__ = ["Detector"]
@@ -146,14 +142,15 @@ class Detector:
         reference
             a recording, or anything that :func:`smkc.read` takes.
         """
-        recording = _as_recording(reference)
+        given = aligned(reference)
+        recording = given.recording
         empty = self._empty()
         if isinstance(empty, Fitted) and self.scaling is not None:
             scaling = Scaling.fit(recording, self.identity, self.counters)  # type: ignore[arg-type]
             empty = replace(empty, scaling=scaling)
         self._fitted: Fitted | EvidenceFitted = empty.learned(recording, self.seed)
         self._fitted_with = deepcopy(self.get_params())
-        self._reference: Recording | None = recording
+        self._reference: Aligned | None = given
         return self
 
     def partial_fit(self, reference: Any, y: Any = None) -> "Detector":
@@ -166,7 +163,7 @@ class Detector:
         if not self.is_fitted:
             return self.fit(reference)
         before = self.fitted_
-        recording = _as_recording(reference)
+        recording = aligned(reference).recording
         if isinstance(before, Fitted) and before.scaling is not None:
             before = replace(before, scaling=before.scaling.update(recording))
         self._fitted = before.learned(recording, self.seed)
@@ -176,35 +173,42 @@ class Detector:
     # ------------------------------------------------------------------ judging
 
     def decision_function(self, recording: Any, align: str | None = None) -> NDArray[np.float64]:
-        """(T,) a score a time step, higher = more anomalous; NaN where there is none."""
-        judged = self._judged(_as_recording(recording))
-        return self.fitted_.step_scores(judged, align or self.align)
+        """(T,) a score a time step, higher = more anomalous; NaN where there is none.
+
+        A wide table in memory gets one score for each of its rows, in their order, shuffled or
+        repeated as they may be; by :meth:`p_values`, :meth:`predict`, :meth:`evidences` too.
+        """
+        given = aligned(recording)
+        judged = self._judged(given.recording)
+        return given.per_row(self.fitted_.step_scores(judged, align or self.align))
 
     def p_values(self, recording: Any) -> NDArray[np.float64]:
         """(T,) a p-value a time step, under what was normal when it came; NaN where it has none."""
-        judged = self._judged(_as_recording(recording))
-        learned = self.fitted_
-        return learned.of_steps.p_values(learned.step_alarms(judged))
+        given, learned = aligned(recording), self.fitted_
+        judged = self._judged(given.recording)
+        return given.per_row(learned.of_steps.p_values(learned.step_alarms(judged)))
 
     def predict(self, recording: Any) -> NDArray[np.int64]:
         """(T,) 1 in the time steps of :meth:`alerts`, else 0."""
-        recording = _as_recording(recording)
-        marked = np.zeros(len(recording), np.int64)
-        for alert in self._alerts(self._judged(recording), recording):
+        given = aligned(recording)
+        marked = np.zeros(len(given.recording), np.int64)
+        for alert in self._alerts(self._judged(given.recording), given.recording):
             marked[alert.first_row : alert.last_row + 1] = 1
-        return marked
+        return given.per_row(marked)
 
     def score_windows(self, recording: Any) -> WindowScores:
-        """Scores and p-values of all windows."""
-        recording = _as_recording(recording)
-        judged = self._judged(recording)
+        """Scores and p-values of all windows, in order of time."""
+        given = aligned(recording)
+        times, judged = given.recording.times, self._judged(given.recording)
         return WindowScores(
             first_row=judged.first_rows,
             last_row=judged.last_rows,
-            start=recording.times[judged.first_rows],
-            end=recording.times[judged.last_rows],
+            start=times[judged.first_rows],
+            end=times[judged.last_rows],
             score=judged.scores,
             p_value=judged.p_values,
+            labels=given.labels_at(judged.last_rows),
+            zone=given.zone,
         )
 
     def evidences(self, recording: Any) -> dict[str, NDArray[np.float64]]:
@@ -213,16 +217,17 @@ class Detector:
         That is minus the logarithm of a p-value; NaN where it had nothing to say. Only
         ``evidence`` has any.
         """
-        judged = self._judged(_as_recording(recording))
+        given = aligned(recording)
+        judged = self._judged(given.recording)
         if not judged.by_evidence:
             raise SettingError(
                 f"detector={self.detector!r} has no evidences; choose detector='evidence'"
             )
-        return dict(judged.by_evidence)
+        return {name: given.per_row(nats) for name, nats in judged.by_evidence.items()}
 
     def alerts(self, recording: Any, explain: bool = True) -> list[Alert]:
         """Intervals of time steps past the threshold, in order of time, with their causes."""
-        recording = _as_recording(recording)
+        recording = aligned(recording).recording
         judged = self._judged(recording)
         alerts = self._alerts(judged, recording)
         if not explain:
@@ -241,7 +246,7 @@ class Detector:
         start, end
             times in the recording's own unit, both inclusive; without ``end``, one moment.
         """
-        recording = _as_recording(recording)
+        recording = aligned(recording).recording
         first = recording.row_at(start)
         last = first if end is None else recording.row_at(end)
         if first >= len(recording) or last < first:
@@ -281,18 +286,19 @@ class Detector:
 
         A trained detector has them for held-out rows; NaN for those it was trained on.
         """
-        return self.fitted_.reference_scores(self._kept_reference())
+        given = self._kept_reference()
+        return given.per_row(self.fitted_.reference_scores(given.recording))
 
     @property
     def labels_(self) -> NDArray[np.int64]:
         """(T,) 1 where the reference data themselves would raise an alert, else 0."""
-        learned = self.fitted_
-        alarms = learned.reference_alarms(self._kept_reference())
+        learned, given = self.fitted_, self._kept_reference()
+        alarms = given.per_row(learned.reference_alarms(given.recording))
         with np.errstate(invalid="ignore"):
             marked = alarms > learned.of_steps.threshold(self.false_alarm_rate)
         return marked.astype(np.int64)
 
-    def _kept_reference(self) -> Recording:
+    def _kept_reference(self) -> Aligned:
         if self._reference is None:
             raise NotFittedError(
                 "the reference data are not kept by partial_fit or in a model file; score them "
@@ -316,6 +322,12 @@ class Detector:
                 )
             setattr(self, name, value)
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        return outlier_tags()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.is_fitted
 
     def _empty(self) -> Fitted | EvidenceFitted:
         """Check the settings and return what they describe before any data."""
@@ -385,7 +397,3 @@ class Detector:
         if self.detector in ("knn", "evidence"):  # which have hardly ever one of these
             settings = {k: v for k, v in settings.items() if v != ONLY_LEARNED.get(k, ...)}
         model_file.write(path, arrays, {"kind": "detector", "settings": settings, **header})
-
-
-def _as_recording(source: Any) -> Recording:
-    return source if isinstance(source, Recording) else read(source)

@@ -11,6 +11,7 @@ Names, not positions, tell variables apart: a data frame's columns or a dict's k
 when judging than when fitting. Columns of a plain array are called ``x0``, ``x1``, and so on.
 """
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -19,24 +20,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.detector import Detector
-from smkc.errors import InputError, MissingExtraError
+from smkc.errors import CalibrationWarning, InputError, MissingExtraError
 from smkc.recording import Recording, canonical
 
 __all__ = [
     "OWN_SETTINGS",
     "as_recording",
     "detector_of",
+    "fitted_detector",
     "host_class",
     "host_module",
     "reference_scores",
     "scores",
 ]
 
-OWN_SETTINGS = ("window", "neighbours", "false_alarm_rate", "seed")
+OWN_SETTINGS = ("window", "false_alarm_rate")
 """Settings of the detector that adapters have as parameters, where they have them at all."""
 
+# Hosts fit on the data that they judge, and half of these should still say what is normal.
+MIN_ROWS_OF_HALF = 64
 
-def host_module(module: str, package: str) -> Any:
+# Hosts also fit on a dozen rows. The default wants a variable observed 32 times.
+MIN_FITTED_ROWS = 64
+
+
+def host_module(module: str, package: str, pip_options: str = "") -> Any:
     """Import a module of a host, or say how to install it.
 
     Examples
@@ -51,7 +59,7 @@ def host_module(module: str, package: str) -> Any:
     except ImportError as error:
         raise MissingExtraError(
             f"this needs {package}, which cannot be imported ({error}); "
-            f"install it with: pip install {package}"
+            f"install it with: pip install {pip_options}{package}"
         ) from error
 
 
@@ -75,7 +83,34 @@ def host_class(module: str, name: str, package: str) -> Any:
 def detector_of(adapter: Any) -> Detector:
     """Make the detector that an adapter's parameters describe."""
     own = {name: getattr(adapter, name) for name in OWN_SETTINGS if hasattr(adapter, name)}
-    return Detector(detector="knn").set_params(**{**own, **(adapter.settings or {})})
+    return Detector().set_params(**{**own, **(adapter.settings or {})})
+
+
+def fitted_detector(adapter: Any, reference: Recording) -> Detector:
+    """Make an adapter's detector and let it learn; a table of a few rows is repeated, and said."""
+    detector = detector_of(adapter)
+    n = len(reference)
+    if 0 < n < MIN_FITTED_ROWS:
+        warnings.warn(
+            f"{n} rows say too little of what is normal and are repeated to {MIN_FITTED_ROWS}: "
+            "scores rank, but their threshold means little; fit on some hundred rows or more",
+            CalibrationWarning,
+            stacklevel=3,
+        )
+        reference = _repeated(reference, -(-MIN_FITTED_ROWS // n))
+    return detector.fit(reference)
+
+
+def _repeated(recording: Recording, times: int) -> Recording:
+    n = len(recording)
+    shifts = np.repeat(n * np.arange(times), len(recording.codes))
+    return Recording.from_observations(
+        np.arange(n * times),
+        np.tile(recording.row_numbers, times) + shifts,
+        np.tile(recording.codes, times),
+        np.tile(recording.values, times),
+        list(recording.names),
+    )
 
 
 def as_recording(table: Any, names: Iterable[Any] | None = None) -> Recording:
@@ -132,9 +167,24 @@ def scores(detector: Detector, table: Any) -> NDArray[np.float64]:
     return _filled(detector, detector.decision_function(as_recording(table)))
 
 
-def reference_scores(detector: Detector) -> NDArray[np.float64]:
-    """(T,) scores of the reference data, each window without the block of rows around it."""
-    return _filled(detector, detector.decision_scores_)
+def reference_scores(detector: Detector, reference: Recording) -> NDArray[np.float64]:
+    """(T,) scores of the reference data themselves, each half by what the other half taught.
+
+    A row that was learned from looks normal, whatever it is. Where a half is too short to learn
+    from, all rows are judged by the detector itself.
+    """
+    half = len(reference) // 2
+    if half < MIN_ROWS_OF_HALF:
+        return scores(detector, reference)
+    first, second = reference.rows(0, half), reference.rows(half)
+    parts = []
+    for judged, learned in ((first, second), (second, first)):
+        try:
+            other = Detector(**detector.get_params()).fit(learned.canonical())
+        except InputError:  # its variables were hardly observed in that half
+            other = detector
+        parts.append(_filled(other, other.decision_function(judged.canonical())))
+    return np.concatenate(parts)
 
 
 def _filled(detector: Detector, by_step: NDArray[np.float64]) -> NDArray[np.float64]:

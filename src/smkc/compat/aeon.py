@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.compat import as_recording, detector_of, host_class, reference_scores, scores
+from smkc.compat import as_recording, fitted_detector, host_class, reference_scores, scores
 from smkc.detector import Detector
-from smkc.settings import USUAL_WINDOW
 
 __all__ = ["SmkcSeriesDetector"]
 
@@ -25,7 +24,7 @@ class SmkcSeriesDetector(BaseSeriesAnomalyDetector):  # type: ignore[misc]
 
     Parameters
     ----------
-    window, neighbours, seed
+    window
         as in :class:`smkc.Detector`.
     settings
         further settings of :class:`smkc.Detector`, by name.
@@ -38,9 +37,9 @@ class SmkcSeriesDetector(BaseSeriesAnomalyDetector):  # type: ignore[misc]
     Notes
     -----
     ``fit`` on a normal series and ``predict`` on another is semi-supervised in aeon's words;
-    ``fit_predict`` on one series is unsupervised, and scores each window without the block of time
-    points around it. A data frame keeps the names of its channels; an array's are x0, x1, and so
-    on. aeon's axis is 1 (a row a channel) unless a call says ``axis=0``.
+    ``fit_predict`` on one series is unsupervised: each half is judged by what the other half
+    taught. A data frame keeps the names of its channels; an array's are x0, x1, and so on. aeon's
+    axis is 1 (a row a channel) unless a call says ``axis=0``.
     Middlehurst et al., Journal of Machine Learning Research 25, 2024.
     """
 
@@ -57,28 +56,24 @@ class SmkcSeriesDetector(BaseSeriesAnomalyDetector):  # type: ignore[misc]
 
     def __init__(
         self,
-        window: int = USUAL_WINDOW,
-        neighbours: int = Detector.neighbours,
-        seed: int = Detector.seed,
+        window: int | str = Detector.window,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         self.window = window
-        self.neighbours = neighbours
-        self.seed = seed
         self.settings = settings
         super().__init__(axis=0)
 
     def _fit(self, X: Any, y: Any = None) -> "SmkcSeriesDetector":
-        self.detector_ = detector_of(self).fit(as_recording(X))
+        self.detector_ = fitted_detector(self, as_recording(X))
         return self
 
     def _predict(self, X: Any) -> NDArray[np.float64]:
         return scores(self.detector_, X)
 
     def _fit_predict(self, X: Any, y: Any = None) -> NDArray[np.float64]:
-        return reference_scores(self._fit(X).detector_)
+        return reference_scores(self._fit(X).detector_, as_recording(X))
 
     @classmethod
     def _get_test_params(cls, parameter_set: str = "default") -> dict[str, Any]:
         """Return settings for aeon's own checks, whose series have 20 time points."""
-        return {"window": 4, "neighbours": 2, "settings": {"representation": "log3 band(2)"}}
+        return {"window": 4}

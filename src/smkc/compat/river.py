@@ -11,9 +11,8 @@ import numpy as np
 
 from smkc.compat import detector_of, host_class
 from smkc.detector import Detector
-from smkc.errors import WindowError
+from smkc.errors import InputError, SettingError
 from smkc.recording import Recording
-from smkc.settings import USUAL_WINDOW
 from smkc.stream import EvidenceStream, Stream
 
 __all__ = ["SmkcAnomalyDetector"]
@@ -32,11 +31,11 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
     block
         rows that are gathered before they are learned: the first block makes the detector, each
         later one adds to its reference set, in bounded memory. Until then scores are 0. If the
-        first holds too little for the window and the neighbours, up to nine more join it; a later
-        one that does is left out.
+        first holds too little to learn from, up to nine more join it; a later one that does is left
+        out.
     is_frozen
         whether blocks after the first are left out of the reference set.
-    window, neighbours, seed
+    window
         as in :class:`smkc.Detector`.
     settings
         further settings of :class:`smkc.Detector`, by name.
@@ -50,11 +49,11 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> model = SmkcAnomalyDetector(block=300, window=16, neighbours=5)
+    >>> model = SmkcAnomalyDetector(block=300)
     >>> for value in rng.normal(size=400):
     ...     model.learn_one({"cpu": value})
     >>> usual = model.score_one({"cpu": 0.1})
-    >>> model.score_one({"cpu": 0.1, "new": 50.0}) > usual
+    >>> model.score_one({"cpu": 9.0, "new": 50.0}) > usual
     True
     """
 
@@ -62,16 +61,12 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
         self,
         block: int = 1000,
         is_frozen: bool = False,
-        window: int = USUAL_WINDOW,
-        neighbours: int = Detector.neighbours,
-        seed: int = Detector.seed,
+        window: int | str = Detector.window,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         self.block = block
         self.is_frozen = is_frozen
         self.window = window
-        self.neighbours = neighbours
-        self.seed = seed
         self.settings = settings
         self._rows: list[dict[str, Any]] = []
         self._n_rows = 0
@@ -82,7 +77,7 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield {"block": 100, "window": 16, "neighbours": 5}
+        yield {"block": 100}
 
     def learn_one(self, x: Mapping[Any, Any]) -> None:
         """Take the next row, and learn the block that it completes."""
@@ -123,7 +118,9 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
         detector = self._detector if self._detector is not None else detector_of(self)
         try:
             detector.partial_fit(block)
-        except WindowError:  # too little was observed
+        except SettingError:
+            raise
+        except InputError:  # too little was observed
             if self._detector is not None:
                 self._rows = []
             elif len(self._rows) >= MOST_BLOCKS * self.block:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.compat import as_recording, detector_of, host_class, scores
+from smkc.compat import as_recording, fitted_detector, host_class, scores
 from smkc.detector import Detector
+from smkc.errors import InputError
 from smkc.recording import Recording
-from smkc.settings import USUAL_WINDOW
 
 __all__ = ["EXPECTED_FAILED_CHECKS", "SmkcOutlierDetector"]
 
@@ -40,7 +40,7 @@ class SmkcOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    window, neighbours, false_alarm_rate, seed
+    window, false_alarm_rate
         as in :class:`smkc.Detector`.
     settings
         further settings of :class:`smkc.Detector`, by name.
@@ -49,6 +49,8 @@ class SmkcOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     detector_
         the fitted :class:`smkc.Detector`, for alerts and causes.
+    names_
+        the columns that were there in ``fit``.
     offset_
         what ``score_samples`` is at the threshold.
 
@@ -58,39 +60,36 @@ class SmkcOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     ``feature_names_in_`` are not set, because scikit-learn would then refuse other columns.
     A row's score depends on the rows around it: shuffling or splitting rows changes it.
     ``EXPECTED_FAILED_CHECKS`` lists the checks of scikit-learn that contradict this, with reasons.
-    ``fit_predict`` is ``fit``, then ``predict``, so that every window finds itself among the
-    references; ``detector_.labels_`` judges each without the block of rows around it.
+    ``fit_predict`` is ``fit``, then ``predict``, so that rows are judged by what they taught;
+    ``detector_.labels_`` judges later rows by what earlier ones taught.
     Pedregosa et al., Journal of Machine Learning Research 12, 2011.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> model = SmkcOutlierDetector(window=16).fit(rng.normal(size=(600, 3)))
+    >>> model = SmkcOutlierDetector().fit(rng.normal(size=(600, 3)))
     >>> wider = rng.normal(size=(100, 4))
     >>> wider[50:54] = 9
-    >>> model.predict(wider)[[0, 52]].tolist()
+    >>> model.predict(wider)[[20, 52]].tolist()
     [1, -1]
     """
 
     def __init__(
         self,
         *,
-        window: int = USUAL_WINDOW,
-        neighbours: int = Detector.neighbours,
+        window: int | str = Detector.window,
         false_alarm_rate: float = USUAL_RATE,
-        seed: int = Detector.seed,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         self.window = window
-        self.neighbours = neighbours
         self.false_alarm_rate = false_alarm_rate
-        self.seed = seed
         self.settings = settings
 
     def fit(self, X: Any, y: Any = None) -> "SmkcOutlierDetector":
         """Learn what is normal from rows in order of time; ``y`` is ignored."""
         recording = _checked(X)
-        self.detector_ = detector_of(self).fit(recording)
+        self.detector_ = fitted_detector(self, recording)
+        self.names_ = frozenset(recording.names)
         self.offset_ = -self.detector_.threshold_
         return self
 
@@ -99,7 +98,15 @@ class SmkcOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
-        return -scores(self.detector_, _checked(X))
+        recording = _checked(X)
+        n_known = len(self.names_.intersection(recording.names))
+        if 2 * n_known < len(recording.names) > len(recording):
+            raise InputError(
+                f"X has {len(recording)} rows and {len(recording.names)} columns, of which only "
+                f"{n_known} were there in fit; give one row per time step and one column per "
+                "variable, X.T perhaps"
+            )
+        return -scores(self.detector_, recording)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """(T,) how far a row's score is from the threshold; below 0 is abnormal."""

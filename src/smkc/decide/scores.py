@@ -21,7 +21,9 @@ ALIGNMENTS = ("sharp", "prompt")
 class WindowScores:
     """Scores of B windows, each array (B,); ``end`` is the time of a window's last row.
 
-    A window in which too little was observed has NaN as score and p-value.
+    A window in which too little was observed has NaN as score and p-value. If a pandas frame was
+    judged, ``labels`` are those of each window's last row, and ``zone`` is its time zone: tables
+    keep both, where arrays hold times in UTC.
     """
 
     first_row: NDArray[np.int64]
@@ -30,6 +32,8 @@ class WindowScores:
     end: NDArray[Any]
     score: NDArray[np.float64]
     p_value: NDArray[np.float64]
+    labels: Any = None
+    zone: str | None = None
 
     def __len__(self) -> int:
         return len(self.score)
@@ -52,15 +56,25 @@ class WindowScores:
         """Return the table as a pyarrow Table."""
         import pyarrow
 
-        return pyarrow.table(self.to_dict())
+        columns: dict[str, Any] = self.to_dict()
+        if self.zone is not None:
+            zoned = pyarrow.timestamp("ns", self.zone)
+            for name in ("start", "end"):
+                columns[name] = pyarrow.array(columns[name].view(np.int64)).cast(zoned)
+        return pyarrow.table(columns)
 
     def to_pandas(self) -> Any:
-        """Return the table as a pandas DataFrame."""
-        return _library("pandas").DataFrame(self.to_dict())
+        """Return the table as a pandas DataFrame, with the index and time zone handed in."""
+        pandas = _library("pandas")
+        columns: dict[str, Any] = self.to_dict()
+        if self.zone is not None:
+            for name in ("start", "end"):
+                columns[name] = pandas.DatetimeIndex(columns[name], tz="UTC").tz_convert(self.zone)
+        return pandas.DataFrame(columns, index=self.labels)
 
     def to_polars(self) -> Any:
         """Return the table as a polars DataFrame."""
-        return _library("polars").DataFrame(self.to_dict())
+        return _library("polars").from_arrow(self.to_arrow())
 
 
 def _library(name: str) -> Any:

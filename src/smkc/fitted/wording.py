@@ -14,7 +14,7 @@ from smkc.decide import Cause
 from smkc.evidence.reference import Blame, ReferenceEvidence
 from smkc.evidence.variables import QUESTIONS
 from smkc.fitted.movement import movements
-from smkc.recording import Recording, Scaling
+from smkc.recording import Recording
 from smkc.recording.times import show_time
 
 __all__ = ["KINDS", "causes_of"]
@@ -25,12 +25,9 @@ MOVEMENT = "movement"
 # What each evidence is evidence of.
 KINDS = {
     "level": "level",
-    "local level": "level",
     "slow level": "level",
-    "pooled lags": "shape",
     "jump": "jump",
     "relation": "relation",
-    "presence": "presence",
     "newcomers": "newcomer",
     "newcomer jump": "newcomer",
     "apart from peers": "peers",
@@ -38,18 +35,11 @@ KINDS = {
     MOVEMENT: "level",
 }
 
-# The evidence that speaks of the system as a whole and of no variable.
-OF_SYSTEM = "pooled lags"
-
 # So many causes are named, of at least this share.
 MOST_NAMED, LEAST_SHARE = 64, 0.01
 
 # The part of an alert that is given to a large share of variables that fell silent at once.
 SILENT_SHARE = 0.9
-
-# Steps of up to so many spreads are usual; a spread is at least this share of the largest step.
-USUAL_STEP, SMALLEST_STEP = 3.0, 0.05
-TINY = float(np.finfo(np.float64).tiny)
 
 # Values up to so many spreads from the middle are usual.
 USUAL_SPREADS = 2.0
@@ -82,13 +72,10 @@ def _causes_of_values(blame: Blame, rows: Recording, known: ReferenceEvidence) -
     themselves, and how far variables moved. The square root keeps one that moved a hundred times
     its reach from outvoting the others.
     """
-    spoke = dict(blame.by_evidence)
-    if blame.evidences.get(OF_SYSTEM, 0.0) > 0:
-        spoke[OF_SYSTEM] = _movers(rows, known.scaling)
     voices: list[dict[str, dict[str, float]]] = [
         {
             evidence: {name: blame.evidences[evidence] * share for name, share in shares.items()}
-            for evidence, shares in spoke.items()
+            for evidence, shares in blame.by_evidence.items()
         },
         {question: dict(nats) for question, nats in blame.by_question.items()},
         {MOVEMENT: {name: sqrt(far) for name, far in movements(rows, known).items()}},
@@ -121,29 +108,6 @@ def _kind(by_reason: Mapping[str, float]) -> str:
     reasons = [reason for reason in by_reason if reason != MOVEMENT] or [MOVEMENT]
     most = max(reasons, key=lambda reason: by_reason[reason])
     return KINDS.get(most, most)
-
-
-def _movers(rows: Recording, scaling: Scaling) -> dict[str, float]:
-    """Share out what the system did as a whole: to those that took the largest steps.
-
-    A step counts in the variable's usual spread; by its own other steps where it has none.
-    """
-    known = {name: at for at, name in enumerate(scaling.names)}
-    plain = rows.canonical()
-    table = np.full((len(plain), len(plain.names)), np.nan)
-    table[plain.row_numbers, plain.codes] = plain.values
-    steps: dict[str, float] = {}
-    for name, column in zip(plain.names, np.abs(np.diff(table, axis=0)).T, strict=True):
-        sizes = column[np.isfinite(column)]
-        if not len(sizes):
-            continue
-        at = known.get(name)
-        is_scaled = at is not None and not scaling.counter[at]
-        usual = scaling.spread[at] if is_scaled else 1.5 * np.median(sizes)
-        largest = sizes.max() / max(float(usual), SMALLEST_STEP * sizes.max(), TINY)
-        steps[name] = max(float(largest) - USUAL_STEP, 0.0)
-    whole = sum(steps.values())
-    return {name: step / whole for name, step in steps.items() if step > 0} if whole > 0 else {}
 
 
 def _detail(name: str, rows: Recording, known: ReferenceEvidence) -> str:

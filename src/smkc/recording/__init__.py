@@ -5,6 +5,7 @@ of observations ordered by time step, and beside it the identity of variables (l
 families) and their scaling.
 """
 
+from smkc.recording.alignment import Aligned, aligned
 from smkc.recording.identity import Identity, canonical, identifier, parse
 from smkc.recording.reader import read
 from smkc.recording.recording import Notes, Recording
@@ -12,11 +13,13 @@ from smkc.recording.scaling import Scaling
 from smkc.recording.scaling_state import ScalingState
 
 __all__ = [
+    "Aligned",
     "Identity",
     "Notes",
     "Recording",
     "Scaling",
     "ScalingState",
+    "aligned",
     "canonical",
     "identifier",
     "parse",

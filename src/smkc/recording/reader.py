@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from smkc.recording.stamps import TimeUnit
     from smkc.recording.tables import Table
 
-__all__ = ["read"]
+__all__ = ["open_source", "read"]
 
 
 @overload
@@ -144,7 +144,7 @@ def read(
         if entity is not None:
             raise SettingError("a recording is about one entity; leave entity= out")
         return source if step is None else on_grid(source, step)
-    tables, name = _tables(source, wishes)
+    tables, name = open_source(source, wishes)
     gathering = Gathering()
     with progress.task(f"reading {name}", sum(table.size for table in tables)) as advance:
         for table in tables:
@@ -164,7 +164,7 @@ def read(
     return by_entity if step is None else {key: on_grid(r, step) for key, r in by_entity.items()}
 
 
-def _tables(source: Any, wishes: "Wishes") -> "tuple[list[Table], str]":
+def open_source(source: Any, wishes: "Wishes") -> "tuple[list[Table], str]":
     """Open the source: its tables, and what to call it.
 
     What is in memory and has no times gets its row numbers for times.

@@ -31,7 +31,7 @@ def truth():
 
 @pytest.fixture
 def model(table):
-    return SmkcDetector(contamination=CONTAMINATION, window=16, neighbours=5).fit(table[:600])
+    return SmkcDetector(contamination=CONTAMINATION, window=16).fit(table[:600])
 
 
 def test_it_is_one_of_pyods_detectors(model):
