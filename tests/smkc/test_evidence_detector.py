@@ -7,6 +7,7 @@ import pytest
 
 import smkc
 from smkc.errors import CalibrationWarning, InputError, ModelFileError, SettingError
+from smkc.evidence.loud import loud_rows, loudness
 from smkc.evidence.variables.loudest import CALM_ROWS
 from smkc.paper import KnnDetector
 from smkc.recording import Recording
@@ -173,9 +174,12 @@ def test_a_stream_takes_many_rows_at_once_and_names_causes(detector, live):
     assert np.array_equal(np.concatenate([part.p_values for part in parts]), judged.p_values)
     assert stream.p_value == judged.p_values[-1]
     last, w = N_LIVE - 1, stream.window
-    first = last - 2 * w + 2
-    rows = live.rows(first - w + 1, last + 1)
-    assert stream.causes(first, last + 1, rows) == detector.fitted_.causes(judged, [last])[0]
+    made_by = range(last - 2 * w + 2, last + 1)
+    nats = np.concatenate([part.nats for part in parts])
+    loud = {row: loudness(nats[row].tolist()) for row in made_by}
+    first, end = loud_rows(loud, made_by[0], last)  # as a live watch asks
+    rows = live.rows(first - w + 1, end + 1)
+    assert stream.causes(first, end + 1, rows) == detector.fitted_.causes(judged, [last])[0]
     with pytest.raises(smkc.errors.InputError, match="remembered"):
         stream.causes(N_LIVE, N_LIVE + 1, rows)
     assert stream.memory >= N_LIVE - first

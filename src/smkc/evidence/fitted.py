@@ -15,6 +15,7 @@ from smkc import progress
 from smkc.decide import ALIGNMENTS, Cause, ScoredWindows
 from smkc.errors import SettingError
 from smkc.evidence.checkpoints import Checkpoints, Saved, resumed
+from smkc.evidence.loud import loud_rows, loudness
 from smkc.evidence.reference import EvidenceScores, ReferenceEvidence
 from smkc.evidence.reference.nulls import JoinedNull
 from smkc.evidence.scan import EvidenceScan
@@ -149,6 +150,7 @@ class EvidenceFitted:
         recording = scored.prepared
         wanted = sorted(set(numbers))
         found: dict[int, list[Cause]] = {}
+        nats = list(scored.by_evidence.values())
         state, at = self.known.start(), 0
         checkpoints: Mapping[int, Saved] = scored.checkpoints
         with progress.task("explaining alerts", len(wanted)) as advance:
@@ -159,10 +161,12 @@ class EvidenceFitted:
                     state, at = resumed(self.known, checkpoints[nearest]), nearest
                 state.push_rows(recording.rows(at, end))
                 at = end
-                # A surprise is held for two windows; the rows of one more made it.
-                first = max(0, end - 2 * self.window + 1)
-                rows = recording.rows(max(0, first - self.window + 1), end)
-                found[number] = causes_of(state.blame(first, end), rows, self.known)
+                # A surprise is held for two windows; the loud rows among them made it.
+                oldest = max(0, end - 2 * self.window + 1)
+                loud = {row: loudness(said[row] for said in nats) for row in range(oldest, end)}
+                first, last = loud_rows(loud, oldest, end - 1)
+                rows = recording.rows(max(0, first - self.window + 1), last + 1)
+                found[number] = causes_of(state.blame(first, last + 1), rows, self.known)
                 advance(1)
         return [found[number] for number in numbers]
 

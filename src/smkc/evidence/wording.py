@@ -6,11 +6,13 @@ guilty first.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import sqrt
 
 import numpy as np
 
 from smkc.decide import Cause
 from smkc.decide.words import EVIDENCES
+from smkc.evidence.movement import movements
 from smkc.evidence.reference import Blame, ReferenceEvidence
 from smkc.evidence.variables import QUESTIONS
 from smkc.recording import Recording
@@ -18,11 +20,15 @@ from smkc.recording.times import show_time
 
 __all__ = ["KIND_OF_EVIDENCE", "causes_of"]
 
+# How far a variable went from its own normal.
+MOVEMENT = "movement"
+
 # What each evidence, and each question asked of single variables, is evidence of.
 KIND_OF_EVIDENCE = {
     **{name: words.kind for name, words in EVIDENCES.items()},
     "apart from peers": "peers",
     **{question.name: question.kind for question in QUESTIONS},
+    MOVEMENT: "level",
 }
 
 # So many causes are named, of at least this share.
@@ -56,21 +62,36 @@ def causes_of(blame: Blame, rows: Recording, known: ReferenceEvidence) -> list[C
 
 
 def _causes_of_values(blame: Blame, rows: Recording, known: ReferenceEvidence) -> list[Cause]:
-    """Return the causes that evidences named, most guilty first."""
-    nats: dict[str, dict[str, float]] = {}
-    for evidence, shares in blame.by_evidence.items():
-        for name, share in shares.items():
-            nats.setdefault(name, {})[evidence] = blame.evidences[evidence] * share
-    totals = {name: sum(by_evidence.values()) for name, by_evidence in nats.items()}
+    """Return the causes, most guilty first.
+
+    Three voices count the same: what the evidences blame, what variables said that were loud by
+    themselves, and how far variables moved. The square root keeps one that moved a hundred times
+    its reach from outvoting the others.
+    """
+    voices: list[dict[str, dict[str, float]]] = [
+        {
+            evidence: {name: blame.evidences[evidence] * share for name, share in shares.items()}
+            for evidence, shares in blame.by_evidence.items()
+        },
+        {question: dict(nats) for question, nats in blame.by_question.items()},
+        {MOVEMENT: {name: sqrt(far) for name, far in movements(rows, known).items()}},
+    ]
+    shares: dict[str, dict[str, float]] = {}
+    for voice in voices:
+        whole = sum(sum(said.values()) for said in voice.values())
+        for reason, said in voice.items():
+            for name, much in said.items():
+                if much > 0:
+                    by_reason = shares.setdefault(name, {})
+                    by_reason[reason] = by_reason.get(reason, 0.0) + much / whole
+    totals = {name: sum(by_reason.values()) for name, by_reason in shares.items()}
     whole = sum(totals.values())
-    if not whole > 0:
-        return []
     ranked = sorted(totals, key=lambda name: (-totals[name], name))
     return [
         Cause(
             variable=name,
             share=totals[name] / whole,
-            kind=_kind(nats[name]),
+            kind=_kind(shares[name]),
             detail=_detail(name, rows, known),
         )
         for name in ranked[:MAX_CAUSES]
@@ -78,10 +99,11 @@ def _causes_of_values(blame: Blame, rows: Recording, known: ReferenceEvidence) -
     ]
 
 
-def _kind(nats: Mapping[str, float]) -> str:
-    """Return what the loudest evidence is evidence of."""
-    loudest = max(nats, key=lambda evidence: nats[evidence])
-    return KIND_OF_EVIDENCE.get(loudest, loudest)
+def _kind(by_reason: Mapping[str, float]) -> str:
+    """Return the kind of the reason that counts most; that it moved says least of how."""
+    reasons = [reason for reason in by_reason if reason != MOVEMENT] or [MOVEMENT]
+    most = max(reasons, key=lambda reason: by_reason[reason])
+    return KIND_OF_EVIDENCE.get(most, most)
 
 
 def _detail(name: str, rows: Recording, known: ReferenceEvidence) -> str:
