@@ -21,8 +21,8 @@ from smkc.detector import Detector
 
 __all__ = ["register", "run_SMKC", "run_SMKC_U"]
 
-# With its dependencies it asks for a NumPy before 2, and smkc for a later one. Its runner works with
-# either, and imports pandas, scikit-learn, scipy, statsmodels and matplotlib.
+# With its dependencies it asks for a NumPy before 2, and smkc for a later one. Its runner works
+# with either, and imports pandas, scikit-learn, scipy, statsmodels and matplotlib.
 PIP_OPTIONS = "--no-deps "
 
 

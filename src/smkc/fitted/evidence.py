@@ -4,6 +4,7 @@ In: reference data. Out: scores of rows, their p-values under what was normal wh
 causes that name the evidence which spoke.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from smkc import progress
 from smkc.decide import ALIGNMENTS, Cause
-from smkc.errors import SettingError
+from smkc.errors import InputWarning, SettingError
 from smkc.evidence.reference import EvidenceScores, ReferenceEvidence
 from smkc.evidence.reference.nulls import JoinedNull
 from smkc.evidence.variables.loudest import CALM_ROWS
@@ -96,6 +97,7 @@ class EvidenceFitted:
 
     def judged(self, recording: Recording) -> Judged:
         """Score a recording's rows, each with the window that ends there."""
+        self._warn_of_strangers(recording)
         parts = self._scored(recording)
         scores = np.concatenate([np.empty(0), *(part.scores for part in parts)])
         loudest = np.concatenate([np.empty(0), *(part.loudest for part in parts)])
@@ -170,6 +172,22 @@ class EvidenceFitted:
         cut = int(FITTED_SHARE * len(reference))
         ours = replace(self, model=None).learned(reference.rows(0, cut), 0)
         return cut, ours, ours.judged(reference.rows(cut, len(reference)))
+
+    def _warn_of_strangers(self, recording: Recording) -> None:
+        """Warn if the reference knows no variable of a recording, and no family of any."""
+        known = self.known.names
+        if not len(recording) or not recording.names or not set(known).isdisjoint(recording.names):
+            return
+        family = (self.identity or Identity()).family
+        if {family(name) for name in known} & {family(name) for name in recording.names}:
+            return
+        warnings.warn(
+            f"none of the {len(recording.names):,} variables, such as {recording.names[0]!r}, is "
+            f"in the reference, which has {len(known):,}, such as {known[0]!r}: nothing can be "
+            "said but of their own past; give variables the same names as in the reference",
+            InputWarning,
+            stacklevel=4,
+        )
 
     def _scored(self, recording: Recording) -> list[EvidenceScores]:
         """Push all rows through one state, some at a time."""

@@ -34,7 +34,9 @@ def test_scores_data_among_themselves(data):
 
 
 def test_the_runner_knows_it_once_registered(data):
-    pytest.importorskip("TSB_AD", reason="TSB-AD is not installed; run: pip install --no-deps TSB-AD")
+    pytest.importorskip(
+        "TSB_AD", reason="TSB-AD is not installed; run: pip install --no-deps TSB-AD"
+    )
     register(**SMALL)
     register(**SMALL)
     wrapper = importlib.import_module("TSB_AD.model_wrapper")
