@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from benchmarks.provenance import circumstances
 from smkc import plot
 from smkc.detector import Detector
+from smkc.evidence.variables.loudest import LASTING_ROWS
 from smkc.plot.extra import need
 
 N_VARIABLES, REFERENCE_ROWS, LIVE_ROWS = 8, 3000, 2400
@@ -28,7 +29,7 @@ PREFACE = """\
 Eight variables, three common waves plus noise; {reference:,} reference rows, default settings. From
 row {first} of {live:,} one variable is 4 higher for twenty windows of {window} rows, or for good,
 or gets noise of 1.5 on top of 0.4 for good. Share of rows marked at a false-alarm rate of 0.01,
-over {seeds} seeds; suspects join what is normal when their state has lasted {quarantine} rows.
+over {seeds} seeds; what has been loud in {lasting} rows more than not is muted.
 """
 
 
@@ -67,14 +68,14 @@ def page(detector: Detector, found: dict[str, NDArray[np.float64]]) -> str:
     end = FIRST + FAULT_WINDOWS * choices.window
     heading = ["case", "before", "twenty windows from its start on"]
     heading += [f"rows {edge - FIRST} to {edge - FIRST + PART}" for edge in edges]
-    lines = ["# Following what is normal", ""]
+    lines = ["# What lasts", ""]
     lines += PREFACE.format(
         reference=REFERENCE_ROWS,
         first=FIRST,
         live=LIVE_ROWS,
         window=choices.window,
         seeds=SEEDS,
-        quarantine=choices.quarantine,
+        lasting=LASTING_ROWS,
     ).splitlines()
     lines += ["", "![Surprise over time](following.png)", ""]
     lines += [f"| {' | '.join(heading)} |", f"|{' --- |' * len(heading)}"]

@@ -12,7 +12,7 @@ import numpy as np
 from smkc.decide import Cause
 from smkc.evidence.reference import Blame, ReferenceEvidence
 from smkc.evidence.variables import QUESTIONS
-from smkc.recording import Recording, Scaling
+from smkc.recording import Recording
 from smkc.recording.times import show_time
 
 __all__ = ["KINDS", "causes_of"]
@@ -20,30 +20,20 @@ __all__ = ["KINDS", "causes_of"]
 # What each evidence is evidence of.
 KINDS = {
     "level": "level",
-    "local level": "level",
     "slow level": "level",
-    "pooled lags": "shape",
     "jump": "jump",
     "relation": "relation",
-    "presence": "presence",
     "newcomers": "newcomer",
     "newcomer jump": "newcomer",
     "apart from peers": "peers",
     **{question.name: question.kind for question in QUESTIONS},
 }
 
-# The evidence that speaks of the system as a whole and of no variable.
-OF_SYSTEM = "pooled lags"
-
 # So many causes are named, of at least this share.
 MOST_NAMED, LEAST_SHARE = 64, 0.01
 
 # The part of an alert that is given to a large share of variables that fell silent at once.
 SILENT_SHARE = 0.9
-
-# Steps of up to so many spreads are usual; a spread is at least this share of the largest step.
-USUAL_STEP, SMALLEST_STEP = 3.0, 0.05
-TINY = float(np.finfo(np.float64).tiny)
 
 # Values up to so many spreads from the middle are usual.
 USUAL_SPREADS = 2.0
@@ -71,11 +61,8 @@ def causes_of(blame: Blame, rows: Recording, known: ReferenceEvidence) -> list[C
 
 def _causes_of_values(blame: Blame, rows: Recording, known: ReferenceEvidence) -> list[Cause]:
     """Return the causes that evidences named, most guilty first."""
-    spoke = dict(blame.by_evidence)
-    if blame.evidences.get(OF_SYSTEM, 0.0) > 0:
-        spoke[OF_SYSTEM] = _movers(rows, known.scaling)
     nats: dict[str, dict[str, float]] = {}
-    for evidence, shares in spoke.items():
+    for evidence, shares in blame.by_evidence.items():
         for name, share in shares.items():
             nats.setdefault(name, {})[evidence] = blame.evidences[evidence] * share
     totals = {name: sum(by_evidence.values()) for name, by_evidence in nats.items()}
@@ -99,29 +86,6 @@ def _kind(nats: Mapping[str, float]) -> str:
     """Return what the loudest evidence is evidence of."""
     loudest = max(nats, key=lambda evidence: nats[evidence])
     return KINDS.get(loudest, loudest)
-
-
-def _movers(rows: Recording, scaling: Scaling) -> dict[str, float]:
-    """Share out what the system did as a whole: to those that took the largest steps.
-
-    A step counts in the variable's usual spread; by its own other steps where it has none.
-    """
-    known = {name: at for at, name in enumerate(scaling.names)}
-    plain = rows.canonical()
-    table = np.full((len(plain), len(plain.names)), np.nan)
-    table[plain.row_numbers, plain.codes] = plain.values
-    steps: dict[str, float] = {}
-    for name, column in zip(plain.names, np.abs(np.diff(table, axis=0)).T, strict=True):
-        sizes = column[np.isfinite(column)]
-        if not len(sizes):
-            continue
-        at = known.get(name)
-        is_scaled = at is not None and not scaling.counter[at]
-        usual = scaling.spread[at] if is_scaled else 1.5 * np.median(sizes)
-        largest = sizes.max() / max(float(usual), SMALLEST_STEP * sizes.max(), TINY)
-        steps[name] = max(float(largest) - USUAL_STEP, 0.0)
-    whole = sum(steps.values())
-    return {name: step / whole for name, step in steps.items() if step > 0} if whole > 0 else {}
 
 
 def _detail(name: str, rows: Recording, known: ReferenceEvidence) -> str:

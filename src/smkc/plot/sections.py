@@ -41,7 +41,6 @@ KIND_WORDS = {
     "level": "its values are unusual",
     "jump": "it changed faster than it does",
     "relation": "it moves unlike the others",
-    "shape": "the whole system moved unlike before",
     "presence": "it appeared or vanished",
     "newcomer": "it is new and did not stay as it came",
     "frozen": "it repeats one value",
@@ -50,12 +49,9 @@ KIND_WORDS = {
 
 EVIDENCE_WORDS = {
     "level": "no normal window is near",
-    "local level": "nor about its recent past",
     "slow level": "nor in the mean over some windows",
-    "pooled lags": "the system moves unlike before",
     "jump": "a step larger than usual",
     "relation": "variables stand unlike before to each other",
-    "presence": "more fell silent than is routine",
     "newcomers": "new variables changed",
     "newcomer jump": "a new variable took a large step",
 }

@@ -37,6 +37,10 @@ def percent(share: float) -> str:
     return f"{value:.1f}%" if value >= 0.1 else f"{value:.1g}%"
 
 
+# Rarer than this nobody has seen enough rows to say.
+RAREST = 1e-6
+
+
 def odds(p_value: float) -> str:
     """Say how rare a score is among normal time steps.
 
@@ -51,7 +55,7 @@ def odds(p_value: float) -> str:
         return "too little reference data to say how rare this is"
     if p_value >= 0.5:
         return "most normal time steps score this high"
-    times = 1 / max(p_value, 1e-12)
+    times = 1 / max(p_value, RAREST)
     rounded = round(times, 1 - int(np.floor(np.log10(times)))) if times >= 100 else round(times)
     return f"at most 1 normal time step in {int(rounded):,} scores this high"
 

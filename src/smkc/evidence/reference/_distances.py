@@ -64,11 +64,7 @@ def row_distances(
 def nearest_windows(
     history: NDArray[np.float32],
     rows: NDArray[np.float32],
-    n_reference: int,
     penalty: NDArray[np.float32],
-    waiting: NDArray[np.int64],
-    reach: float,
-    near: NDArray[np.int64],
     distances: NDArray[np.float64],
     places: NDArray[np.int64],
 ) -> None:
@@ -77,30 +73,20 @@ def nearest_windows(
     Parameters
     ----------
     history
-        (w - 1 + n, S) row distances; those of row i are in line w - 1 + i. The last S -
-        ``n_reference`` stored rows are a ring.
+        (w - 1 + n, S) row distances; those of row i are in line w - 1 + i.
     rows
         (w - 1 + n, C) the rows themselves, NaN where not observed.
-    n_reference
-        how many of the stored rows are the reference's own.
     penalty
         (S,) 0 for windows that may be neighbours, else infinity.
-    waiting
-        (q,) windows of the ring whose nearness is to be counted.
-    reach
-        the distance up to which a window counts as near.
-    near
-        (q,) raised by one for each row that is near.
     distances
-        (n, 2) root mean squared distance an observed entry to the k nearest windows: among the
-        reference's own, and among all. 0 where nothing was observed.
+        (n,) root mean squared distance per observed entry to the k nearest windows. 0 where nothing
+        was observed.
     places
-        (n, k) the places of the latter, the nearest first; -1 where there is none.
+        (n, k) the places of these, the nearest first; -1 where there is none.
     """
     n_rows, k = places.shape
     w = history.shape[0] - n_rows + 1
     n_stored, n_variables = history.shape[1], rows.shape[1]
-    n_ring = n_stored - n_reference
     total = np.empty(n_stored, np.float32)
     best = np.empty(k, np.float32)
     for i in range(n_rows):
@@ -111,22 +97,11 @@ def nearest_windows(
                 x = rows[line - lag, j]
                 n_observed += x == x
         _window_sums(history, line, w, total)
-        for p in range(min(w - 1, n_ring)):  # windows that lie across the ring's end
-            summed = history[line, n_reference + p]
-            for lag in range(1, w):
-                summed += history[line - lag, n_reference + (p - lag) % n_ring]
-            total[n_reference + p] = summed
-        within = np.float32(reach * reach * n_observed)
-        for q in range(waiting.size):
-            if total[n_reference + waiting[q]] <= within:
-                near[q] += 1
         place = places[i]
         best[:] = INFINITE
         place[:] = -1
-        _keep_nearest(total, 0, n_reference, penalty, best, place)
-        distances[i, 0] = _mean_distance(best, n_observed)
-        _keep_nearest(total, n_reference, n_stored, penalty, best, place)
-        distances[i, 1] = _mean_distance(best, n_observed)
+        _keep_nearest(total, penalty, best, place)
+        distances[i] = _mean_distance(best, n_observed)
 
 
 @njit(cache=True, nogil=True)
@@ -170,18 +145,17 @@ def _mean_distance(best: NDArray[np.float32], n_observed: int) -> float:
 @njit(cache=True, nogil=True)
 def _keep_nearest(
     total: NDArray[np.float32],
-    first: int,
-    last: int,
     penalty: NDArray[np.float32],
     best: NDArray[np.float32],
     place: NDArray[np.int64],
 ) -> None:
-    """Let what is small enough among total[first:last] take its place in ``best``.
+    """Let what is small enough in ``total`` take its place in ``best``.
 
     Sixteen at a time: most groups hold nothing of interest, and their smallest says so.
     """
+    last = total.size
     worst = best[best.size - 1]
-    s = first
+    s = 0
     while s + GROUP <= last:
         group = total[s : s + GROUP]
         n_small = np.int32(0)
@@ -219,7 +193,6 @@ def _insert(
 def window_residuals(
     rows: NDArray[np.float32],
     stored: NDArray[np.float32],
-    n_reference: int,
     where: NDArray[np.int64],
     out: NDArray[np.float32],
 ) -> None:
@@ -230,8 +203,7 @@ def window_residuals(
     """
     n_rows, k = where.shape
     w = rows.shape[0] - n_rows + 1
-    n_variables, n_stored = stored.shape
-    n_ring = n_stored - n_reference
+    n_variables = stored.shape[0]
     for i in range(n_rows):
         for j in range(n_variables):
             summed, count = ZERO, 0
@@ -243,11 +215,7 @@ def window_residuals(
                     s = where[i, near]
                     if s < 0:
                         break
-                    if s < n_reference:
-                        s -= lag
-                    else:
-                        s = n_reference + (s - n_reference - lag) % n_ring
-                    d = x - stored[j, s]
+                    d = x - stored[j, s - lag]
                     summed += d * d
                     count += 1
             out[i, j] = summed / np.float32(count) if count else np.nan

@@ -1,4 +1,4 @@
-"""Jitted loops of the evidences: means, lags, components, counts, surprises.
+"""Jitted loops of the evidences: means, components, surprises, the budget.
 
 In: arrays and scalars that the public modules checked. Out: arrays filled in place. A row's result
 never depends on how many rows are handed over at once, not even in its last bit.
@@ -11,14 +11,11 @@ from numpy.typing import NDArray
 __all__ = [
     "charge",
     "component_residuals",
-    "poisson_surprises",
-    "pooled_lags",
     "surprises",
     "trailing_means",
 ]
 
 ZERO = np.float32(0.0)
-SOME = np.float32(1e-3)  # added to squared distances before their logarithm
 
 
 @njit(cache=True, nogil=True)
@@ -39,58 +36,6 @@ def trailing_means(
                 counts[j] += is_seen
         for j in range(n_variables):
             out[i, j] = sums[j] / counts[j] if counts[j] >= least else np.nan
-
-
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
-def pooled_lags(
-    states: NDArray[np.float32],
-    length: int,
-    lags: int,
-    shares: NDArray[np.float64],
-    out: NDArray[np.float32],
-) -> None:
-    """out[i] = quantiles of log squared distances over lags, of states, changes and their sizes.
-
-    ``states`` (length + lags + n, M): row i of ``out`` belongs to the state in line length + lags
-    + i and pools the pairs of the last ``length`` states that are a lag apart.
-    """
-    n_rows, width = out.shape[0], states.shape[1]
-    first = length + lags
-    n_lines = first + n_rows
-    logs = np.zeros((3, lags, n_lines), np.float32)
-    for line in range(lags + 1, n_lines):
-        for lag in range(1, lags + 1):
-            plain, change, size = ZERO, ZERO, ZERO
-            for b in range(width):
-                a0, a1 = states[line, b], states[line - 1, b]
-                b0, b1 = states[line - lag, b], states[line - lag - 1, b]
-                d = a0 - b0
-                plain += d * d
-                da, db = a0 - a1, b0 - b1
-                d = da - db
-                change += d * d
-                d = abs(da) - abs(db)
-                size += d * d
-            logs[0, lag - 1, line] = np.log(plain + SOME)
-            logs[1, lag - 1, line] = np.log(change + SOME)
-            logs[2, lag - 1, line] = np.log(size + SOME)
-    part = np.empty(length, np.float32)
-    for i in range(n_rows):
-        at = 0
-        for sequence in range(3):
-            for lag in range(1, lags + 1):
-                n = max(length - lag, 1)
-                begin = first + i - n + 1
-                for q in range(n):  # put in order: few values
-                    x = logs[sequence, lag - 1, begin + q]
-                    p = q
-                    while p > 0 and part[p - 1] > x:
-                        part[p] = part[p - 1]
-                        p -= 1
-                    part[p] = x
-                for q in range(shares.size):
-                    out[i, at] = part[int(shares[q] * (n - 1))]
-                    at += 1
 
 
 @njit(cache=True, nogil=True)
@@ -170,58 +115,6 @@ def _subtract(row: NDArray[np.float64], other: NDArray[np.float64], times: float
     """Subtract so many times another from a row."""
     for j in range(row.size):
         row[j] -= times * other[j]
-
-
-@njit(cache=True, nogil=True)
-def poisson_surprises(
-    silent: NDArray[np.bool_],
-    groups: NDArray[np.bool_],
-    onsets: NDArray[np.float64],
-    n_there: NDArray[np.float64],
-    window: int,
-    memory: float,
-    rate: NDArray[np.float64],
-    surprise: NDArray[np.float64],
-    which: NDArray[np.int64],
-) -> None:
-    """surprise[i] = minus log of the chance that so many of a group fall silent by themselves.
-
-    The largest over groups (G, C), corrected for their number, and which group it was. ``rate``
-    (1,) follows ``onsets`` among ``n_there`` variables with a memory of so many rows.
-    """
-    n_rows, n_variables = silent.shape
-    n_groups = groups.shape[0]
-    for i in range(n_rows):
-        best, at = 0.0, 0
-        any_silent = False
-        for j in range(n_variables):
-            any_silent |= silent[i, j]
-        if any_silent:
-            for g in range(n_groups):
-                count, size = 0, 0
-                for j in range(n_variables):
-                    if groups[g, j]:
-                        size += 1
-                        count += silent[i, j]
-                if count < 2:
-                    continue
-                mean = rate[0] * window * size
-                # Upper tail by its first terms: mean^k e^-mean / k! (1 + m/(k+1) + ...)
-                log_term = count * np.log(mean) - mean
-                for q in range(2, count + 1):
-                    log_term -= np.log(q)
-                total, term = 1.0, 1.0
-                for q in range(count + 1, count + 40):
-                    term *= mean / q
-                    total += term
-                value = -(log_term + np.log(total))
-                if value > best:
-                    best, at = value, g
-        surprise[i] = max(best - np.log(n_groups), 0.0)
-        which[i] = at
-        if n_there[i] > 0:
-            rate[0] += (onsets[i] / n_there[i] - rate[0]) / memory
-            rate[0] = max(rate[0], 1.0 / memory)
 
 
 @njit(cache=True, nogil=True)

@@ -1,4 +1,4 @@
-"""Choices: window, block, quarantine and memory, found from the reference, each with its reason.
+"""Choices: window, block and memory, found from the reference, each with its reason.
 
 In: a reference recording. Out: numbers of rows, and a sentence on each.
 """
@@ -18,10 +18,8 @@ __all__ = ["Choices", "choose"]
 ROWS_AN_ENTRY = 2
 LONGEST = 8
 
-# The rest is measured in windows. A block is the delay after which normal rows join; a state that
-# lasts as long as the quarantine is no fault; the memory is some quarantines long.
-BLOCK, QUARANTINE, MEMORY = 8, 50, 128
-LEAST_MEMORY = 512
+# Windows of a block, and of the latest rows that are remembered; rows of these at least.
+BLOCK_WINDOWS, MEMORY_WINDOWS, MIN_MEMORY_ROWS = 8, 128, 512
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,11 +31,9 @@ class Choices:
     window
         w, rows a window.
     block
-        rows between two updates of what is normal, and the delay after which a row joins.
-    quarantine
-        rows that a new state must last before it counts as normal.
+        rows between two updates of what newcomers usually do.
     memory
-        rows of the recording that are remembered.
+        rows of the recording that are remembered, so that they can be explained.
     step
         time between rows, in seconds for dates, else in units of the recording's times.
     reasons
@@ -46,7 +42,6 @@ class Choices:
 
     window: int
     block: int
-    quarantine: int
     memory: int
     step: float = 1.0
     reasons: tuple[str, ...] = field(default=(), compare=False)
@@ -82,16 +77,11 @@ def choose(reference: Recording, rows: NDArray[np.float32], window: int | str = 
     step = _step(reference)
     unit = " s" if reference.times.dtype.kind == "M" else ""
     reasons.append(f"a step of {step:g}{unit}, the median between the reference's rows")
-    quarantine = QUARANTINE * w
-    reasons.append(
-        f"quarantine of {quarantine} rows: {QUARANTINE} windows, longer than faults should last"
-    )
-    memory = max(MEMORY * w, LEAST_MEMORY)
-    reasons.append(f"a memory of {memory} rows beside the reference")
+    memory = max(MEMORY_WINDOWS * w, MIN_MEMORY_ROWS)
+    reasons.append(f"the latest {memory} rows can be explained")
     return Choices(
         window=w,
-        block=max(BLOCK * w, BLOCK),
-        quarantine=quarantine,
+        block=BLOCK_WINDOWS * w,
         memory=memory,
         step=step,
         reasons=tuple(reasons),

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.evidence.reference._loops import component_residuals
-from smkc.evidence.reference.contract import Block, Ledger
-from smkc.evidence.reference.memory import Memory
+from smkc.evidence.reference.contract import Block, Ring
 from smkc.evidence.reference.neighbours import carried_forward
 from smkc.parallel import products_on_one_thread
 
@@ -43,15 +42,12 @@ class Components:
         (k,) ridge on their values, small for those that vary much.
     expected
         (C,) mean squared residual in the half that components were not fitted on.
-    usual
-        (C,) its upper quartile, from which growth is told.
     """
 
     centre: NDArray[np.float64]
     loadings: NDArray[np.float64]
     prior: NDArray[np.float64]
     expected: NDArray[np.float64]
-    usual: NDArray[np.float64]
 
     @classmethod
     def fit(cls, rows: NDArray[np.float32]) -> "Components":
@@ -69,63 +65,54 @@ class Components:
             parts = [_residuals(filled, centre, loadings, prior) ** 2]
         squared = np.minimum(np.concatenate(parts), MOST)
         expected = np.maximum(squared.mean(axis=0), LEAST)
-        usual = np.maximum(np.quantile(squared, 0.75, axis=0), 0.5 * expected)
-        return cls(centre=centre, loadings=loadings, prior=prior, expected=expected, usual=usual)
+        return cls(centre=centre, loadings=loadings, prior=prior, expected=expected)
 
     @property
     def name(self) -> str:
-        """What an alert says that spoke."""
+        """As shown in alerts."""
         return "relation"
 
     def residuals(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """(n, C) what the components leave of each observed entry; NaN where not observed."""
         return _residuals(rows, self.centre, self.loadings, self.prior)
 
-    def start(self, before: Block, memory: Memory) -> "ComponentsPart":
+    def start(self, before: Block, ring: Ring) -> "ComponentsPart":
         """Return the evidence at some moment; rows before play no part."""
-        return ComponentsPart(self, memory)
+        return ComponentsPart(self, ring)
 
 
 class ComponentsPart:
-    """How the usual residuals have grown."""
+    """The squared residuals of the rows in the ring."""
 
-    def __init__(self, fitted: Components, memory: Memory) -> None:
+    def __init__(self, fitted: Components, ring: Ring) -> None:
         self.fitted = fitted
-        self.ledger = Ledger(memory, fitted.usual)
+        self.ring = ring
+        self.squared = np.zeros((ring.size, len(fitted.expected)), np.float32)
         # (n, C) of the latest block.
-        self.residuals = np.empty((0, len(fitted.usual)), np.float32)
+        self.residuals = np.empty((0, len(fitted.expected)), np.float32)
 
     def push(self, block: Block) -> NDArray[np.float64]:
-        """Take rows in; return (n, 2) residuals, in the reference's units and in grown ones."""
-        fitted = self.fitted
-        residuals = fitted.residuals(block.rows)
+        """Take rows in; return (n,) the size of their residuals."""
+        residuals = self.fitted.residuals(block.rows)
         self.residuals = residuals.astype(np.float32)
         squared = np.minimum(residuals**2, MOST)
         n_seen = np.maximum((~np.isnan(squared)).sum(axis=1), 1)
-        units = np.where(np.isnan(squared), 0.0, squared) / fitted.expected
-        grown = units / self.ledger.growth
-        statistics = np.empty((len(units), 2))
-        statistics[:, 0] = np.sqrt(units.sum(axis=1) / n_seen)
-        statistics[:, 1] = np.sqrt(grown.sum(axis=1) / n_seen)
-        self.ledger.take(squared.astype(np.float32))
-        return statistics
+        squared = np.nan_to_num(squared)
+        self.squared[self.ring.places(len(squared))] = squared
+        return np.asarray(np.sqrt((squared / self.fitted.expected).sum(axis=1) / n_seen))
 
     def made(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
-        """(n, C) squared residuals, in grown units."""
-        squared = np.nan_to_num(self.ledger.parts[places]).astype(np.float64)
-        return squared / (self.fitted.expected * self.ledger.growth)
-
-    def refresh(self) -> None:
-        """Look at growth."""
-        self.ledger.grown()
+        """(n, C) squared residuals, in units of the usual ones."""
+        made: NDArray[np.float64] = self.squared[places] / self.fitted.expected
+        return made
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return what :meth:`restore` needs to go on exactly."""
-        return self.ledger.to_arrays()
+        return {"squared": self.squared}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over what :meth:`to_arrays` gave."""
-        self.ledger.restore(arrays)
+        self.squared = arrays["squared"].copy()
 
 
 def _components(

@@ -4,7 +4,6 @@ In: the reference as one block of rows. Out: the fitted evidences, and what norm
 that were not fitted on.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,12 +13,11 @@ from smkc.evidence.reference.choices import Choices
 from smkc.evidence.reference.components import Components
 from smkc.evidence.reference.contract import Block, Evidence
 from smkc.evidence.reference.jump import Jump
-from smkc.evidence.reference.levels import level, pooled_lags, slow_level
+from smkc.evidence.reference.levels import level, slow_level
 from smkc.evidence.reference.newcomer_jump import NewcomerJump
 from smkc.evidence.reference.newcomers import Newcomers
-from smkc.evidence.reference.nulls import Nulls, joined, quantile_sample
-from smkc.evidence.reference.presence import Presence
-from smkc.evidence.reference.scorer import Normal, Scorer, held, of_system
+from smkc.evidence.reference.nulls import Nulls, joined, most_nats, quantile_sample
+from smkc.evidence.reference.scorer import Normal, Scorer, held
 from smkc.evidence.variables import Tails
 
 __all__ = ["WINDOWS_BEFORE", "Forward", "fit_evidences", "forward_null", "less_explained"]
@@ -56,10 +54,8 @@ class Forward(NamedTuple):
     scores: NDArray[np.float64]
 
 
-def fit_evidences(
-    reference: Block, names: Sequence[str], choices: Choices, has_roles: bool
-) -> tuple[Evidence, ...]:
-    """Fit every evidence; the first is the one that says what is near in quarantine.
+def fit_evidences(reference: Block, choices: Choices, has_roles: bool) -> tuple[Evidence, ...]:
+    """Fit every evidence.
 
     Where members are replaced their roles speak for them, and their own changes are not asked for.
     """
@@ -67,16 +63,14 @@ def fit_evidences(
     return (
         level(reference, w),
         slow_level(reference, w),
-        pooled_lags(reference, w),
         Jump.fit(reference.rows),
         Components.fit(reference.rows),
-        Presence.fit(reference.rows, names, w),
         Newcomers(window=w),
-        *(() if has_roles else (NewcomerJump(window=w),)),
+        *(() if has_roles else (NewcomerJump(window=w, renewed_rows=2 * choices.block),)),
     )
 
 
-def forward_null(block: Block, names: Sequence[str], choices: Choices, has_roles: bool) -> Forward:
+def forward_null(block: Block, choices: Choices, has_roles: bool) -> Forward:
     """Score what follows the first part of the reference, by the mechanism that scores later."""
     n = len(block.rows)
     cut = int(FITTED_SHARE * n)
@@ -88,14 +82,11 @@ def forward_null(block: Block, names: Sequence[str], choices: Choices, has_roles
     after = after._replace(rows=np.where(is_late, np.float32(np.nan), after.rows))
     fresh = after.rows[:, ONE_IN // 2 :: ONE_IN]
     after = after._replace(fresh=fresh, fresh_values=fresh)
-    evidences = fit_evidences(known, names, choices, has_roles)
+    evidences = fit_evidences(known, choices, has_roles)
     before = known.part(slice(max(0, len(known.rows) - WINDOWS_BEFORE * choices.window), None))
-    # Without suspects first, to learn what a suspect is.
-    statistics = Scorer(evidences, choices, before, None).push(after).statistics
-    normal = _normal(statistics, evidences, choices)
-    scored = Scorer(evidences, choices, before, normal).push(after)
-    normal = _normal(scored.statistics, evidences, choices)
-    return Forward(later, normal, after.rows, scored.residuals, scored.scores)
+    scored = Scorer(evidences, choices, before).push(after)
+    normal, scores = _normal(scored.statistics, choices.window)
+    return Forward(later, normal, after.rows, scored.residuals, scores)
 
 
 def less_explained(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -110,35 +101,23 @@ def less_explained(first: NDArray[np.float32], second: NDArray[np.float32]) -> N
     return np.where(own >= other, first, second)
 
 
-def _normal(
-    statistics: NDArray[np.float64], evidences: Sequence[Evidence], choices: Choices
-) -> Normal:
-    """Keep what nulls need of (n, E, 2) statistics, and score them by these nulls."""
-    samples = []
-    in_nats = [evidence.name == "presence" for evidence in evidences]
-    for way in (0, 1):
-        columns = [quantile_sample(column) for column in statistics[:, :, way].T]
-        most = max(len(column) for column in columns)
-        filled = np.full((len(columns), most), np.nan)
-        for row, column in zip(filled, columns, strict=True):
-            row[: len(column)] = column
-        samples.append(filled)
-    nats = [Nulls.of(samples[way], in_nats).nats(statistics[:, :, way]) for way in (0, 1)]
-    together = 0.5 * (joined(nats[0]) + joined(nats[1]))
-    w = choices.window
-    scores, _ = held(together, np.full(2 * w - 2, together[0]), w)
-    system = of_system(np.stack(nats, axis=2))
-    return Normal(
-        frozen=samples[0],
-        adaptive=samples[1],
-        scores=quantile_sample(scores),
-        totals=np.empty(0),
-        n_independent=len(scores) / w,
-        system=Tails.fit(
-            system,
-            gap=w,
-            min_spread=SYSTEM_MIN_SPREAD,
-            is_one_sided=True,
-            assumed_excess=SYSTEM_EXCESS,
-        ),
+def _normal(statistics: NDArray[np.float64], window: int) -> tuple[Normal, NDArray[np.float64]]:
+    """Keep what nulls need of (n, E) statistics; return that and (n,) scores by these nulls."""
+    columns = [quantile_sample(column) for column in statistics.T]
+    sample = np.full((len(columns), max(len(column) for column in columns)), np.nan)
+    for row, column in zip(sample, columns, strict=True):
+        row[: len(column)] = column
+    nats = Nulls.of(sample).nats(statistics)
+    system = joined(nats)
+    tail = Tails.fit(
+        system[:, None].astype(np.float32),
+        gap=window,
+        min_spread=SYSTEM_MIN_SPREAD,
+        is_one_sided=True,
+        assumed_excess=SYSTEM_EXCESS,
     )
+    n_independent = len(statistics) / window
+    together = joined(np.minimum(nats, most_nats(len(statistics))))
+    scores, _ = held(together, np.full(2 * window - 2, together[0]), window)
+    normal = Normal(statistics=sample, totals=np.empty(0), n_independent=n_independent, system=tail)
+    return normal, scores

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.evidence.reference.contract import Block, Ledger
-from smkc.evidence.reference.memory import Memory
+from smkc.evidence.reference.contract import Block, Ring
 
 __all__ = ["Jump", "JumpPart", "usual_largest"]
 
@@ -22,75 +21,62 @@ SHARE, MEANS, LEAST = 0.99, 3.0, 0.05
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Jump:
-    """The usual largest change of each variable: (C,) ``scale``, and ``usual`` changes."""
+    """(C,) ``scale``, the usual largest change of each variable."""
 
     scale: NDArray[np.float64]
-    usual: NDArray[np.float64]
 
     @classmethod
     def fit(cls, rows: NDArray[np.float32]) -> "Jump":
         """Learn from the reference's rows (n, C), NaN where not observed."""
         changes = np.abs(np.diff(rows.astype(np.float64), axis=0))
-        n_variables = rows.shape[1]
-        scale, usual = np.full(n_variables, LEAST), np.full(n_variables, LEAST)
-        for j in range(n_variables):
-            seen = changes[~np.isnan(changes[:, j]), j]
+        scale = np.full(rows.shape[1], LEAST)
+        for j, column in enumerate(changes.T):
+            seen = column[~np.isnan(column)]
             if len(seen):
-                mean = float(seen.mean())
                 scale[j] = usual_largest(seen)
-                usual[j] = max(float(np.quantile(seen, 0.75)), 0.5 * mean, LEAST / MEANS)
-        return cls(scale=scale, usual=usual)
+        return cls(scale=scale)
 
     @property
     def name(self) -> str:
-        """What an alert says that spoke."""
+        """As shown in alerts."""
         return "jump"
 
-    def start(self, before: Block, memory: Memory) -> "JumpPart":
+    def start(self, before: Block, ring: Ring) -> "JumpPart":
         """Return the evidence at the moment after the last of the rows ``before``, if any."""
-        return JumpPart(self, before, memory)
+        return JumpPart(self, before, ring)
 
 
 class JumpPart:
-    """The latest row, and how the usual changes have grown."""
+    """The latest row, and the changes of those in the ring."""
 
-    def __init__(self, fitted: Jump, before: Block, memory: Memory) -> None:
+    def __init__(self, fitted: Jump, before: Block, ring: Ring) -> None:
         self.fitted = fitted
-        self.ledger = Ledger(memory, fitted.usual)
+        self.ring = ring
+        self.changes = np.zeros((ring.size, len(fitted.scale)), np.float32)
         self.latest = np.full(len(fitted.scale), np.nan, np.float32)
         if len(before.rows):
             self.latest = before.rows[-1].copy()
 
     def push(self, block: Block) -> NDArray[np.float64]:
-        """Take rows in; return (n, 2) largest changes, in reference units and grown ones."""
+        """Take rows in; return (n,) the largest change in each."""
         covered = np.concatenate([self.latest[None], block.rows])
-        changes = np.abs(np.diff(covered, axis=0))
-        known = np.where(np.isnan(changes), 0.0, changes) / self.fitted.scale
-        grown = known / self.ledger.growth
-        statistics = np.empty((len(known), 2))
-        statistics[:, 0] = known.max(axis=1, initial=0.0)
-        statistics[:, 1] = grown.max(axis=1, initial=0.0)
+        changes = np.nan_to_num(np.abs(np.diff(covered, axis=0)))
         self.latest = covered[-1].copy()
-        self.ledger.take(changes)
-        return statistics
+        self.changes[self.ring.places(len(changes))] = changes
+        return np.asarray((changes / self.fitted.scale).max(axis=1, initial=0.0))
 
     def made(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """(n, C) squared changes: what stands out is one variable's, the others have little."""
-        changes = np.nan_to_num(self.ledger.parts[places]).astype(np.float64)
-        return (changes / (self.fitted.scale * self.ledger.growth)) ** 2
-
-    def refresh(self) -> None:
-        """Look at growth."""
-        self.ledger.grown()
+        made: NDArray[np.float64] = (self.changes[places] / self.fitted.scale) ** 2
+        return made
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return what :meth:`restore` needs to go on exactly."""
-        return {"latest": self.latest, **self.ledger.to_arrays()}
+        return {"latest": self.latest, "changes": self.changes}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over what :meth:`to_arrays` gave."""
-        self.latest = arrays["latest"].copy()
-        self.ledger.restore(arrays)
+        self.latest, self.changes = arrays["latest"].copy(), arrays["changes"].copy()
 
 
 def usual_largest(changes: NDArray[np.float64]) -> float:

@@ -4,7 +4,7 @@ In: a reference recording. Out: a model, from which any number of recordings and
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -27,16 +27,12 @@ from smkc.evidence.reference.levels import Level
 from smkc.evidence.reference.newcomer_jump import NewcomerJump
 from smkc.evidence.reference.newcomers import Newcomers
 from smkc.evidence.reference.nulls import quantile_sample
-from smkc.evidence.reference.presence import Presence
 from smkc.evidence.reference.roles import Roles
 from smkc.evidence.reference.rows import (
     SCALING_CLIP,
     Rows,
-    bridged,
     joined_rows,
-    longest_gap,
     seconds,
-    sketched,
 )
 from smkc.evidence.reference.saving import flat, prefixed, rebuilt, under
 from smkc.evidence.reference.scorer import Normal, added_by_loudest
@@ -69,7 +65,7 @@ class ReferenceEvidence:
     evidences
         (E,) fitted on the whole reference.
     normal
-        statistics of reference rows under evidences fitted on earlier ones.
+        statistics of reference rows by evidences fitted on earlier ones.
     variables
         what is asked of each column by itself.
     rows
@@ -152,10 +148,9 @@ class ReferenceEvidence:
         reference: Block,
         last_time: Any,
     ) -> "ReferenceEvidence":
-        block = _as_block(reference.rows, reference.values, reference.clocks, names, roles, choices)
-        columns = names + roles.columns
-        forward = forward_null(block, columns, choices, bool(roles.names))
-        evidences = fit_evidences(block, columns, choices, bool(roles.names))
+        block = _as_block(reference.rows, reference.values, reference.clocks)
+        forward = forward_null(block, choices, bool(roles.names))
+        evidences = fit_evidences(block, choices, bool(roles.names))
         relation = next(one for one in evidences if isinstance(one, Components))
         left = relation.residuals(forward.values).astype(np.float32)
         asked = names + roles.middle_columns + roles.peer_columns
@@ -230,9 +225,7 @@ class ReferenceEvidence:
     def before(self) -> Block:
         """Rows that a state starts from which follows on the reference."""
         n = max(WINDOWS_BEFORE * self.choices.window, PAST_ROWS)
-        return _as_block(
-            self.rows[-n:], self.values[-n:], self.clocks[-n:], self.names, self.roles, self.choices
-        )
+        return _as_block(self.rows[-n:], self.values[-n:], self.clocks[-n:])
 
     def times_after(self, time: Any, n: int) -> NDArray[Any]:
         """(n,) times that go on after ``time`` by the reference's step."""
@@ -323,7 +316,6 @@ _KINDS: Mapping[str, Any] = {
     "Level": Level,
     "Jump": Jump,
     "Components": Components,
-    "Presence": Presence,
     "NewcomerJump": NewcomerJump,
     "Newcomers": Newcomers,
 }
@@ -346,16 +338,8 @@ def _with_totals(
 
 
 def _as_block(
-    rows: NDArray[np.float32],
-    values: NDArray[np.float32],
-    clocks: NDArray[np.float64],
-    names: Sequence[str],
-    roles: Roles,
-    choices: Choices,
+    rows: NDArray[np.float32], values: NDArray[np.float32], clocks: NDArray[np.float64]
 ) -> Block:
-    """Return scaled rows as a block; its sketch is that of the named variables."""
-    named = rows[:, : len(names)]
-    counts = (~np.isnan(named)).sum(axis=1).astype(np.float32)
-    states = sketched(bridged(named, longest_gap(roles, choices)), names)
+    """Return scaled rows as a block without newcomers."""
     nobody = np.empty((len(rows), 0), np.float32)
-    return Block(rows, states, nobody, counts, values, nobody, clocks)
+    return Block(rows, nobody, values, nobody, clocks)

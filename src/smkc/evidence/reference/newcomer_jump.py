@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.evidence.reference.contract import Block
+from smkc.evidence.reference.contract import Block, Ring
 from smkc.evidence.reference.jump import usual_largest
-from smkc.evidence.reference.memory import Memory
 
 __all__ = ["NewcomerJump", "NewcomerJumpPart"]
 
-# A newcomer is asked after so many windows' worth of changes; its usual largest is found anew every
-# so many blocks.
-AGE, BLOCKS = 16, 2
+# A newcomer is asked after so many windows' worth of changes.
+GROWN_WINDOWS = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,61 +28,62 @@ class NewcomerJump:
     ----------
     window
         w, in which a newcomer's age is measured.
+    renewed_rows
+        after so many rows the usual largest changes are found anew.
     """
 
     window: int
+    renewed_rows: int
 
     @property
     def name(self) -> str:
-        """What an alert says that spoke."""
+        """As shown in alerts."""
         return "newcomer jump"
 
-    def start(self, before: Block, memory: Memory) -> "NewcomerJumpPart":
+    def start(self, before: Block, ring: Ring) -> "NewcomerJumpPart":
         """Return the evidence before any newcomer came."""
-        return NewcomerJumpPart(self, memory)
+        return NewcomerJumpPart(self, ring)
 
 
 class NewcomerJumpPart:
-    """The changes of newcomers in the rows in memory, and the usual largest of each."""
+    """The changes of newcomers in the rows in the ring, and the usual largest of each."""
 
-    def __init__(self, fitted: NewcomerJump, memory: Memory) -> None:
+    def __init__(self, fitted: NewcomerJump, ring: Ring) -> None:
         self.fitted = fitted
-        self.memory = memory
-        self.changes = np.full((memory.size, 0), np.nan, np.float32)
+        self.ring = ring
+        self.changes = np.full((ring.size, 0), np.nan, np.float32)
         self.scale = np.zeros(0)  # infinite for those that are too young
         self.latest = np.zeros(0, np.float32)
 
     def push(self, block: Block) -> NDArray[np.float64]:
-        """Take rows in; return (n, 2) largest changes, both readings the same.
+        """Take rows in; return (n,) largest changes.
 
         NaN where no newcomer that is old enough was seen twice in a row.
         """
         n = len(block.fresh)
         self._widen(block.fresh.shape[1])
         if not len(self.scale):
-            return np.full((n, 2), np.nan)
+            return np.full(n, np.nan)
         covered = np.concatenate([self.latest[None], block.fresh])
         changes = np.abs(np.diff(covered, axis=0))
         self.latest = covered[-1].copy()
-        self.changes[self.memory.places(n)] = changes
+        self.changes[self.ring.places(n)] = changes
         changes[:, np.isinf(self.scale)] = np.nan
         largest = np.where(np.isnan(changes), -1.0, changes / self.scale).max(axis=1)
-        statistic = np.where(largest < 0, np.nan, largest)
-        return np.stack([statistic, statistic], axis=1)
+        if (self.ring.n_rows + n) % self.fitted.renewed_rows == 0:
+            self._renew()
+        return np.where(largest < 0, np.nan, largest)
 
     def made(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """(n, F) squared changes: what stands out is one newcomer's, the others have little."""
         made: NDArray[np.float64] = (np.nan_to_num(self.changes[places]) / self.scale) ** 2
         return made
 
-    def refresh(self) -> None:
-        """Find the usual largest changes anew, now and then."""
-        memory = self.memory
-        if not len(self.scale) or memory.n_rows % (BLOCKS * memory.block):
-            return
+    def _renew(self) -> None:
+        """Find the usual largest changes anew."""
         for j, column in enumerate(self.changes.T):
             seen = column[~np.isnan(column)].astype(np.float64)
-            if len(seen) >= AGE * self.fitted.window:
+            if len(seen) >= GROWN_WINDOWS * self.fitted.window:
                 self.scale[j] = usual_largest(seen)
 
     def _widen(self, n_variables: int) -> None:

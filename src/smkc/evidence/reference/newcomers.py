@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.evidence.reference.contract import Block
-from smkc.evidence.reference.memory import Memory
+from smkc.evidence.reference.contract import Block, Ring
 
 __all__ = ["Newcomers", "NewcomersPart"]
 
 # Squared distances are capped, so that one wild value does not decide; a newcomer counts in full
 # after so many windows of observations; its usual squared distance is not below the last.
-MOST, AGE, LEAST_USUAL = 25.0, 16, 0.5
+MAX_SQUARE, GROWN_WINDOWS, MIN_USUAL_SQUARE = 25.0, 16, 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,28 +34,28 @@ class Newcomers:
 
     @property
     def name(self) -> str:
-        """What an alert says that spoke."""
+        """As shown in alerts."""
         return "newcomers"
 
-    def start(self, before: Block, memory: Memory) -> "NewcomersPart":
+    def start(self, before: Block, ring: Ring) -> "NewcomersPart":
         """Return the evidence before any newcomer came."""
-        return NewcomersPart(self, memory)
+        return NewcomersPart(self, ring)
 
 
 class NewcomersPart:
     """What each newcomer did so far: counts, sums of squares, and the window's latest rows."""
 
-    def __init__(self, fitted: Newcomers, memory: Memory) -> None:
+    def __init__(self, fitted: Newcomers, ring: Ring) -> None:
         self.fitted = fitted
-        self.memory = memory
-        self.parts = np.zeros((memory.size, 0), np.float32)
+        self.ring = ring
+        self.parts = np.zeros((ring.size, 0), np.float32)
         self.counts = np.zeros(0)
         self.sums = np.zeros(0)
         self.squares = np.zeros((fitted.window - 1, 0))
         self.weights = np.zeros((fitted.window - 1, 0))
 
     def push(self, block: Block) -> NDArray[np.float64]:
-        """Take rows in; return (n, 2) distances, both readings the same.
+        """Take rows in; return (n,) distances.
 
         NaN while there is no newcomer to speak of.
         """
@@ -64,13 +63,13 @@ class NewcomersPart:
         self._widen(fresh.shape[1])
         n, w = len(fresh), self.fitted.window
         if not fresh.shape[1]:
-            return np.full((n, 2), np.nan)
+            return np.full(n, np.nan)
         is_seen = ~np.isnan(fresh)
-        squares = np.where(is_seen, np.minimum(fresh.astype(np.float64) ** 2, MOST), 0.0)
+        squares = np.where(is_seen, np.minimum(fresh.astype(np.float64) ** 2, MAX_SQUARE), 0.0)
         counts = np.cumsum(np.concatenate([self.counts[None], is_seen]), axis=0)
         sums = np.cumsum(np.concatenate([self.sums[None], squares]), axis=0)
-        usual = np.maximum(sums[:-1] / np.maximum(counts[:-1], 1), LEAST_USUAL)
-        weights = np.minimum(counts[:-1] / (AGE * w), 1.0) * is_seen
+        usual = np.maximum(sums[:-1] / np.maximum(counts[:-1], 1), MIN_USUAL_SQUARE)
+        weights = np.minimum(counts[:-1] / (GROWN_WINDOWS * w), 1.0) * is_seen
         squares = np.concatenate([self.squares, squares / usual * weights])
         weights = np.concatenate([self.weights, weights])
         made, weight = np.zeros(fresh.shape), np.zeros(fresh.shape)
@@ -85,15 +84,12 @@ class NewcomersPart:
         )
         self.counts, self.sums = counts[-1], sums[-1]
         self.squares, self.weights = squares[n:], weights[n:]
-        self.parts[self.memory.places(n)] = made
-        return np.stack([statistic, statistic], axis=1)
+        self.parts[self.ring.places(n)] = made
+        return statistic
 
     def made(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """(n, F) what each newcomer made of the distances."""
         return self.parts[places].astype(np.float64)
-
-    def refresh(self) -> None:
-        """Do nothing: newcomers are followed row by row."""
 
     def _widen(self, n_variables: int) -> None:
         more = n_variables - len(self.counts)

@@ -4,7 +4,6 @@ In: statistics of normal rows that were not fitted on. Out: how unusual others a
 all evidences, joined, and the p-value of what was joined.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from smkc.evidence.reference._loops import surprises
 
-__all__ = ["JoinedNull", "Nulls", "joined", "most_nats", "quantile_sample", "upper_quantiles"]
+__all__ = ["JoinedNull", "Nulls", "joined", "most_nats", "quantile_sample"]
 
 # Up to this quantile p-values go by rank. Beyond, a power law in units of the normal spread: the
 # few independent rows there tell no index of their own, and one for all evidences does better than
@@ -24,7 +23,7 @@ NATS_AT_TAIL = -float(np.log(1.0 - TAIL))
 IQR_OF_UNIT_NORMAL = 1.349
 TOP_SPREADS = 3.0  # the 95% quantile is at most so many spreads above the median
 
-# So many quantiles stand for a reference's statistics where later ones join them.
+# Quantiles that stand for a reference's statistics.
 KEPT = 400
 
 # A surprise that is met once in so many times as many rows as normal ones tell of is the largest.
@@ -71,20 +70,12 @@ class Nulls:
     start: NDArray[np.float64]
 
     @classmethod
-    def of(cls, samples: NDArray[np.float64], in_nats: Sequence[bool] | None = None) -> "Nulls":
-        """Learn from each evidence's normal statistics (E, n), NaN where there is none.
-
-        Statistics that are ``in_nats`` already, by a model of their own, are taken to be at least
-        as large as that model has it.
-        """
+    def of(cls, samples: NDArray[np.float64]) -> "Nulls":
+        """Learn from each evidence's normal statistics (E, n), NaN where there is none."""
         ordered = np.sort(samples, axis=1)  # NaN come last
         counts = ordered.shape[1] - np.isnan(ordered).sum(axis=1)
         ordered[counts == 0, 0] = 0.0
         counts = np.maximum(counts, 1)
-        for e in np.flatnonzero(in_nats) if in_nats is not None else ():
-            n = counts[e]
-            by_model = -np.log1p(-(np.arange(n) + 0.5) / n)
-            ordered[e, :n] = np.maximum(ordered[e, :n], by_model)
         low, middle, high, top = (_quantiles(ordered, counts, s) for s in (0.25, 0.5, 0.75, TAIL))
         spread = np.maximum(
             np.maximum((high - low) / IQR_OF_UNIT_NORMAL, (top - middle) / TOP_SPREADS),
@@ -200,12 +191,6 @@ def quantile_sample(statistics: NDArray[np.float64]) -> NDArray[np.float64]:
     ordered = np.sort(statistics[~np.isnan(statistics)])
     places = np.linspace(0, len(ordered) - 1, min(KEPT, len(ordered))).astype(np.int64)
     return ordered[places]
-
-
-def upper_quantiles(sample: NDArray[np.float64], *shares: float) -> list[float]:
-    """Return quantiles of a sample, NaN left out; 0 if there is nothing else."""
-    ordered = np.sort(sample[~np.isnan(sample)])
-    return [_at(ordered, share) if len(ordered) else 0.0 for share in shares]
 
 
 def joined(nats: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,26 +14,19 @@ from smkc.evidence.reference.choices import Choices
 from smkc.evidence.reference.contract import Block
 from smkc.evidence.reference.roles import Members, Roles
 from smkc.evidence.reference.successors import Successors
-from smkc.paper.sketch import Sketch
 from smkc.recording import Recording, Scaling
 from smkc.recording.counters import clock
 
 __all__ = [
     "CLIP",
     "SCALING_CLIP",
-    "SKETCH",
     "Rows",
-    "bridged",
     "clipped",
     "follows_on",
     "joined_rows",
-    "longest_gap",
     "seconds",
-    "sketched",
     "table",
 ]
-
-SKETCH = Sketch(buckets=64)
 
 # Evidences that join variables clip scaled values, so that one wild value does not decide; what is
 # asked of single variables sees them up to the other bound.
@@ -42,10 +35,7 @@ CLIP, SCALING_CLIP = 10.0, 1e6
 # Rows follow on the reference if they start within so many of its steps.
 MOST_STEPS = 5.0
 
-# Gaps of up to so many windows are bridged in the sketch: a missing value is no movement.
-BRIDGED = 4
-
-# New variables that are followed one by one; any more are part of the sketch alone.
+# New variables that are followed.
 MOST_FRESH = 256
 
 
@@ -58,7 +48,7 @@ class Rows:
         of the reference.
     followed
         the reference's scaled rows and what was chosen, so that variables that go on under
-        another name are told and gaps are bridged; None takes rows for what they are.
+        another name are told; None takes rows for what they are.
     """
 
     def __init__(
@@ -72,13 +62,10 @@ class Rows:
         self.names = names
         self.members = Members(roles, names)
         self.successors: Successors | None = None
-        self.past = np.empty((0, len(names)), np.float32)
         if followed is not None:
-            self._reference, choices = followed
+            reference, choices = followed
             is_member = self.members.knows
-            self.successors = Successors(scaling, names, self._reference, choices.block, is_member)
-            size = longest_gap(roles, choices), len(names)
-            self.past = np.full(size, np.nan, np.float32)
+            self.successors = Successors(scaling, names, reference, choices.block, is_member)
         # Codes of the farthest members of the latest recording's rows, and the codes' names.
         self.farthest: list[tuple[NDArray[np.int64], tuple[str, ...]]] = []
         self._known = {name: at for at, name in enumerate(names)}
@@ -88,9 +75,6 @@ class Rows:
         """Say that the first row comes right after the reference's last."""
         if self.successors is not None:
             self.successors.begin()
-            n = min(len(self.past), len(self._reference))
-            latest = self._reference[len(self._reference) - n :, : len(self.names)]
-            self.past[len(self.past) - n :] = latest
 
     def block(self, recording: Recording) -> Block:
         """Return a recording's rows."""
@@ -116,14 +100,9 @@ class Rows:
             rows = np.hstack([rows, clipped(of_roles)])
             values = np.hstack([named, middles, apart])
         fresh = table(scaled, self.fresh)
-        # A stranger would change how the whole system seems to move.
-        familiar = scaled.select(lambda name: name in self._known or self.members.knows(name))
-        familiar = familiar.with_values(clipped(familiar.values))
         return Block(
             rows,
-            self._states(familiar, rows),
             clipped(fresh),
-            np.diff(familiar.indptr).astype(np.float32),
             values,
             self._without_members(fresh),
             seconds(recording.times),
@@ -135,17 +114,6 @@ class Rows:
             return fresh
         is_member = np.array([self.members.knows(name) for name in self.fresh], bool)
         return np.where(is_member, np.float32(np.nan), fresh) if is_member.any() else fresh
-
-    def _states(self, familiar: Recording, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        """(n, M) sketches of rows (n, C), gaps bridged."""
-        longest = len(self.past)
-        if not longest:
-            return SKETCH.states(familiar)
-        covered = np.concatenate([self.past, rows])
-        self.past = covered[-longest:]
-        if not np.isnan(rows).any():
-            return SKETCH.states(familiar)
-        return sketched(bridged(covered, longest)[longest:], self.names)
 
     def bearers(self, row: int) -> dict[str, str]:
         """Return, by name of a variable that is followed in a row, the name that it has there."""
@@ -167,7 +135,6 @@ class Rows:
         header = {"scaling": header, "fresh": list(self.fresh), "ages": self.members.ages}
         if self.successors is not None:
             arrays["followed"], header["successors"] = self.successors.to_arrays()
-            arrays["past"] = self.past
         return arrays, header
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
@@ -177,7 +144,6 @@ class Rows:
         self.members.ages = {str(name): int(age) for name, age in header["ages"].items()}
         if self.successors is not None:
             self.successors.restore(arrays["followed"], header["successors"])
-            self.past = arrays["past"].copy()
 
 
 def _concatenated(blocks: Sequence[Block]) -> Block:
@@ -218,38 +184,6 @@ def table(recording: Recording, column_of: Mapping[str, int]) -> NDArray[np.floa
     is_known = at >= 0
     out[recording.row_numbers[is_known], at[is_known]] = recording.values[is_known]
     return out
-
-
-def longest_gap(roles: Roles, choices: Choices) -> int:
-    """Return the rows of the longest gap that is bridged: none where members are replaced."""
-    return 0 if roles.names else BRIDGED * choices.window
-
-
-def bridged(rows: NDArray[np.float32], longest: int) -> NDArray[np.float32]:
-    """(n, C) rows in which gaps hold the value before them, for at most so many rows.
-
-    Examples
-    --------
-    >>> gaps = np.array([[np.nan], [2.0], [np.nan], [np.nan], [5.0]], np.float32)
-    >>> bridged(gaps, 1).ravel().tolist()
-    [nan, 2.0, 2.0, nan, 5.0]
-    """
-    is_gap = np.isnan(rows)
-    if not is_gap.any():
-        return rows
-    numbers = np.arange(len(rows))[:, None]
-    latest = np.maximum.accumulate(np.where(is_gap, -1 - longest, numbers), axis=0)
-    held = np.take_along_axis(rows, np.maximum(latest, 0), axis=0)
-    return np.where(numbers - latest <= longest, held, np.float32(np.nan))
-
-
-def sketched(rows: NDArray[np.float32], names: Sequence[str]) -> NDArray[np.float32]:
-    """(n, M) sketches of (n, C) scaled rows, NaN where not observed."""
-    numbers, codes = np.nonzero(~np.isnan(rows))
-    times = np.arange(len(rows))
-    return SKETCH.states(
-        Recording.from_observations(times, numbers, codes, rows[numbers, codes], tuple(names))
-    )
 
 
 def joined_rows(

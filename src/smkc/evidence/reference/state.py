@@ -44,8 +44,6 @@ class EvidenceScores:
         nothing to say.
     evidences
         (E,) their names.
-    suspects
-        (T,) bool: rows that go to quarantine before they may count as normal.
     """
 
     scores: NDArray[np.float64]
@@ -53,7 +51,6 @@ class EvidenceScores:
     p_values: NDArray[np.float64]
     nats: NDArray[np.float64]
     evidences: tuple[str, ...]
-    suspects: NDArray[np.bool_]
 
     @property
     def totals(self) -> NDArray[np.float64]:
@@ -155,16 +152,15 @@ class EvidenceState:
             scores=scored.scores,
             loudest=scored.loudest,
             p_values=scored.p_values,
-            nats=scored.nats[:, :, 1],
+            nats=scored.nats,
             evidences=self._model.evidence_names,
-            suspects=scored.suspects,
         )
 
     def accept(self, first: int, last: int) -> None:
         """Say that rows first to last - 1, counted from the state's first, were normal.
 
-        They count as normal from now on, without quarantine; rows that have left the memory cannot
-        be taken up any more.
+        What was loud in them is not heard any more until it has been quiet again; rows that have
+        left the memory cannot be taken up.
         """
         scorer = self._scorer_with(first, last)
         scorer.accept(first, last)

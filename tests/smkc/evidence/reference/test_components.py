@@ -21,7 +21,7 @@ def test_wide_rows_have_the_same_components(rows, monkeypatch):
     of_variables = Components.fit(rows)
     monkeypatch.setattr(components, "WIDE", N_ROWS)
     of_rows = Components.fit(rows)
-    for name in ("centre", "prior", "expected", "usual"):
+    for name in ("centre", "prior", "expected"):
         assert getattr(of_rows, name) == pytest.approx(getattr(of_variables, name), rel=1e-6)
     assert np.abs(of_rows.loadings) == pytest.approx(np.abs(of_variables.loadings), abs=1e-6)
 

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from smkc.evidence.reference._distances import nearest_windows, row_distances, window_residuals
-from smkc.evidence.reference.choices import Choices
-from smkc.evidence.reference.memory import Memory
 from smkc.evidence.reference.neighbours import Neighbours, carried_forward
 
 CLOSE = {"rtol": 2e-5, "atol": 1e-5}
@@ -34,62 +32,44 @@ def test_rows(rng, n_variables):
 
 @pytest.mark.parametrize("w", [1, 3])
 def test_windows(rng, w):
-    """Windows of the reference and of a ring that is written across its end."""
-    n, n_variables, n_reference, n_ring, k = 6, 4, 40, 11, 3
+    n, n_variables, n_stored, k = 6, 4, 51, 3
     rows = rng.normal(size=(w - 1 + n, n_variables)).astype(np.float32)
     rows[rng.random(rows.shape) < 0.2] = np.nan
-    stored = rng.normal(size=(n_variables, n_reference + n_ring)).astype(np.float32)
-    penalty = np.where(rng.random(n_reference + n_ring) < 0.3, np.inf, 0.0).astype(np.float32)
+    stored = rng.normal(size=(n_variables, n_stored)).astype(np.float32)
+    penalty = np.where(rng.random(n_stored) < 0.3, np.inf, 0.0).astype(np.float32)
     penalty[: w - 1] = np.inf
-    history = np.empty((len(rows), stored.shape[1]), np.float32)
+    history = np.empty((len(rows), n_stored), np.float32)
     row_distances(rows, stored, history)
-    waiting = np.array([0, 5, 10])
-    near = np.zeros(3, np.int64)
-    distances, places = np.empty((n, 2)), np.empty((n, k), np.int64)
-    nearest_windows(history, rows, n_reference, penalty, waiting, 1.2, near, distances, places)
+    distances, places = np.empty(n), np.empty((n, k), np.int64)
+    nearest_windows(history, rows, penalty, distances, places)
     residuals = np.empty((n, n_variables), np.float32)
-    window_residuals(rows, stored, n_reference, places, residuals)
-
-    def stored_window(s):
-        lags = np.arange(w - 1, -1, -1)
-        at = s - lags if s < n_reference else n_reference + (s - n_reference - lags) % n_ring
-        return stored[:, at].T
-
-    ref_near = np.zeros(3, int)
+    window_residuals(rows, stored, places, residuals)
     for i in range(n):
         window = rows[i : i + w]
         n_observed = (~np.isnan(window)).sum()
-        total = np.full(stored.shape[1], np.inf)
-        for s in range(w - 1, stored.shape[1]):
-            total[s] = ref_distance(window, stored_window(s)) + penalty[s]
-        ref_near += [
-            ref_distance(window, stored_window(n_reference + p)) <= 1.44 * n_observed
-            for p in waiting
-        ]
-        for column, some in enumerate((total[:n_reference], total)):
-            mean = np.sort(some)[:k].mean() / max(n_observed, 1)
-            assert distances[i, column] == pytest.approx(np.sqrt(mean), rel=1e-4)
+        total = np.full(n_stored, np.inf)
+        for s in range(w - 1, n_stored):
+            total[s] = ref_distance(window, stored[:, s - w + 1 : s + 1].T) + penalty[s]
+        mean = np.sort(total)[:k].mean() / max(n_observed, 1)
+        assert distances[i] == pytest.approx(np.sqrt(mean), rel=1e-4)
         assert places[i].tolist() == np.argsort(total)[:k].tolist()
-        each = np.stack([(window - stored_window(s)) ** 2 for s in places[i]])
+        each = np.stack([(window - stored[:, s - w + 1 : s + 1].T) ** 2 for s in places[i]])
         seen = ~np.isnan(window).all(axis=0)
         np.testing.assert_allclose(
             residuals[i, seen], np.nanmean(each[:, :, seen], (0, 1)), **CLOSE
         )
         assert np.isnan(residuals[i, ~seen]).all()
-    assert near.tolist() == ref_near.tolist()
 
 
 def test_fitted_neighbours_weigh_variables_by_what_is_expected(rng):
     rows = np.column_stack([rng.normal(size=300), 5.0 * rng.normal(size=300)]).astype(np.float32)
     fitted = Neighbours.fit(rows, 2)
     assert fitted.expected[1] > 1.5 * fitted.expected[0]
-    memory = Memory(Choices(window=2, block=8, quarantine=100, memory=64), 1)
-    state = fitted.start(rows[-1:], memory)
+    state = fitted.start(rows[-1:])
     rare = np.array([[4.0, 0.0], [0.0, 4.0]], np.float32)
     distances, residuals = state.push(np.repeat(rare, 2, axis=0))
-    assert distances[1, 0] > 2.0 * distances[3, 0]
+    assert distances[1] > 2.0 * distances[3]
     assert residuals.shape == (4, 2)
-    np.testing.assert_array_equal(distances[:, 0], distances[:, 1])  # nothing was admitted yet
 
 
 def test_long_references_are_taken_in_runs(rng):

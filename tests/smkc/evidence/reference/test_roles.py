@@ -106,7 +106,7 @@ def test_the_null_knows_no_variable_that_came_later():
         Recording.from_rows(range(600), [{k: row[k] for k in row if k[0] == "v"} for row in rows])
     )
     at = model.evidence_names.index("jump")
-    middle = [np.nanmedian(each.normal.frozen[at]) for each in (model, only)]
+    middle = [np.nanmedian(each.normal.statistics[at]) for each in (model, only)]
     assert middle[0] == pytest.approx(middle[1], rel=0.2)
 
 

@@ -93,7 +93,7 @@ def test_a_watch_shows_scores_evidences_and_who_was_there(browser, shop):
     assert "1 alert" in score.get_attribute("aria-label")
     assert len(score.find_elements(By.CSS_SELECTOR, "a .band")) == 1
     evidences = texts(browser, ".strip-head b")
-    assert {"level", "jump", "presence"} <= set(evidences)
+    assert {"level", "jump", "relation"} <= set(evidences)
     presence = browser.find_element(By.CSS_SELECTOR, "canvas.presence")
     assert "Presence of 9 variables" in presence.get_attribute("aria-label")
     assert len(texts(browser, ".alerts .alert-row")) == 2

@@ -3,12 +3,9 @@
 /** What an evidence asks, and what it means that it speaks. */
 export const EVIDENCES = {
   "level": "No normal window is near this one.",
-  "local level": "No normal window is near this one, taken about the recent past.",
   "slow level": "No normal stretch is near this one in the mean over some windows.",
-  "pooled lags": "The system as a whole moves unlike before.",
   "jump": "A variable took a larger step than it usually does.",
   "relation": "Variables stand to each other unlike before.",
-  "presence": "More variables fell silent at once than is routine.",
   "newcomers": "Variables that are new changed after they came.",
   "newcomer jump": "A variable that is new took a larger step than others like it.",
 };
@@ -17,7 +14,6 @@ const KINDS = {
   "level": "its values are unusual",
   "jump": "it changed faster than it does",
   "relation": "it moves unlike the others",
-  "shape": "the whole system moved unlike before",
   "presence": "it appeared or vanished",
   "newcomer": "it is new and did not stay as it came",
   "frozen": "it repeats one value",
@@ -28,7 +24,6 @@ const TITLES = {
   "level": "unusual values",
   "jump": "sudden change",
   "relation": "moving unlike the others",
-  "shape": "the whole system moves unlike before",
   "presence": "came or went",
   "newcomer": "new and unsettled",
   "frozen": "standing still",
@@ -120,13 +115,16 @@ export function percent(share) {
 /** A count and its noun. */
 export const count = (number, noun) => `${figure(number)} ${noun}${number === 1 ? "" : "s"}`;
 
+/** Rarer than this nobody has seen enough rows to say. */
+const RAREST = 1e-6;
+
 /** How rare a score is among normal rows. */
 export function odds(pValue) {
   if (pValue === null || pValue === undefined || !Number.isFinite(pValue)) {
     return "there is too little reference data to say how rare this is";
   }
   if (pValue >= 0.5) return "most normal rows score as high";
-  const times = 1 / Math.max(pValue, 1e-12);
+  const times = 1 / Math.max(pValue, RAREST);
   const rounded = times >= 100 ? Number(times.toPrecision(2)) : Math.round(times);
   return `at most 1 normal row in ${rounded.toLocaleString("en-US")} scores as high`;
 }

@@ -1,4 +1,4 @@
-"""What joins the normal rows, and when: not a long fault, but a state that lasts."""
+"""What lasts: a long fault is heard to its end, a new normal is muted, and what was accepted."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_a_fault_of_twenty_windows_stays_anomalous_to_its_end(model):
     found = state.push_rows(values, NAMES)
     assert (found.p_values[fault] < 0.01).all()
     assert (found.p_values[:200] < 0.01).mean() < 0.03
-    # and one like it later is as anomalous as it was: waiting rows did not join
+    # and one like it later is as anomalous as it was
     again = noise(rng, 400)
     again[300:320, 1] += 4.0
     later = state.push_rows(again, NAMES)
@@ -42,43 +42,38 @@ def test_a_fault_of_twenty_windows_stays_anomalous_to_its_end(model):
 
 @pytest.mark.parametrize("shift", [4.0, 8.0])
 def test_a_permanent_shift_stops_alarming_after_the_stated_time(model, shift):
-    quarantine = model.choices.quarantine
-    assert quarantine == 50 * W
-    values = noise(np.random.default_rng(3), 200 + 6 * quarantine)
+    values = noise(np.random.default_rng(3), 800)
     values[200:, 1] += shift
     found = model.start(follows=True).push_rows(values, NAMES)
-    assert (found.p_values[205 : 200 + quarantine] < 0.01).all()
-    assert (found.p_values[200 + quarantine : 190 + LASTING_ROWS] < 0.01).mean() > 0.8
+    assert (found.p_values[205 : 190 + LASTING_ROWS] < 0.01).all()
     assert (found.p_values[200 + LASTING_ROWS :] < 0.01).mean() < 0.02
-    # What is joined has followed after quarantine; half of it is the frozen view.
-    waiting, joined = slice(205, 195 + quarantine), slice(205 + 2 * quarantine, None)
-    assert found.suspects[waiting].all()
-    assert found.suspects[joined].mean() < 0.05
-    assert np.median(found.scores[joined]) < 0.5 * np.median(found.scores[waiting])
 
 
-def test_changed_noise_does_not_alarm_for_ever(model):
+def test_what_was_muted_is_heard_again_once_it_has_been_quiet(model):
+    values = noise(np.random.default_rng(6), 1500)
+    values[200:600, 1] += 6.0
+    values[1200:1220, 1] += 6.0
+    found = model.start(follows=True).push_rows(values, NAMES)
+    assert (found.p_values[450:600] > 0.01).mean() > 0.98
+    assert (found.p_values[1204:1220] < 0.01).all()
+
+
+def test_changed_noise_alarms_less_and_less(model):
     rng = np.random.default_rng(4)
     values = noise(rng, 2000)
     values[200:, 1] += 2.0 * rng.normal(size=1800)
     found = model.start(follows=True).push_rows(values, NAMES)
     early, later = found.p_values[200:300], found.p_values[200 + 2 * LASTING_ROWS :]
     assert (early < 0.001).mean() > 0.25
-    assert (later < 0.001).mean() < 0.01 * (early < 0.001).mean()
-    # Loud in fewer rows than not, it is not muted; what is joined has followed.
-    assert (later < 0.01).mean() < 0.3 * (early < 0.01).mean()
+    assert (later < 0.001).mean() < 0.1 * (early < 0.001).mean()
 
 
-def test_accepted_rows_join_at_once(model):
+def test_accepted_rows_are_heard_no_more(model):
     values = noise(np.random.default_rng(5), 300)
     values[200:, 1] += 4.0
-    waiting, told = model.start(follows=True), model.start(follows=True)
-    for state in (waiting, told):
+    untold, told = model.start(follows=True), model.start(follows=True)
+    for state in (untold, told):
         state.push_rows(values[:240], NAMES)
     told.accept(200, 240)
-    left = waiting.push_rows(values[240:], NAMES)
-    joined = told.push_rows(values[240:], NAMES)
-    assert (left.p_values < 0.01).all()
-    assert (joined.p_values > 0.01).all()
-    assert np.median(joined.p_values) > 5 * np.median(left.p_values)
-    assert (joined.scores < left.scores).mean() > 0.9
+    assert (untold.push_rows(values[240:], NAMES).p_values < 0.01).all()
+    assert (told.push_rows(values[240:], NAMES).p_values > 0.01).all()
