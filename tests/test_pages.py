@@ -5,11 +5,16 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from tests.prometheus_server import real_prometheus
 from tools.pages import Block, blocks, run_page, written_demo
+
+from smkc.fleet import Fleet, make_fleet
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -92,3 +97,37 @@ def test_the_site_builds_strictly_and_asks_for_nothing_from_elsewhere(tmp_path: 
     assert [page.name for page in pages if loaded.search(page.read_text("utf-8"))] == []
     styles = [path.read_text("utf-8") for path in tmp_path.rglob("*.css")]
     assert not any(re.search(r"(?:@import|url\()\s*[\"']?https?:", style) for style in styles)
+
+
+@pytest.mark.slow
+@pytest.mark.prometheus
+def test_the_tutorial_of_prometheus_runs_against_a_real_one(tmp_path: Path) -> None:
+    page = DOCS / "tutorials" / "prometheus.md"
+    with real_prometheus(history=history_of(make_fleet(0))) as server:
+        env = {"PROMETHEUS": server.url}
+        ran = list(checked(page, tmp_path, given=frozenset({"Prometheus"}), env=env))
+    assert len(ran) == 3
+
+
+def history_of(fleet: Fleet) -> str:
+    """Write a fleet as OpenMetrics, so that its last row is the latest multiple of 30 s.
+
+    A scrape that finds a series gone marks it so. Text cannot hold that mark, but it can hold NaN.
+    """
+    recordings = (fleet.reference, fleet.live)
+    times = np.concatenate([one.times for one in recordings]).astype("datetime64[s]")
+    seconds = times.astype(np.int64) + int(time.time()) // 30 * 30 - int(times[-1].astype(np.int64))
+    series: dict[str, np.ndarray] = {}
+    for one, first in zip(recordings, (0, len(fleet.reference)), strict=True):
+        for code, name in enumerate(one.names):
+            values = series.setdefault(name, np.full(len(times), np.nan))
+            own = one.codes == code
+            values[first + one.row_numbers[own]] = one.values[own]
+    lines: dict[str, list[str]] = {}
+    for name, values in series.items():
+        seen = np.flatnonzero(~np.isnan(values))
+        for row in range(seen[0], min(seen[-1] + 2, len(values))):
+            line = f"{name} {values[row]} {seconds[row]}\n".replace(" nan ", " NaN ")
+            lines.setdefault(name.partition("{")[0], []).append(line)
+    text = "".join(f"# TYPE {metric} gauge\n{''.join(some)}" for metric, some in lines.items())
+    return text + "# EOF\n"

@@ -53,6 +53,26 @@ def test_the_averages_are_those_that_were_recorded() -> None:
     ]
 
 
+def test_the_figures_on_real_data_are_those_that_were_recorded() -> None:
+    recorded = json.loads((ROOT / "results/real/main.json").read_text())
+    columns = recorded["columns"][:12]  # the last is hostwatch, which is not in the mean
+    expected = {
+        row["name"]: [f"{cell['value']:.3f}".lstrip("0") for cell in row["cells"][:12]]
+        for row in recorded["rows"]
+        if row["group"] == "VUS-PR, tsb_ad" and None not in [c["value"] for c in row["cells"][:12]]
+    }
+    lines = (ROOT / "docs/results.md").read_text().splitlines()
+    first = next(at for at, line in enumerate(lines) if line.startswith("| VUS-PR (tsb_ad) |"))
+    assert len(lines[first].split("|")) == len(columns) + 3
+    shown = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in lines[first + 2 : lines.index("", first)]
+    ]
+    assert len(shown) >= 10
+    for name, *figures in shown:
+        assert figures == expected[name], name
+
+
 def test_make_targets_exist() -> None:
     makefile = (ROOT / "Makefile").read_text()
     lines = [line for page in ("README.md", "CONTRIBUTING.md") for line in shell_lines(page)]

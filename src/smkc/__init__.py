@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from smkc.detector import Detector
     from smkc.doctor import Diagnosis, diagnose
     from smkc.loading import load
-    from smkc.recording import Identity, Recording, read
+    from smkc.recording import Identity, Recording
+    from smkc.remote import read
 
 __version__ = VERSION
 
@@ -51,7 +52,7 @@ _HOME = {
     "WindowScores": "smkc.decide",
     "diagnose": "smkc.doctor",
     "load": "smkc.loading",
-    "read": "smkc.recording",
+    "read": "smkc.remote",
 }
 
 

@@ -1,4 +1,4 @@
-"""Every error that smkc raises on purpose, and the two warnings it gives.
+"""Every error that smkc raises on purpose, and the warnings it gives.
 
 The tree::
 
@@ -22,6 +22,7 @@ __all__ = [
     "CalibrationWarning",
     "DeviceWarning",
     "InputError",
+    "InputWarning",
     "MissingExtraError",
     "ModelFileError",
     "NotFittedError",
@@ -72,6 +73,10 @@ class CalibrationWarning(UserWarning):
 
 class DeviceWarning(UserWarning):
     """A device works otherwise, or elsewhere, than asked for."""
+
+
+class InputWarning(UserWarning):
+    """What was handed in was used, but perhaps not as it was meant."""
 
 
 class UnscoredWarning(UserWarning):

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 import smkc
-from smkc.errors import CalibrationWarning, InputError, ModelFileError, SettingError
+from smkc.errors import (
+    CalibrationWarning,
+    InputError,
+    InputWarning,
+    ModelFileError,
+    SettingError,
+)
 from smkc.evidence.loud import loud_rows, loudness
 from smkc.evidence.variables.loudest import CALM_ROWS
 from smkc.paper import KnnDetector
@@ -282,3 +288,13 @@ def test_an_empty_row_and_an_empty_recording_are_no_accident(detector, live):
 def test_settings_that_cannot_work_say_so(setting, told, reference):
     with pytest.raises(SettingError, match=told):
         smkc.Detector(**setting).fit(reference)
+
+
+def test_variables_that_the_reference_does_not_know_are_said(rng):
+    reference = {"cpu": rng.normal(size=300), 'rss{pod="a"}': rng.normal(size=300)}
+    det = smkc.Detector(false_alarm_rate=0.05).fit(reference)
+    strange = {"v0": rng.normal(size=100), "v1": rng.normal(size=100)}
+    with pytest.warns(InputWarning, match="none of the 2 variables, such as 'v0', is in the ref"):
+        det.decision_function(strange)
+    det.decision_function({"cpu": rng.normal(size=50), "v1": rng.normal(size=50)})  # shares one
+    det.decision_function({'rss{pod="b"}': rng.normal(size=50)})  # shares a family

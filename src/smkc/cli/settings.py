@@ -15,7 +15,10 @@ from smkc.errors import SettingError
 
 __all__ = ["Settings", "gather"]
 
-READ_KEYS = ("layout", "time", "variable", "value", "labels", "step", "time_unit", "ignore")
+READ_KEYS = (
+    *("layout", "time", "variable", "value", "labels", "step", "time_unit", "time_format"),
+    "ignore",
+)
 TABLES = ("detector", "identity", "read")
 
 

@@ -165,6 +165,11 @@ class Fitted(Protocol):
     ) -> NDArray[np.float32] | None:
         """(n, K, L, L) kernel images of some windows; None if scores are not made from any."""
 
+    def usual_band(
+        self, variable: str, times: NDArray[Any]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """(R,) lower and (R,) upper end of what is usual at some times; None if nobody can say."""
+
     def reference_steps(
         self, reference: Recording
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -4,6 +4,7 @@ In: reference data. Out: scores of rows, their p-values under what was normal wh
 causes that name the evidence which spoke.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from smkc import progress
 from smkc.decide import ALIGNMENTS, Cause, ScoredWindows
-from smkc.errors import SettingError
+from smkc.errors import InputWarning, SettingError
 from smkc.evidence.checkpoints import Checkpoints, Saved, resumed
 from smkc.evidence.loud import loud_rows, loudness
 from smkc.evidence.reference import EvidenceScores, ReferenceEvidence
@@ -21,6 +22,7 @@ from smkc.evidence.reference.nulls import JoinedNull
 from smkc.evidence.scan import EvidenceScan
 from smkc.evidence.stream import EvidenceStream
 from smkc.evidence.thresholds import SurpriseThresholds
+from smkc.evidence.usual import usual_band
 from smkc.evidence.variables.loudest import CALM_ROWS
 from smkc.evidence.wording import causes_of
 from smkc.recording import Identity, Recording
@@ -102,6 +104,7 @@ class EvidenceFitted:
 
     def score(self, recording: Recording) -> ScoredWindows:
         """Score a recording's rows, each with the window that ends there."""
+        self._warn_of_strangers(recording)
         parts, checkpoints = self._scored(recording)
         scores = np.concatenate([np.empty(0), *(part.scores for part in parts)])
         loudest = np.concatenate([np.empty(0), *(part.loudest for part in parts)])
@@ -189,6 +192,12 @@ class EvidenceFitted:
         """Return None: no kernel image is behind these scores."""
         return None
 
+    def usual_band(
+        self, variable: str, times: NDArray[Any]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """(R,) lower and (R,) upper end of what is usual at some times; None if nobody can say."""
+        return usual_band(self.known, variable, times)
+
     def scan(self) -> EvidenceScan:
         """Return a scan that has seen no row yet."""
         return EvidenceScan(self.known)
@@ -196,6 +205,22 @@ class EvidenceFitted:
     def stream(self) -> EvidenceStream:
         """Return a stream that has seen no row yet."""
         return EvidenceStream(self)
+
+    def _warn_of_strangers(self, recording: Recording) -> None:
+        """Warn if the reference knows no variable of a recording, and no family of any."""
+        known = self.known.names
+        if not len(recording) or not recording.names or not set(known).isdisjoint(recording.names):
+            return
+        family = (self.identity or Identity()).family
+        if {family(name) for name in known} & {family(name) for name in recording.names}:
+            return
+        warnings.warn(
+            f"none of the {len(recording.names):,} variables, such as {recording.names[0]!r}, is "
+            f"in the reference, which has {len(known):,}, such as {known[0]!r}: nothing can be "
+            "said but of their own past; give variables the same names as in the reference",
+            InputWarning,
+            stacklevel=4,
+        )
 
     def _scored(self, recording: Recording) -> tuple[list[EvidenceScores], dict[int, Saved]]:
         """Push all rows through one state, some at a time."""

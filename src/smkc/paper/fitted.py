@@ -141,6 +141,12 @@ class KernelFitted:
             density=self.density,
         )
 
+    def usual_band(
+        self, variable: str, times: NDArray[Any]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Return None: windows are learned, not what each variable usually is."""
+        return None
+
     def kernel_images(
         self, scored: ScoredWindows, numbers: Sequence[int]
     ) -> NDArray[np.float32] | None:

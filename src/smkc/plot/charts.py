@@ -102,7 +102,7 @@ def trace_chart(trace: TraceView, alert: Alert) -> Chart:
     layout["shapes"] = _bands([alert])
     layout["xaxis"]["nticks"] = 6
     layout["yaxis"]["nticks"] = 4
-    return {"data": [line], "layout": layout}
+    return {"data": [*_usual(trace, rows), line], "layout": layout}
 
 
 # ---------------------------------------------------------------------- their parts
@@ -123,6 +123,19 @@ def _line(times: NDArray[Any], values: NDArray[Any], name: str) -> dict[str, Any
         "connectgaps": False,
         "hovertemplate": "%{x}<br>" + name + " %{y}<extra></extra>",
     }
+
+
+def _usual(trace: TraceView, rows: NDArray[np.intp]) -> list[Chart]:
+    """Draw the band of what is usual, behind the line; nothing where there is none."""
+    if trace.usual is None:
+        return []
+    ends = [_line(trace.times[rows], end[rows], "usual") for end in trace.usual]
+    for end in ends:
+        end["line"] = {"width": 0}
+        end["hoverinfo"] = "skip"
+        del end["hovertemplate"]
+    ends[1] |= {"fill": "tonexty", "fillcolor": "rgba(120,150,190,.22)"}
+    return ends
 
 
 def _layout(times: NDArray[Any], label: str, height: int) -> dict[str, Any]:

@@ -106,6 +106,8 @@ def trace_figure(view: AlertView) -> "Figure":
         f"Alert {view.number}, {span(alert.start, alert.end)}: {odds(alert.p_value)}", fontsize=12
     )
     for axes, trace in zip(panels, view.traces, strict=False):
+        if trace.usual is not None:
+            axes.fill_between(trace.times, *trace.usual, color=SCORE, alpha=0.15, linewidth=0)
         axes.plot(trace.times, trace.values, color=SCORE, linewidth=0.9, marker=".", markersize=2)
         axes.axvspan(alert.start, alert.end, color=ALERT, alpha=0.15, linewidth=0)
         axes.yaxis.set_major_formatter(need("matplotlib.ticker").EngFormatter(sep=""))

@@ -156,7 +156,16 @@ def alert_section(view: AlertView, charts: Mapping[str, Chart]) -> str:
         f'<p class="note">lasted {text(duration(alert.start, alert.end))}, highest at '
         f"{text(clock(alert.peak))} with a score of {text(figure(alert.score))}; "
         f"{text(odds(alert.p_value))}</p></header>"
-        f"<h4>Why</h4>{''.join(rows)}{seen}</article>"
+        f"<h4>Why</h4>{_about_bands(view)}{''.join(rows)}{seen}</article>"
+    )
+
+
+def _about_bands(view: AlertView) -> str:
+    if not any(trace.usual is not None for trace in view.traces):
+        return ""
+    return (
+        '<p class="note">The blue band is what is usual: three spreads either way, by the time of '
+        "day or of another period where there is a season.</p>"
     )
 
 

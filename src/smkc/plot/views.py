@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.decide import Alert, Cause, Scored, WindowScores
+from smkc.decide import Alert, Cause, Fitted, Scored, WindowScores
 from smkc.recording import Recording
 
 __all__ = [
@@ -30,11 +30,15 @@ LEAST_EVIDENCE_ROWS = 48
 
 @dataclass(frozen=True, kw_only=True)
 class TraceView:
-    """One variable around an alert: (R,) times and values, NaN where it was not observed."""
+    """One variable around an alert: (R,) times and values, NaN where it was not observed.
+
+    ``usual`` are the lower and upper ends of what is usual at these times; None where nothing is.
+    """
 
     cause: Cause
     times: NDArray[Any]
     values: NDArray[np.float32]
+    usual: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +107,7 @@ def view_alerts(
         AlertView(
             number=number,
             alert=alert,
-            traces=_traces(scored.recording, alert, scored.fitted.window),
+            traces=_traces(scored.recording, alert, scored.fitted),
             detail=detail,
         )
         for (number, alert), detail in zip(chosen, details, strict=True)
@@ -162,14 +166,19 @@ def _typical_window(windows: WindowScores, alerts: Sequence[Alert]) -> int:
     return int(np.argmin(np.where(is_free, np.abs(windows.score - middle), np.inf)))
 
 
-def _traces(recording: Recording, alert: Alert, window: int) -> tuple[TraceView, ...]:
+def _traces(recording: Recording, alert: Alert, fitted: Fitted) -> tuple[TraceView, ...]:
     """Cut the most guilty variables out of the recording, with a margin before and after."""
-    margin = _margin(alert, window)
+    margin = _margin(alert, fitted.window)
     part = recording.rows(max(0, alert.first_row - margin), alert.last_row + 1 + margin)
     known = set(part.names)
     shown = [cause for cause in alert.causes if cause.variable in known][:MAX_TRACES]
     return tuple(
-        TraceView(cause=cause, times=part.times, values=part.trace(cause.variable))
+        TraceView(
+            cause=cause,
+            times=part.times,
+            values=part.trace(cause.variable),
+            usual=fitted.usual_band(cause.variable, part.times),
+        )
         for cause in shown
     )
 

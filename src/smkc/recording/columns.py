@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 
 from smkc.errors import ReadError
 
-__all__ = ["Kind", "Where", "holds_numbers", "kind_of", "numbers", "plain", "texts"]
+__all__ = [
+    *("Kind", "Where", "holds_no_number", "holds_numbers", "kind_of"),
+    *("numbers", "plain", "texts"),
+]
 
 Kind = Literal["number", "text", "time", "nothing", "other"]
 Where = Callable[[int], str]
@@ -104,6 +107,14 @@ def holds_numbers(array: pa.Array) -> bool:
         return kind_of(array.type) == "number"
     values, bad = _parsed(array)
     return bad is None and not bool(np.isnan(values).all())
+
+
+def holds_no_number(array: pa.Array) -> bool:
+    """Tell whether an array of text has text, and none of it spells a number."""
+    distinct = plain(array).unique().drop_null()
+    trimmed = pc.utf8_lower(pc.utf8_trim_whitespace(distinct))
+    said = trimmed.filter(pc.invert(pc.is_in(trimmed, value_set=MISSING_TEXTS)))
+    return len(said) > 0 and all(_one(text) is None for text in said.to_pylist())
 
 
 def texts(array: pa.Array) -> tuple[NDArray[np.int64], list[str]]:

@@ -7,6 +7,7 @@ becomes a ReadError that names it.
 import csv
 import glob
 import io
+import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,12 +20,14 @@ import pyarrow.parquet as pq
 
 from smkc.errors import ReadError
 from smkc.recording.columns import kind_of
-from smkc.recording.tables import Table, require_distinct
+from smkc.recording.prometheus_json import from_prometheus, is_prometheus
+from smkc.recording.tables import Table, from_dicts, require_distinct
 
 __all__ = ["open_files"]
 
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
 PARQUET_SUFFIXES = (".parquet", ".pq", ".parq")
+JSON_SUFFIXES = (".json",)
 COMPRESSED_SUFFIXES = (".gz", ".bz2", ".zst")
 PARQUET_MAGIC = b"PAR1"
 DELIMITERS = (",", ";", "\t", "|")
@@ -50,7 +53,8 @@ def _files(text: str) -> list[Path]:
     if path.is_file():
         return [path]
     if path.is_dir():
-        files = sorted(file for file in path.iterdir() if file.is_file() and _format(file))
+        readable = ("csv", "parquet")  # what a folder has in JSON is seldom telemetry
+        files = sorted(f for f in path.iterdir() if f.is_file() and _format(f) in readable)
         if not files:
             raise ReadError(
                 f"folder {text} holds no file that ends in {known}; "
@@ -63,6 +67,11 @@ def _files(text: str) -> list[Path]:
         if not files:
             raise ReadError(f"no file that ends in {known} matches {text}; check the pattern")
         return files
+    if text.startswith(("http://", "https://")):
+        raise ReadError(
+            f"{text!r} is an address; read a Prometheus with smkc.read({text!r}, query='...') and "
+            "hand over the recording that it returns"
+        )
     raise ReadError(f"no file or folder at {text!r}; check the path (now in {os.getcwd()})")
 
 
@@ -71,7 +80,8 @@ def _format(path: Path) -> str | None:
     if len(suffixes) > 1 and suffixes[-1] in COMPRESSED_SUFFIXES:
         return "csv" if suffixes[-2] in CSV_SUFFIXES else None
     last = suffixes[-1] if suffixes else ""
-    return "csv" if last in CSV_SUFFIXES else "parquet" if last in PARQUET_SUFFIXES else None
+    forms = {"csv": CSV_SUFFIXES, "parquet": PARQUET_SUFFIXES, "json": JSON_SUFFIXES}
+    return next((form for form, known in forms.items() if last in known), None)
 
 
 def _opened(path: Path) -> Table:
@@ -79,13 +89,16 @@ def _opened(path: Path) -> Table:
     if form is None:
         raise ReadError(
             f"{path} ends in {path.suffix or 'nothing'}; smkc reads CSV "
-            f"({', '.join(CSV_SUFFIXES)}) and Parquet ({', '.join(PARQUET_SUFFIXES)})"
+            f"({', '.join(CSV_SUFFIXES)}), Parquet ({', '.join(PARQUET_SUFFIXES)}) and answers of "
+            "Prometheus (.json)"
         )
     with _naming(path):
         with path.open("rb") as file:
             magic = file.read(len(PARQUET_MAGIC))
         if not magic:
             raise ReadError(f"{path} is empty; give a file with a header and rows")
+        if form == "json":
+            return _json_table(path)
         if form == "parquet":
             if magic != PARQUET_MAGIC:
                 raise ReadError(f"{path} is not Parquet inside; if it is CSV, rename it to .csv")
@@ -93,6 +106,22 @@ def _opened(path: Path) -> Table:
         if magic == PARQUET_MAGIC:
             raise ReadError(f"{path} is Parquet inside, not CSV; rename it to .parquet")
         return CsvTable(path)
+
+
+def _json_table(path: Path) -> Table:
+    """Read an answer of Prometheus, or a list with one object per row."""
+    try:
+        content = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise ReadError(f"{path} is not JSON: {error}; save it again, complete") from None
+    if is_prometheus(content):
+        return from_prometheus(str(path), content)
+    if isinstance(content, list):
+        return from_dicts(content)
+    raise ReadError(
+        f"{path} is neither an answer of Prometheus nor a list with one object per row; save the "
+        "answer of /api/v1/query_range, or give CSV or Parquet"
+    )
 
 
 class ParquetTable:

@@ -16,7 +16,7 @@ from smkc.recording.columns import Where, texts
 from smkc.recording.recording import Notes, Recording
 from smkc.recording.stamps import TimeUnit, settled
 
-__all__ = ["Gathering", "Piece", "observed"]
+__all__ = ["Gathering", "Piece", "beyond", "observed"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,13 +135,21 @@ class Gathering:
 
 
 def observed(values: NDArray[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.float32], Notes]:
-    """Tell which values are finite as float32, and count those that are not."""
+    """Tell which values are finite as float32, and count those that are not.
+
+    Those that are finite but beyond float32 count as infinite; :func:`beyond` tells which.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         narrow = values.astype(np.float32)
     finite = np.isfinite(narrow)
     n_dropped = finite.size - int(np.count_nonzero(finite))
     n_missing = int(np.count_nonzero(np.isnan(narrow))) if n_dropped else 0
     return finite, narrow, Notes(missing=n_missing, infinities=n_dropped - n_missing)
+
+
+def beyond(values: NDArray[np.float64], finite: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Tell which values were finite before they became float32."""
+    return np.isfinite(values) & ~finite
 
 
 def _ordered(

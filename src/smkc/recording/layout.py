@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from smkc.errors import ReadError, SettingError
-from smkc.recording.columns import Kind, holds_numbers, kind_of
+from smkc.recording.columns import Kind, holds_no_number, holds_numbers, kind_of
 from smkc.recording.stamps import EPOCH_RANGES, looks_like_dates
 from smkc.recording.tables import Table, listed
 
@@ -45,6 +45,7 @@ class Wishes:
     labels: tuple[str, ...] | None = None
     entity: str | None = None
     ignore: tuple[str, ...] = ("label",)
+    time_format: str | None = None
 
     def __post_init__(self) -> None:
         if self.layout not in ("auto", "long", "wide"):
@@ -77,16 +78,22 @@ class LongParts:
     labels: tuple[str, ...] = ()
     entity: str | None = None
     ignored: tuple[str, ...] = ()
+    time_format: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class WideParts:
-    """The part that each column of a wide table plays: ``variables`` hold one variable each."""
+    """The part that each column of a wide table plays: ``variables`` hold one variable each.
+
+    ``texts`` hold nothing that spells a number, and are left out.
+    """
 
     time: str
     variables: tuple[str, ...]
     entity: str | None = None
     ignored: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    time_format: str | None = None
 
 
 def lacks_times(table: Table, wishes: Wishes) -> bool:
@@ -137,7 +144,30 @@ def find_parts(table: Table, wishes: Wishes) -> LongParts | WideParts:
         )
     for name in free:
         _require_kind(table, name, ("number", "text", "nothing"), "is not a number")
-    return WideParts(time=time, variables=tuple(free), entity=wishes.entity, ignored=tuple(ignored))
+    texts = _text_columns(table, free)
+    if len(texts) == len(free):  # reading them says what is wrong, with a place
+        texts = ()
+    return WideParts(
+        time=time,
+        variables=tuple(name for name in free if name not in texts),
+        entity=wishes.entity,
+        ignored=(*ignored, *texts),
+        texts=texts,
+        time_format=wishes.time_format,
+    )
+
+
+def _text_columns(table: Table, free: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns in whose first rows there is text and not one number."""
+    texts = [name for name in free if kind_of(table.schema.field(name).type) == "text"]
+    if not texts:
+        return ()
+    for batch, _ in table.batches(texts, SAMPLE_ROWS):
+        if batch.num_rows:
+            first = batch.slice(0, SAMPLE_ROWS)
+            found = zip(texts, first.columns, strict=True)
+            return tuple(name for name, column in found if holds_no_number(column))
+    return ()
 
 
 def _find_long_parts(
@@ -157,6 +187,7 @@ def _find_long_parts(
             labels=labels,
             entity=wishes.entity,
             ignored=(*ignored, *left_out),
+            time_format=wishes.time_format,
         )
     if not is_long:
         return None

@@ -4,6 +4,7 @@ In: a table and the parts of its columns. Out: one piece a batch; no loop over o
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from smkc.errors import ReadError
 from smkc.recording.columns import numbers, texts
-from smkc.recording.gather import Gathering, Piece, observed
+from smkc.recording.gather import Gathering, Piece, beyond, observed
 from smkc.recording.identity import identifier
 from smkc.recording.layout import LongParts
 from smkc.recording.stamps import column_times
@@ -46,7 +47,7 @@ def read_long(
 
     first = 0
     for batch, amount in table.batches(columns, BATCH_ROWS, text_parts + entity_part):
-        times = column_times(batch.column(0), place(table, parts.time, first))
+        times = column_times(batch.column(0), place(table, parts.time, first), parts.time_format)
         values = numbers(batch.column(1), place(table, parts.value, first))
         codes = _codes([batch.column(2 + at) for at in range(len(text_parts))], code)
         unnamed = np.flatnonzero((codes < 0) & ~np.isnan(values))
@@ -62,6 +63,10 @@ def read_long(
                 batch.column(parts.entity), place(table, parts.entity, first)
             )
         kept, narrow, notes = observed(values)
+        if notes.infinities:
+            names = list(gathering.variables)
+            too_large = np.unique(codes[beyond(values, kept)])
+            notes = replace(notes, beyond=tuple(names[code] for code in too_large if code >= 0))
         gathering.add(
             Piece(
                 times=times,

@@ -22,12 +22,16 @@ __all__ = ["Notes", "Recording"]
 
 @dataclass(frozen=True, kw_only=True)
 class Notes:
-    """What a reader met on its way and did not keep, as counts of observations."""
+    """What a reader met on its way and did not keep.
+
+    Counts of observations; columns that were ignored; variables with values beyond float32.
+    """
 
     duplicates: int = 0
     infinities: int = 0
     missing: int = 0
     ignored: tuple[str, ...] = ()
+    beyond: tuple[str, ...] = ()
 
     def __add__(self, other: "Notes") -> "Notes":
         return Notes(
@@ -35,6 +39,7 @@ class Notes:
             infinities=self.infinities + other.infinities,
             missing=self.missing + other.missing,
             ignored=tuple(dict.fromkeys(self.ignored + other.ignored)),
+            beyond=tuple(dict.fromkeys(self.beyond + other.beyond)),
         )
 
 

@@ -4,7 +4,8 @@ In: Arrow arrays of datetimes, dates, ISO text or numbers. Out: datetime64[ns] i
 float64; whether numbers count seconds since 1970 is decided once, over the whole source.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +21,8 @@ __all__ = ["TimeUnit", "column_times", "looks_like_dates", "settled"]
 
 TimeUnit = Literal["auto", "s", "ms", "us", "ns", "step"]
 
+OTHER_FORMAT = ", or say how times are written with time_format='%m/%d/%Y %H:%M'"
+
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 EPOCH_RANGES = {
@@ -31,8 +34,11 @@ EPOCH_RANGES = {
 """Which numbers are taken for time since 1970: each range begins in March 1973."""
 
 
-def column_times(array: pa.Array, where: Where) -> NDArray[Any]:
-    """Read an array as datetimes, int64 or float64, with no unit decided yet."""
+def column_times(array: pa.Array, where: Where, time_format: str | None = None) -> NDArray[Any]:
+    """Read an array as datetimes, int64 or float64, with no unit decided yet.
+
+    ``time_format`` says how text is written, as in ``datetime.strptime``.
+    """
     array = plain(array)
     kind = kind_of(array.type)
     if kind not in ("text", "time", "number", "nothing") or pa.types.is_boolean(array.type):
@@ -46,7 +52,7 @@ def column_times(array: pa.Array, where: Where) -> NDArray[Any]:
     if array.null_count:
         raise _no_time(where, int(pc.index(array.is_null(), True).as_py()))
     if kind == "text":
-        return _parsed(array, where)
+        return _parsed(array, where) if time_format is None else _told(array, where, time_format)
     if kind == "time":
         try:
             return _as_datetimes(array.cast(pa.timestamp("ns", getattr(array.type, "tz", None))))
@@ -132,16 +138,37 @@ def _parsed(array: pa.Array, where: Where) -> NDArray[Any]:
             return _as_datetimes(array.cast(pa.timestamp("ns", zone)))
         except pa.ArrowInvalid:
             continue
+    return _each(array, where, lambda text: as_times([text])[0], OTHER_FORMAT)
+
+
+def _told(array: pa.Array, where: Where, time_format: str) -> NDArray[Any]:
+    """Parse text as ``time_format`` says; a time without a zone is taken as UTC."""
+
+    def instant(text: str) -> Any:
+        try:
+            moment: Any = datetime.strptime(text, time_format)
+            return as_times([moment])[0]
+        except ValueError as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"{error}; correct the time, or time_format={time_format!r}") from None
+
+    return _each(array, where, instant, "")
+
+
+def _each(
+    array: pa.Array, where: Where, instant: Callable[[str], Any], remedy: str
+) -> NDArray[Any]:
+    """Parse each distinct text once."""
     encoded = array.dictionary_encode()
-    distinct = encoded.dictionary.to_pylist()
     codes = encoded.indices.to_numpy(zero_copy_only=False)
     instants = []
-    for code, text in enumerate(distinct):
+    for code, text in enumerate(encoded.dictionary.to_pylist()):
         try:
-            instants.append(as_times([text])[0])
+            instants.append(instant(text))
         except InputError as error:
             at = int(np.flatnonzero(codes == code)[0])
-            raise ReadError(f"{where(at)}: {error}") from None
+            raise ReadError(f"{where(at)}: {error}{remedy}") from None
     times: NDArray[Any] = np.array(instants, "datetime64[ns]")[codes]
     return times
 

@@ -5,6 +5,7 @@ observed.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from smkc.errors import ReadError
 from smkc.recording.columns import numbers, plain
-from smkc.recording.gather import Gathering, Piece, observed
+from smkc.recording.gather import Gathering, Piece, beyond, observed
 from smkc.recording.identity import canonical
 from smkc.recording.layout import WideParts
 from smkc.recording.stamps import column_times
@@ -38,7 +39,9 @@ def read_wide(
     first = 0
     for batch, amount in table.batches(columns, n_rows, entity_part):
         arrays = batch.columns
-        times = column_times(arrays[n_variables], place(table, parts.time, first))
+        times = column_times(
+            arrays[n_variables], place(table, parts.time, first), parts.time_format
+        )
         cells = _cells(table, parts.variables, arrays[:n_variables], first)
         entities = None
         if parts.entity is not None:
@@ -46,6 +49,9 @@ def read_wide(
                 batch.column(parts.entity), place(table, parts.entity, first)
             )
         kept, narrow, notes = observed(cells)
+        if notes.infinities:
+            too_large = np.flatnonzero(beyond(cells, kept).any(axis=0))
+            notes = replace(notes, beyond=tuple(identifiers[at] for at in too_large))
         rows, which = np.nonzero(kept)
         gathering.add(
             Piece(

@@ -4,6 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import smkc
 from smkc import plot
 from smkc.errors import InputError, MissingExtraError
 from smkc.fleet import Incident
@@ -89,3 +90,28 @@ def test_missing_extra_names_the_install_command(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r'pip install "\.\[plot\]"'):
         plot.score_figure(np.arange(3), np.zeros(3))
+
+
+def test_the_usual_band_follows_the_time_of_day():
+    rng = np.random.default_rng(0)
+    times = np.datetime64("2026-05-04") + np.arange(10 * 144) * np.timedelta64(10, "m")
+    hour = np.arange(len(times)) / 6 % 24
+    table = {
+        "time": times,
+        "load": 40 + 25 * np.sin(hour / 24 * 2 * np.pi) + rng.normal(size=len(times)),
+        "steady": rng.normal(size=len(times)),
+        "hits_total": np.cumsum(rng.poisson(20, len(times))).astype(float),
+    }
+    whole = smkc.read(table)
+    learned = smkc.Detector(false_alarm_rate=0.01).fit(whole.rows(0, 1000).canonical()).fitted_
+    drawn = whole.times[1000:1144]
+    low, high = learned.usual_band("load", drawn)
+    values = whole.trace("load")[1000:1144]
+    assert ((values > low) & (values < high)).mean() > 0.95
+    assert np.ptp(low) > 30
+    low, high = learned.usual_band("steady", drawn)
+    assert (np.ptp(low), np.ptp(high)) == (0, 0)
+    assert low[0] == pytest.approx(-3, abs=0.4)
+    assert high[0] == pytest.approx(3, abs=0.4)
+    assert learned.usual_band("hits_total", drawn) is None
+    assert learned.usual_band("unknown", drawn) is None

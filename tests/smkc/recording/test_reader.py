@@ -1,10 +1,12 @@
 """Read: what becomes of observations, and what is said of input that cannot be used."""
 
+from datetime import datetime
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from smkc.errors import InputError, ReadError, SettingError
+from smkc.errors import InputError, InputWarning, ReadError, SettingError
 from smkc.recording import Recording, read
 
 LONG = {
@@ -87,11 +89,52 @@ def test_duplicates_keep_the_last():
     assert (rec.notes.duplicates, rec.notes.missing) == (1, 1)
 
 
-@pytest.mark.parametrize("huge", [np.inf, -np.inf, 1e39, "inf", "1e999"])
+@pytest.mark.parametrize("huge", [np.inf, -np.inf, "inf", "1e999"])
 def test_infinities_count_as_missing(huge):
     rec = read({"time": [1, 2], "a": [huge, 1.0]})
     assert rec == Recording.from_rows([1, 2], [{}, {"a": 1}])
     assert rec.notes.infinities == 1
+
+
+@pytest.mark.parametrize("layout", ["wide", "long"])
+def test_values_beyond_float32_are_left_out_and_said(layout):
+    wide = {"time": [1, 2], "a": [1e39, 1.0], "b": [1.0, np.inf]}
+    long = {"time": [1, 1, 2, 2], "metric": list("abab"), "value": [1e39, 1.0, 1.0, np.inf]}
+    with pytest.warns(InputWarning, match=r"beyond 3.4e38.*in 'a'; give them in a larger unit"):
+        rec = read(wide if layout == "wide" else long)
+    assert rec == Recording.from_rows([1, 2], [{"b": 1}, {"a": 1}])
+    assert (rec.notes.infinities, rec.notes.beyond) == (2, ("a",))
+
+
+def test_columns_of_text_are_left_out_and_named(tmp_path):
+    (tmp_path / "m.csv").write_text("time,state,a,note\n1,busy,1.5,-\n2,,2.5,\n3,idle,n/a,ok\n")
+    with pytest.warns(InputWarning, match=r"columns of text are left out of .*'state', 'note'"):
+        rec = read(tmp_path / "m.csv")
+    assert (rec.names, rec.notes.ignored) == (("a",), ("state", "note"))
+    read(tmp_path / "m.csv", ignore=["state", "note"])  # which warns of nothing
+    with pytest.raises(ReadError, match=r"row 0 .*'busy' where a number belongs"):
+        read({"time": [1, 2], "state": ["busy", "idle"]})
+
+
+def test_text_that_tells_rows_of_one_time_apart_is_asked_about():
+    table = {"time": [1, 1, 2, 2], "host": ["a", "b", "a", "b"], "load": [1.0, 2.0, 3.0, 4.0]}
+    with pytest.raises(ReadError, match=r"'host' of .* say entity='host' to read one recording"):
+        read(table)
+    assert set(read(table, entity="host")) == {"a", "b"}
+
+
+def test_dates_in_a_format_of_their_own(tmp_path):
+    (tmp_path / "us.csv").write_text("time,a\n01/31/2026 1:05 PM,1\n02/01/2026 12:00 AM,2\n")
+    rec = read(tmp_path / "us.csv", time_format="%m/%d/%Y %I:%M %p")
+    assert rec.times.astype("datetime64[s]").tolist() == [
+        datetime(2026, 1, 31, 13, 5), datetime(2026, 2, 1),
+    ]  # fmt: skip
+    with pytest.raises(ReadError, match=r"row 0 .*not ISO 8601.*time_format='%m/%d/%Y %H:%M'"):
+        read(tmp_path / "us.csv")
+    with pytest.raises(ReadError, match=r"row 1 .*does not match.*or time_format='%d/%m/%Y'"):
+        read({"time": ["31/01/2026", "02/31/2026"], "a": [1, 2]}, time_format="%d/%m/%Y")
+    zoned = read({"time": ["31/01/2026 +0200"], "a": [1]}, time_format="%d/%m/%Y %z")
+    assert zoned.times[0] == np.datetime64("2026-01-30T22:00")
 
 
 def test_huge_and_tiny_values_stay():
