@@ -9,6 +9,7 @@ import sys
 import typer
 
 from benchmarks.commands.alerts import alerts
+from benchmarks.commands.causes import causes
 from benchmarks.commands.paper import paper
 from benchmarks.commands.real import real
 from benchmarks.commands.speed import speed
@@ -25,6 +26,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(alerts)
+app.command()(causes)
 app.command()(real)
 app.command()(paper)
 app.command()(speed)
@@ -38,9 +40,9 @@ def benchmarks() -> None:
     download and shows one small table.
 
     Install what the other methods need with *pip install -e ".[deep,plot]" --group benchmarks*.
-    The commands **alerts** and **real** read public datasets from the folder that the environment
-    variable SMKC_DATA names; a missing dataset is named with its source. A run that was stopped
-    continues when the same command is given again.
+    The commands **alerts**, **causes** and **real** read public datasets from the folder that the
+    environment variable SMKC_DATA names; a missing dataset is named with its source. A run that
+    was stopped continues when the same command is given again.
 
     Tables that were made so far are in results/. Measurements of single claims are modules: see
     *python -m benchmarks.claims.false_alarms --help*, *evidence_alarms*, *causes* and *following*.

@@ -22,7 +22,6 @@ yaml = pytest.importorskip("yaml")
 DEPLOY = Path(__file__).parent.parent / "deploy"
 RULES = DEPLOY / "prometheus" / "smkc-rules.yml"
 DASHBOARD = DEPLOY / "grafana" / "smkc.json"
-NEVER_RUN = ["Dockerfile", "Dockerfile.dockerignore", "compose.yaml", "kubernetes.yaml"]
 
 # Prometheus' own, or of the process as prometheus_client tells it.
 OTHERS_METRICS = {"up", "process_cpu_seconds_total"}
@@ -38,11 +37,6 @@ def run(*command: object, folder: Path | None = None) -> str:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
-
-
-@pytest.mark.parametrize("name", NEVER_RUN)
-def test_what_never_ran_says_so_at_its_top(name):
-    assert "UNTESTED" in "\n".join((DEPLOY / name).read_text().splitlines()[:4])
 
 
 @pytest.mark.parametrize("path", sorted(DEPLOY.rglob("*.y*ml")), ids=lambda path: path.name)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import smkc
+from smkc.paper import KnnDetector
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
@@ -100,8 +101,8 @@ def test_the_defaults_and_the_version_are_as_told() -> None:
     )
     rate = smkc.Detector().false_alarm_rate
     assert f"false alerts per row that normal data may raise; {rate} by default" in readme
-    assert f"{smkc.Detector().buckets} buckets per stream by default" in paper
-    assert f"`{smkc.Detector().representation}`" in paper
+    assert f"{KnnDetector().buckets} buckets per stream by default" in paper
+    assert f"`{KnnDetector().representation}`" in paper
     assert f"smkc {smkc.__version__} `Detector`" in results
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import smkc
+from smkc.paper import KnnDetector
 
 SOURCES = (
     "set SMKC_DATA to a folder with smd/ and nezha/ as Parquet; public sources: "
@@ -32,7 +33,7 @@ def test_a_detector_of_one_day_scores_the_next_whose_pods_have_other_names():
     day_1 = smkc.read(DATA / "nezha" / "onlineboutique.day1-normal.train.parquet")
     day_2 = smkc.read(DATA / "nezha" / "onlineboutique.day2.test.parquet")
     assert set(day_1.names) != set(day_2.names)
-    detector = smkc.Detector(detector="knn", window=16).fit(day_1)
+    detector = KnnDetector(window=16).fit(day_1)
     scores = detector.score_windows(day_2)
     assert np.isfinite(scores.score).all()
     assert scores.n_unscored == 0

@@ -56,6 +56,7 @@ def test_the_front_door():
         "Diagnosis",
         "Identity",
         "Recording",
+        "Scored",
         "WindowScores",
         "diagnose",
         "load",

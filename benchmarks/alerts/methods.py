@@ -23,7 +23,7 @@ from benchmarks.real.series import Series
 from smkc.detector import Detector
 from smkc.errors import CalibrationWarning, UnscoredWarning
 
-__all__ = ["DEFAULT", "LEFT_OUT", "METHODS", "Method"]
+__all__ = ["DEFAULT", "LEFT_OUT", "METHODS", "Method", "detector_code"]
 
 DEFAULT = "default"
 
@@ -80,7 +80,7 @@ class Method:
     def settings(self) -> dict[str, Any]:
         """Return all that decides what it does, as text and numbers."""
         if self.key == DEFAULT:
-            return {"code": _detector_code(), **Detector().get_params()}
+            return {"code": detector_code(), **Detector().get_params()}
         return real.METHODS[self.key].settings(0)
 
 
@@ -93,7 +93,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
 
 
 @cache
-def _detector_code() -> str:
+def detector_code() -> str:
     """Return a digest of the default detector's source files."""
     package = Path(smkc.__file__).parent
     digest = hashlib.sha256()

@@ -14,7 +14,7 @@ from benchmarks.baselines.positions import positions
 from benchmarks.baselines.states_input import ReadsStates, StatesNetwork
 from smkc.paper.learn.training import Batch
 
-__all__ = ["AnomalyTransformer", "AnomalyTransformerNetwork"]
+__all__ = ["AnomalyTransformer", "AnomalyTransformerNetwork", "AnomalyTransformerSharp"]
 
 # The authors' published code keeps sigma between 0 and 2 steps by 3 ** sigmoid(5 s) - 1, and adds
 # these to what a logarithm or a division meets.
@@ -22,6 +22,9 @@ SIGMA_BASE = 3.0
 SIGMA_SLOPE = 5.0
 SIGMA_FLOOR = 1e-5
 LOG_FLOOR = 1e-4
+
+# What that code multiplies the divergences by, summed over layers, before the softmax of the score.
+PUBLISHED_TEMPERATURE = 50.0
 
 
 @dataclass(kw_only=True, eq=False)
@@ -42,7 +45,8 @@ class AnomalyTransformer(ReadsStates):
     6 gives a score for every time step; the weights of a window's steps sum to one. Errors are
     means over buckets, of states of unit variance, as in the authors' code. Training stops by the
     reconstruction error: the discrepancy is pushed both ways and says nothing about progress.
-    Their width of 512 is 64 here.
+    Their width of 512 is 64 here. The score is equation 6 as it reads;
+    :class:`AnomalyTransformerSharp` has that of the authors' code.
     """
 
     hidden: int = 64
@@ -50,6 +54,11 @@ class AnomalyTransformer(ReadsStates):
     heads: int = 4
     dropout: float = 0.1
     strength: float = 3.0
+
+    @property
+    def sharpness(self) -> float:
+        """What the discrepancy, a mean over layers, is multiplied by in the score."""
+        return 1.0
 
     def network(self) -> StatesNetwork:
         """Return the transformer, untrained."""
@@ -62,7 +71,24 @@ class AnomalyTransformer(ReadsStates):
             self.dropout,
             self.strength,
             self.over_time,
+            self.sharpness,
         )
+
+
+@dataclass(kw_only=True, eq=False)
+class AnomalyTransformerSharp(AnomalyTransformer):
+    """The same with the temperature of the authors' code, 50, and the sum over layers.
+
+    Notes
+    -----
+    https://github.com/thuml/Anomaly-Transformer, solver.py: both divergences are multiplied by
+    ``temperature = 50`` and added up over layers before the softmax over time.
+    """
+
+    @property
+    def sharpness(self) -> float:
+        """What the mean over layers is multiplied by: their number, for the sum, and 50."""
+        return PUBLISHED_TEMPERATURE * self.layers
 
 
 class AnomalyTransformerNetwork(StatesNetwork):
@@ -80,9 +106,11 @@ class AnomalyTransformerNetwork(StatesNetwork):
         dropout: float,
         strength: float,
         over_time: str,
+        sharpness: float = 1.0,
     ) -> None:
         super().__init__(over_time)
         self.strength = strength
+        self.sharpness = sharpness
         self.embed = nn.Linear(width, hidden)
         self.dropout = nn.Dropout(dropout)
         self.layers = nn.ModuleList(_Layer(length, hidden, heads, dropout) for _ in range(layers))
@@ -121,9 +149,9 @@ class AnomalyTransformerNetwork(StatesNetwork):
         return mean
 
     def step_errors(self, states: Tensor) -> Tensor:
-        """(B, L) softmax over time of -discrepancy, times error."""
+        """(B, L) softmax over time of -discrepancy times sharpness, times error."""
         error, associations = self(states / self.typical)
-        weight = torch.softmax(-_discrepancy(associations), dim=1)
+        weight = torch.softmax(-self.sharpness * _discrepancy(associations), dim=1)
         found: Tensor = weight * error
         return found
 

@@ -1,7 +1,8 @@
-"""SMKC-Evidence: calibrated questions to each window, joined, without labels and without training.
+"""SMKC-Evidence: calibrated questions to each window, joined, without labels and without a network.
 
 In: normal windows, then any. Out: the joined score of all evidences. Which variables a window has
-plays no part: the window is asked about itself.
+plays no part: the window is asked about itself. Mixtures of couplings and speeds and the nulls of
+all statistics are fitted to the normal windows.
 """
 
 from typing import Self

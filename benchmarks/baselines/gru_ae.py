@@ -5,12 +5,13 @@ In: the states of a window. Out: the squared error of their reconstruction from 
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor, nn
 
 from benchmarks.baselines.states_input import ReadsStates, StatesNetwork
 from smkc.paper.learn.training import Batch
 
-__all__ = ["GruAutoencoder", "GruAutoencoderNetwork"]
+__all__ = ["GruAutoencoder", "GruAutoencoderNetwork", "GruAutoencoderTrueStates"]
 
 
 @dataclass(kw_only=True, eq=False)
@@ -28,6 +29,7 @@ class GruAutoencoder(ReadsStates):
     Detection Workshop 2016, section 2.1, with the GRU cells of Cho et al., EMNLP 2014. Malhotra's
     decoder is fed the true later state in training and its own output in use; here it is fed the
     encoder's vector at every step, as Cho's is (section 2.2), in training and in use alike.
+    :class:`GruAutoencoderTrueStates` is fed the true later state in both.
     A step's score is the squared error itself: Malhotra's Gaussian over errors of single variables
     has no meaning where a bucket holds other variables in every window. States are read as they
     are: made larger, to unit variance, they are learned by heart (validation error 0.77 against
@@ -41,19 +43,37 @@ class GruAutoencoder(ReadsStates):
         return GruAutoencoderNetwork(self.sketch.width, self.hidden, self.over_time)
 
 
+@dataclass(kw_only=True, eq=False)
+class GruAutoencoderTrueStates(GruAutoencoder):
+    """The same with the decoder of Pad+Mask GRU-AE: it is fed the true state it last wrote."""
+
+    def network(self) -> StatesNetwork:
+        """Return the encoder and decoder, untrained."""
+        return GruAutoencoderNetwork(
+            self.sketch.width, self.hidden, self.over_time, sees_states=True
+        )
+
+
 class GruAutoencoderNetwork(StatesNetwork):
     """The network of :class:`GruAutoencoder`; a batch is ((B, L, 2m) states,)."""
 
-    def __init__(self, width: int, hidden: int, over_time: str) -> None:
+    def __init__(
+        self, width: int, hidden: int, over_time: str, *, sees_states: bool = False
+    ) -> None:
         super().__init__(over_time)
+        self.sees_states = sees_states
         self.encoder = nn.GRU(width, hidden, batch_first=True)
-        self.decoder = nn.GRU(hidden, hidden, batch_first=True)
+        self.decoder = nn.GRU(width if sees_states else hidden, hidden, batch_first=True)
         self.write = nn.Linear(hidden, width)
 
     def forward(self, states: Tensor) -> Tensor:
         """(B, L, 2m): the states as reproduced, in order of time."""
         _, summary = self.encoder(states)  # (1, B, hidden)
-        fed = summary[0].unsqueeze(1).expand(-1, states.shape[1], -1)
+        if self.sees_states:
+            nothing = torch.zeros_like(states[:, :1])
+            fed = torch.cat([nothing, states[:, 1:].flip(1)], 1)
+        else:
+            fed = summary[0].unsqueeze(1).expand(-1, states.shape[1], -1)
         written, _ = self.decoder(fed, summary)
         backwards: Tensor = self.write(written)
         return backwards.flip(1)

@@ -4,6 +4,7 @@ In: normal windows, then any. Out: the mean cosine distance, after a random proj
 features, to the nearest normal windows.
 """
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -22,7 +23,7 @@ from smkc.paper.density import KnnDensity, Projection
 from smkc.paper.kernel import Representation
 from smkc.paper.sketch import Sketch
 
-__all__ = ["RandProjKnn"]
+__all__ = ["RandProjKnn", "RandProjKnnWithoutPresence"]
 
 
 class RandProjKnn:
@@ -113,6 +114,15 @@ class RandProjKnn:
                 f"windows of {windows.length} steps were given and window={self.window}; make the "
                 "competitor with the length of the windows"
             )
+
+
+class RandProjKnnWithoutPresence(RandProjKnn):
+    """The same on states without the presence stream: only values are hashed."""
+
+    def fit(self, windows: Windows, validation: Windows | None = None) -> Self:
+        """Keep every normal window as a reference; ``validation`` is not used."""
+        self.sketch = replace(self.sketch or Sketch(), presence=False)
+        return super().fit(windows)
 
 
 def _on_device(density: KnnDensity, device: str) -> KnnDensity:

@@ -1,7 +1,8 @@
 """The paper's learned detectors as rows of its tables: reconstruction, prediction, both.
 
 In: normal windows, for one of them labelled validation windows too, then any windows. Out: one
-score a window. Variants are those of the paper's table of ablations.
+score a window. Each comes as the paper describes its score, and tuned. Variants are those of the
+paper's table of ablations.
 """
 
 from collections.abc import Mapping
@@ -24,9 +25,12 @@ from smkc.paper.sketch import Sketch
 __all__ = [
     "VARIANTS",
     "SmkcEnsemble",
+    "SmkcEnsembleTuned",
     "SmkcEnsembleWithoutLabels",
     "SmkcPrediction",
+    "SmkcPredictionTuned",
     "SmkcRecon",
+    "SmkcReconTuned",
 ]
 
 # The paper's ablations, by its names: what differs in the sketch and in the model.
@@ -43,9 +47,15 @@ VARIANTS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "mask_random_only": ({}, {"masking": Masking(patterns=("random",))}),
     "no_sqrt_nt_normalization": ({"normalise": False}, {}),
     "cos_only": ({}, {"channels": ("cos_g", "cos_delta", "cos_abs")}),
-    # Not the paper's: what the triangle of tokens and bfloat16 cost.
+    # Not the paper's: what the triangle of tokens and bfloat16 cost, and what a learned scale of
+    # errors is worth.
     "full_tokens_float32": ({}, {"tokens": "full", "bf16": False}),
+    "no_expected_errors": ({}, {"expects_errors": False}),
 }
+
+# The score to the letter: the class token's density, the mean masked error in no learned unit, a
+# sum of equal weights, and in the ensemble four components.
+AS_THE_PAPER = {"scoring": "paper", "expects_errors": False}
 
 # The paper's patches; it gives no size of its networks.
 SIZE = {"patch": 2, "width": 128, "layers": 4, "stem_width": 32}
@@ -89,6 +99,9 @@ class SmkcLearned:
 
     objective: ClassVar[str]
 
+    # Whether the score is tuned, or that of the paper.
+    tuned: ClassVar[bool] = False
+
     # Whether ``fit`` is to be given anomalous validation windows too, told apart by their kinds.
     wants_labels: ClassVar[bool] = False
 
@@ -109,6 +122,8 @@ class SmkcLearned:
             more.update(QUICK_SIZE)
         if self.training.epochs <= TRIAL_EPOCHS:
             more.update(TRIAL_SIZE)
+        if not self.tuned:
+            more.update(AS_THE_PAPER)
         more.update(self._variant()[1])
         training = replace(training, bf16=more.pop("bf16", training.bf16))
         return LearnSettings(objective=self.objective, training=training, **more)
@@ -155,8 +170,14 @@ class SmkcLearned:
         """Return settings in whose checkpoint rows that train the same network find it trained."""
         path = settings.training.checkpoint
         assert path is not None
+        # Neither changes a network, but for expects_errors that of reconstruction, whose
+        # checkpoint has a name of its own.
         alike = replace(
-            settings, objective="ensemble", training=replace(settings.training, checkpoint=None)
+            settings,
+            objective="ensemble",
+            scoring="paper",
+            expects_errors=False,
+            training=replace(settings.training, checkpoint=None),
         )
         digest = sha256(f"{alike} {self.sketch} {self.variant}".encode())
         for part in (windows, held_out):
@@ -194,7 +215,26 @@ class SmkcEnsemble(SmkcLearned):
     wants_labels = True
 
 
+class SmkcReconTuned(SmkcRecon):
+    """Masked reconstruction with the tuned score."""
+
+    tuned = True
+
+
+class SmkcPredictionTuned(SmkcPrediction):
+    """Masked prediction with the tuned score."""
+
+    tuned = True
+
+
+class SmkcEnsembleTuned(SmkcEnsemble):
+    """Both, tuned: every channel's surprise and error is fused, not four components alone."""
+
+    tuned = True
+
+
 class SmkcEnsembleWithoutLabels(SmkcLearned):
-    """Both, fused by tail probabilities among normal validation windows."""
+    """Both, tuned, fused by tail probabilities among normal validation windows."""
 
     objective = "ensemble"
+    tuned = True

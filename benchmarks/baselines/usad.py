@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from benchmarks.baselines.states_input import ReadsStates, StatesNetwork
 from smkc.paper.learn.training import Batch
 
-__all__ = ["Usad", "UsadNetwork"]
+__all__ = ["Usad", "UsadNetwork", "UsadWorstStep"]
 
 # Of the weights that write a state, at first.
 INITIAL_SPREAD = 0.002
@@ -41,7 +41,8 @@ class Usad(ReadsStates):
 
     With so many empty buckets the game is uneven: the second autoencoder gains more by filling them
     than the first can by reproducing the others. Its validation error rises from the second or
-    third epoch on, and the weights kept are those from before.
+    third epoch on, and the weights kept are those from before. :class:`UsadWorstStep` is trained
+    at the pace of the authors' epochs and scores as the other competitors do.
     """
 
     hidden: int = 128
@@ -56,16 +57,54 @@ class Usad(ReadsStates):
         )
 
 
+@dataclass(kw_only=True, eq=False)
+class UsadWorstStep(Usad):
+    """The same, trained and scored as the other competitors are.
+
+    The weights 1/n and 1 - 1/n go by epochs of the authors' length: theirs pass over some hundred
+    thousand windows, ours over 1,600 or 3,200. Training stops when the first autoencoder, on
+    which both outputs depend, reproduces validation windows no better; the score is that of the
+    worst step.
+
+    Parameters
+    ----------
+    pace
+        epochs of ours that count as one of the authors'.
+    """
+
+    over_time: str = "max"
+    pace: int = 25
+
+    def network(self) -> StatesNetwork:
+        """Return the encoder and both decoders, untrained."""
+        return UsadNetwork(
+            self.window * self.sketch.width,
+            self.hidden,
+            self.latent,
+            self.alpha,
+            self.over_time,
+            pace=self.pace,
+        )
+
+
 class UsadNetwork(StatesNetwork):
     """The network of :class:`Usad`; a batch is ((B, L, 2m) states,)."""
 
     n_phases = 2
 
     def __init__(
-        self, n_inputs: int, hidden: int, latent: int, alpha: float, over_time: str
+        self,
+        n_inputs: int,
+        hidden: int,
+        latent: int,
+        alpha: float,
+        over_time: str,
+        *,
+        pace: int | None = None,
     ) -> None:
         super().__init__(over_time)
         self.alpha = alpha
+        self.pace = pace
         self.encoder = nn.Sequential(
             nn.Linear(n_inputs, hidden),
             nn.ReLU(),
@@ -78,7 +117,7 @@ class UsadNetwork(StatesNetwork):
 
     def extra_repr(self) -> str:
         """Name what no weight's shape shows."""
-        return f"alpha={self.alpha}"
+        return f"alpha={self.alpha}, pace={self.pace}"
 
     def phase_parameters(self, phase: int) -> list[nn.Parameter]:
         """Return the parameters of the encoder and of one decoder."""
@@ -93,7 +132,7 @@ class UsadNetwork(StatesNetwork):
     def loss(self, batch: Batch, epoch: int, phase: int = 0) -> Tensor:
         """Scalar: the first autoencoder's loss in phase 0, the second's in phase 1."""
         flat = self._scaled(batch[0])
-        alone = 1.0 / epoch
+        alone = 1.0 / (1 + (epoch - 1) // (self.pace or 1))
         first = self.reproduce(flat, 0)
         again = _distance(self.reproduce(first, 1), flat).mean()
         if phase == 0:
@@ -101,8 +140,14 @@ class UsadNetwork(StatesNetwork):
         return alone * _distance(self.reproduce(flat, 1), flat).mean() - (1 - alone) * again
 
     def validation_loss(self, batch: Batch, epoch: int) -> Tensor:
-        """Scalar: the mean error; the losses' weights change with the epoch, its do not."""
-        return self.step_errors(batch[0]).mean()
+        """Scalar: the mean error; the losses' weights change with the epoch, its do not.
+
+        With a pace, the first autoencoder's error alone.
+        """
+        if self.pace is None:
+            return self.step_errors(batch[0]).mean()
+        flat = self._scaled(batch[0])
+        return _distance(self.reproduce(flat, 0), flat).mean()
 
     def step_errors(self, states: Tensor) -> Tensor:
         """(B, L) the weighted errors of both autoencoders, on the scale of the losses."""

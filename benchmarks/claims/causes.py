@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.provenance import circumstances
-from smkc.detector import Detector
+from smkc.base import BaseDetector
+from smkc.paper import KnnDetector
 from smkc.recording import Recording
 
 N_VARIABLES = 12
@@ -155,7 +156,7 @@ KINDS: tuple[tuple[str, Callable[[Case], None], int], ...] = (
 
 
 def measured(
-    detector: Detector,
+    detector: BaseDetector,
     plant: Callable[[Case], None],
     n_guilty: int,
     missing_share: float,
@@ -201,9 +202,7 @@ def table(missing_share: float, n_seeds: int) -> list[str]:
     """Plant every kind of fault where this share of the values is missing."""
     rng = np.random.default_rng(1)
     values = normal(REFERENCE_ROWS, rng)
-    detector = Detector(detector="knn").fit(
-        recording(values, rng.random(values.shape) >= missing_share)
-    )
+    detector = KnnDetector().fit(recording(values, rng.random(values.shape) >= missing_share))
     rows = [HEADINGS, ("---",) * len(HEADINGS)]
     for name, plant, n_guilty in KINDS:
         what = (plant.__doc__ or "").rstrip(".")

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.provenance import circumstances
-from smkc.detector import Detector
 from smkc.errors import CalibrationWarning
 from smkc.fleet import make_fleet
+from smkc.paper import KnnDetector
 from smkc.recording import Recording
 
 RATES = (0.05, 0.01, 0.001)
@@ -42,8 +42,8 @@ at stride 1 these are also the time steps of `align="prompt"`. "steps" counts ti
 last columns scatter widely from seed to seed even where the mean is right.
 
 How many neighbouring scores count as one independent score (`INDEPENDENT_AFTER` in
-`smkc/fitted.py`) was chosen on stationary data of the kind below, so these tables confirm that
-choice on fresh seeds; they do not prove it for other kinds of data.
+`smkc/paper/fitted.py`) was chosen on stationary data of the kind below, so these tables confirm
+that choice on fresh seeds; they do not prove it for other kinds of data.
 """
 
 MADE_UP = """\
@@ -96,7 +96,7 @@ def stationary(n_rows: int, n_variables: int, memory: float, seed: list[int]) ->
 
 def marked(reference: Recording, live: Recording) -> NDArray[np.float64]:
     """Return (counted, rates) shares of normal windows and steps that are past the threshold."""
-    detector = Detector(detector="knn").fit(reference)
+    detector = KnnDetector().fit(reference)
     learned = detector.fitted_
     scores = {
         "windows": (learned.of_windows, detector.score_windows(live).score),

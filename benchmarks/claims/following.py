@@ -63,7 +63,7 @@ def measured() -> tuple[Detector, dict[str, NDArray[np.float64]]]:
 def page(detector: Detector, found: dict[str, NDArray[np.float64]]) -> str:
     """Write the table."""
     learned = detector.fitted_
-    choices = learned.known.choices  # type: ignore[union-attr]
+    choices = learned.known.choices
     edges = range(FIRST, LIVE_ROWS, PART)
     end = FIRST + FAULT_WINDOWS * choices.window
     heading = ["case", "before", "twenty windows from its start on"]

@@ -30,7 +30,8 @@ def paper(
         str,
         typer.Option(
             metavar="NAMES",
-            help="average, cardinality, rate, types, likeness, hash-width, scaling, diagnostic, "
+            help="average, cardinality, rate, types, likeness, hash-width, scaling, ablation, "
+            "ablation-tuned, contradictions, seeds, end-to-end, diagnostic, concentration, stages, "
             "several of them separated by commas, or all.",
             rich_help_panel=WHAT,
         ),
@@ -39,7 +40,8 @@ def paper(
         str,
         typer.Option(
             help="smoke: minutes, figures mean nothing. quick: fewer windows and epochs, for two "
-            "cores. paper: the paper's sizes; wants a GPU.",
+            "cores. paper: the paper's sizes; wants a GPU. more-windows: ten times as many to "
+            "train on.",
             rich_help_panel=WHAT,
         ),
     ] = "quick",
@@ -52,6 +54,14 @@ def paper(
             rich_help_panel=WHAT,
         ),
     ] = None,
+    protocols: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Protocols of the main tables: in_dist_C, holdout_C; both unless given.",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
     seeds: Annotated[
         int | None,
         typer.Option(min=1, help="How many runs; the budget's unless given.", rich_help_panel=WHAT),
@@ -60,7 +70,8 @@ def paper(
         str,
         typer.Option(
             help="The generator's variant: paper, clean-copy, noisy, ar2, structured-missingness, "
-            "drift or seen-variables.",
+            "drift, opposite-regimes, long-segments, short-memory, dense-factors, any-composition "
+            "or seen-variables.",
             rich_help_panel=WHAT,
         ),
     ] = "paper",
@@ -128,6 +139,7 @@ def paper(
         from benchmarks.paper.methods import METHODS
         from benchmarks.paper.plan import Plan
         from benchmarks.paper.tables import TABLES, run_tables
+        from benchmarks.protocols import PROTOCOLS
         from benchmarks.world import find_world
 
         find_world(world)
@@ -145,6 +157,7 @@ def paper(
             methods=[METHODS[key] for key in choose(methods, METHODS, "method")],
             seeds=seeds or taken.seeds,
             world=world,
+            protocols=choose(protocols, PROTOCOLS, "protocol"),
         )
         names = choose(None if table == "all" else table, TABLES, "table")
         outcome = run_tables(names, plan, command_typed(), record=record)

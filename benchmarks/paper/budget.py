@@ -21,8 +21,9 @@ class Budget:
         what to type for it.
     sizes
         windows a cardinality.
-    seeds, hash_width_seeds, scaling_seeds
-        how many runs of everything, of the hash-width table and of the scaling table.
+    seeds, hash_width_seeds, scaling_seeds, paired_seeds
+        how many runs of everything, of the hash-width table, of the scaling table and of the table
+        over seeds.
     epochs, patience, batch_size
         of networks: at most so many passes, so many without progress, windows a step.
     replicates
@@ -34,6 +35,7 @@ class Budget:
     seeds: int
     hash_width_seeds: int
     scaling_seeds: int
+    paired_seeds: int
     epochs: int
     patience: int
     batch_size: int
@@ -49,6 +51,7 @@ BUDGETS = {
             seeds=1,
             hash_width_seeds=1,
             scaling_seeds=1,
+            paired_seeds=2,
             epochs=1,
             patience=1,
             batch_size=32,
@@ -60,6 +63,7 @@ BUDGETS = {
             seeds=2,
             hash_width_seeds=3,
             scaling_seeds=3,
+            paired_seeds=3,
             epochs=15,
             patience=3,
             batch_size=32,
@@ -71,6 +75,20 @@ BUDGETS = {
             seeds=3,
             hash_width_seeds=7,
             scaling_seeds=10,
+            paired_seeds=3,
+            epochs=300,
+            patience=20,
+            batch_size=128,
+            replicates=1000,
+        ),
+        # Ten times the windows, and as many passes over them: are networks short of windows?
+        Budget(
+            name="more-windows",
+            sizes=Sizes(train=4000),
+            seeds=1,
+            hash_width_seeds=1,
+            scaling_seeds=1,
+            paired_seeds=2,
             epochs=300,
             patience=20,
             batch_size=128,

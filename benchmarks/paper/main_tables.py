@@ -11,9 +11,9 @@ from benchmarks.paper.methods import Method
 from benchmarks.paper.plan import MAIN_RATE, Plan
 from benchmarks.paper.reported import reported
 from benchmarks.paper.scores import Job
-from benchmarks.protocols import CARDINALITIES, PROTOCOLS, RATES, Protocol, find_protocol
+from benchmarks.protocols import CARDINALITIES, RATES, Protocol, find_protocol
 from benchmarks.table import Cell, Row, Table
-from benchmarks.windows import KINDS
+from benchmarks.world import find_world
 
 __all__ = ["HEADINGS", "average", "cardinality", "jobs_of", "main_jobs", "rate", "types"]
 
@@ -25,7 +25,10 @@ HEADINGS = {"auprc": "AUPRC", "auroc": "AUROC", "tpr_at_1pct_fpr": "TPR at 1% FP
 def main_jobs(plan: Plan) -> list[Job]:
     """Return the jobs that all main tables read: every method, protocol and seed."""
     return [
-        job for method in plan.methods for name in PROTOCOLS for job in jobs_of(plan, method, name)
+        job
+        for method in plan.methods
+        for name in plan.protocols
+        for job in jobs_of(plan, method, name)
     ]
 
 
@@ -105,15 +108,16 @@ def rate(plan: Plan) -> Table:
 
 def types(plan: Plan) -> Table:
     """Return AUROC by kind of anomaly: each kind alone against the normal windows."""
+    kinds = find_world(plan.world).kinds
 
     def cells(method: Method, protocol: Protocol, jobs: list[Job]) -> list[Cell]:
-        return [plan.cell(plan.groups(jobs, kind=kind), "auroc") for kind in KINDS]
+        return [plan.cell(plan.groups(jobs, kind=kind), "auroc") for kind in kinds]
 
     return _table(
         plan,
         "types",
         f"AUROC by kind of anomaly, each alone against normal windows, rate {MAIN_RATE:.2f}",
-        KINDS,
+        kinds,
         cells,
         notes=(
             "0.5 is chance. The paper has no such table.",
@@ -129,13 +133,13 @@ def _table(
     columns: tuple[str, ...],
     cells: Callable[[Method, Protocol, list[Job]], list[Cell]],
     *,
-    protocols: tuple[str, ...] = tuple(PROTOCOLS),
+    protocols: tuple[str, ...] | None = None,
     notes: tuple[str, ...] = (),
 ) -> Table:
     """Join the rows of every method that has run, the best AUPRC first."""
     rows: list[Row] = []
     missing: list[str] = []
-    for name_of_protocol in protocols:
+    for name_of_protocol in plan.protocols if protocols is None else protocols:
         protocol = find_protocol(name_of_protocol)
         jobs = {method: jobs_of(plan, method, protocol.name) for method in plan.methods}
         methods = plan.finished(plan.methods, jobs.__getitem__)
@@ -166,7 +170,7 @@ def _origins(plan: Plan, rows: list[Row]) -> tuple[str, ...]:
         scores.made
         for method in plan.methods
         if method.is_trained and method.name in shown
-        for name in PROTOCOLS
+        for name in plan.protocols
         for job in jobs_of(plan, method, name)
         if (scores := plan.settings.read(job)) is not None
     ]

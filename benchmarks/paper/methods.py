@@ -15,7 +15,16 @@ from smkc.paper.sketch import Sketch
 if TYPE_CHECKING:
     from smkc.paper.learn.training import Training
 
-__all__ = ["ABLATIONS", "METHODS", "SCALING_METHODS", "Method"]
+__all__ = [
+    "ABLATIONS",
+    "METHODS",
+    "OWN_VARIANTS",
+    "PAPER_VARIANTS",
+    "ROWS",
+    "SCALING_METHODS",
+    "TUNED_ABLATIONS",
+    "Method",
+]
 
 BASELINES = "benchmarks.baselines"
 
@@ -99,15 +108,28 @@ METHODS = {
         _trained("smkc-recon", "SMKC-Recon(HYB)", "smkc_learned:SmkcRecon"),
         _trained("smkc-pred", "SMKC-Pred(HYB)", "smkc_learned:SmkcPrediction"),
         _trained("smkc-ens", "SMKC-ENS(HYB)", "smkc_learned:SmkcEnsemble"),
+        _trained("smkc-recon-tuned", "SMKC-Recon(HYB), tuned", "smkc_learned:SmkcReconTuned"),
+        _trained("smkc-pred-tuned", "SMKC-Pred(HYB), tuned", "smkc_learned:SmkcPredictionTuned"),
+        _trained("smkc-ens-tuned", "SMKC-ENS(HYB), tuned", "smkc_learned:SmkcEnsembleTuned"),
         _trained(
             "smkc-ens-no-labels",
-            "SMKC-ENS(HYB), no labels",
+            "SMKC-ENS(HYB), tuned, no labels",
             "smkc_learned:SmkcEnsembleWithoutLabels",
         ),
         _projected("randproj-knn", "RandProj-kNN(SMKC)", "full image"),
+        Method(
+            key="randproj-knn-no-presence",
+            name="RandProj-kNN(SMKC), no presence",
+            home="randproj_knn:RandProjKnnWithoutPresence",
+            reads="states",
+            representation="full image",
+        ),
         _on_statistics("smkc-evidence", "SMKC-Evidence", "evidence_windows:EvidenceWindows"),
         _trained("pad-mask-gru-ae", "Pad+Mask GRU-AE(Cmax)", "pad_mask_gru_ae:PadMaskGruAe"),
         _trained("gru-ae", "GRU-AE(gseq)", "gru_ae:GruAutoencoder"),
+        _trained(
+            "gru-ae-true-states", "GRU-AE(gseq), true states", "gru_ae:GruAutoencoderTrueStates"
+        ),
         _trained("deepsets-gru", "DeepSets-GRU(Set)", "deepsets_gru:DeepSetsGru"),
         _trained(
             "set-transformer-gru",
@@ -120,9 +142,15 @@ METHODS = {
             "AnomalyTransformer(gseq)",
             "anomaly_transformer:AnomalyTransformer",
         ),
+        _trained(
+            "anomaly-transformer-sharp",
+            "AnomalyTransformer(gseq), temperature 50",
+            "anomaly_transformer:AnomalyTransformerSharp",
+        ),
         _trained("ts-mae", "TS-MAE(gseq)", "ts_mae:MaskedAutoencoder"),
         _trained("tranad", "TranAD(gseq)", "tranad:TranAD"),
         _trained("usad", "USAD(gseq)", "usad:Usad"),
+        _trained("usad-worst-step", "USAD(gseq), worst step", "usad:UsadWorstStep"),
         _on_statistics("statspool-knn", "StatsPool-kNN", "statspool_knn:StatsPoolKnn"),
         _on_statistics(
             "isolation-forest", "IsolationForest(stats)", "isolation_forest:IsolationForestStats"
@@ -163,28 +191,42 @@ SCALING_METHODS = {
 }
 
 
-# Rows of the table of ablations, in the paper's order; the last one is ours.
+# The paper's ablations, in its order.
+PAPER_VARIANTS = (
+    "log_only",
+    "no_presence_stream",
+    "no_absdelta_only",
+    "base",
+    "no_scale_token",
+    "no_lag_positional",
+    "lambda_linear_no_saturation",
+    "no_deltas_and_absdeltas",
+    "no_delta_only",
+    "mask_random_only",
+    "no_sqrt_nt_normalization",
+    "cos_only",
+)
+
+# Ablations of ours, of the tuned method.
+OWN_VARIANTS = ("full_tokens_float32", "no_expected_errors")
+
+
+def _ablated(prefix: str, variant: str, home: str) -> Method:
+    key = f"{prefix}-{variant}"
+    return Method(key=key, name=variant, home=home, reads="network", variant=variant)
+
+
+# Rows of the tables of ablations: of SMKC-Recon(HYB) and of the tuned one.
 ABLATIONS = {
-    f"ablation-{variant}": Method(
-        key=f"ablation-{variant}",
-        name=variant,
-        home="smkc_learned:SmkcRecon",
-        reads="network",
-        variant=variant,
-    )
-    for variant in (
-        "log_only",
-        "no_presence_stream",
-        "no_absdelta_only",
-        "base",
-        "no_scale_token",
-        "no_lag_positional",
-        "lambda_linear_no_saturation",
-        "no_deltas_and_absdeltas",
-        "no_delta_only",
-        "mask_random_only",
-        "no_sqrt_nt_normalization",
-        "cos_only",
-        "full_tokens_float32",
-    )
+    method.key: method
+    for variant in PAPER_VARIANTS
+    for method in [_ablated("ablation-paper", variant, "smkc_learned:SmkcRecon")]
 }
+TUNED_ABLATIONS = {
+    method.key: method
+    for variant in PAPER_VARIANTS + OWN_VARIANTS
+    for method in [_ablated("ablation", variant, "smkc_learned:SmkcReconTuned")]
+}
+
+# Every row of every table.
+ROWS = METHODS | SCALING_METHODS | ABLATIONS | TUNED_ABLATIONS

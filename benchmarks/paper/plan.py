@@ -13,9 +13,10 @@ from benchmarks.bootstrap import Group, estimate, interval, paired
 from benchmarks.paper.jobs import RunSettings
 from benchmarks.paper.methods import Method
 from benchmarks.paper.scores import Job
-from benchmarks.protocols import find_protocol
+from benchmarks.protocols import PROTOCOLS, find_protocol
 from benchmarks.table import Cell, Row
-from benchmarks.windows import KINDS, NORMAL
+from benchmarks.windows import NORMAL
+from benchmarks.world import find_world
 
 __all__ = ["MAIN_RATE", "Plan"]
 
@@ -37,12 +38,15 @@ class Plan:
         how many runs; the hash-width and scaling tables have more of their own in some budgets.
     world
         the generator's variant.
+    protocols
+        those that the main tables are run under.
     """
 
     settings: RunSettings
     methods: Sequence[Method]
     seeds: int
     world: str = "paper"
+    protocols: Sequence[str] = tuple(PROTOCOLS)
 
     @property
     def hash_width_seeds(self) -> int:
@@ -53,6 +57,11 @@ class Plan:
     def scaling_seeds(self) -> int:
         """How many runs the scaling table has."""
         return self._or_asked(self.settings.budget.scaling_seeds)
+
+    @property
+    def paired_seeds(self) -> int:
+        """How many runs the table over seeds has."""
+        return self._or_asked(self.settings.budget.paired_seeds)
 
     def _or_asked(self, seeds: int) -> int:
         """Return a table's own number of runs, unless another than the budget's was asked for."""
@@ -89,7 +98,8 @@ class Plan:
             for each in tested if cardinality is None else [cardinality]:
                 kinds, values = scores.test_set(each, rate)
                 if kind is not None:
-                    kept = (kinds == NORMAL) | (kinds == KINDS.index(kind))
+                    which = find_world(self.world).kinds.index(kind)
+                    kept = (kinds == NORMAL) | (kinds == which)
                     kinds, values = kinds[kept], values[kept]
                 if (kinds != NORMAL).any():
                     found.append(Group(job.seed, each, kinds != NORMAL, values))

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.paper.budget import Budget
-from benchmarks.paper.methods import ABLATIONS, METHODS, SCALING_METHODS
+from benchmarks.paper.methods import ABLATIONS, ROWS, SCALING_METHODS, TUNED_ABLATIONS
 from benchmarks.paper.scores import Job, Scores, fingerprint
 from smkc.errors import InputError, ReadError
 
@@ -71,7 +71,7 @@ def file_of(job: Job) -> str:
     >>> file_of(Job(method="lof", protocol="in_dist_C", seed=0, world="drift"))
     'main-drift.parquet'
     """
-    if job.method in ABLATIONS:
+    if job.method in ABLATIONS | TUNED_ABLATIONS:
         name = "ablation"
     elif job.method in SCALING_METHODS:
         name = "scaling"
@@ -130,7 +130,7 @@ def _kept(path: Path, budget: Budget, new: Mapping[Job, Scores]) -> dict[Job, Sc
     kept = {}
     for key, entry in file.jobs.items():
         job = _job(entry)
-        is_known = job.method in METHODS | SCALING_METHODS | ABLATIONS
+        is_known = job.method in ROWS
         if job.path in replaced or not is_known:
             continue
         if entry["made"]["fingerprint"] == fingerprint(job, budget):

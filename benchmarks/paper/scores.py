@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.paper.budget import Budget
-from benchmarks.paper.methods import ABLATIONS, METHODS, SCALING_METHODS, Method
+from benchmarks.paper.methods import ROWS, Method
 from benchmarks.world import find_world
 
 __all__ = ["Job", "Scores", "fingerprint", "read_scores", "write_scores"]
@@ -54,7 +54,7 @@ class Job:
     @property
     def row(self) -> Method:
         """The method itself."""
-        return (METHODS | SCALING_METHODS | ABLATIONS)[self.method]
+        return ROWS[self.method]
 
     @property
     def path(self) -> Path:

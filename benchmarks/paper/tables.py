@@ -5,11 +5,19 @@ In: the names of tables and a plan. Out: files: scores, then tables and pictures
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 from benchmarks.baselines.device import check_device
-from benchmarks.paper.ablation import ablation, ablation_jobs
+from benchmarks.paper.ablation import (
+    ablation,
+    ablation_jobs,
+    ablation_tuned,
+    ablation_tuned_jobs,
+)
 from benchmarks.paper.album import draw
+from benchmarks.paper.concentration import concentration
+from benchmarks.paper.contradictions import contradiction_jobs, contradictions
 from benchmarks.paper.diagnostic_table import diagnostic
 from benchmarks.paper.end_to_end import end_to_end, time_end_to_end
 from benchmarks.paper.hash_width import hash_width, hash_width_jobs
@@ -20,6 +28,8 @@ from benchmarks.paper.plan import Plan
 from benchmarks.paper.record import check_record, write_record
 from benchmarks.paper.scaling import scaling, scaling_jobs
 from benchmarks.paper.scores import Job
+from benchmarks.paper.seeds import seeds, seeds_jobs
+from benchmarks.paper.stages import stages, time_stages
 from benchmarks.paper.timing import time_representations
 from benchmarks.provenance import provenance
 from benchmarks.report import Outcome, write_table
@@ -30,10 +40,19 @@ __all__ = ["TABLES", "run_tables"]
 
 @dataclass(frozen=True)
 class TableMaker:
-    """Which jobs a table reads, and the function that makes it."""
+    """Which jobs a table reads, the function that makes it, and how many seeds it has."""
 
     jobs: Callable[[Plan], list[Job]]
     make: Callable[[Plan], Table]
+    seeds: Callable[[Plan], int] = attrgetter("seeds")
+
+
+def _no_jobs(plan: Plan) -> list[Job]:
+    return []
+
+
+def _one_seed(plan: Plan) -> int:
+    return 1
 
 
 TABLES = {
@@ -42,15 +61,20 @@ TABLES = {
     "rate": TableMaker(main_jobs, rate),
     "types": TableMaker(main_jobs, types),
     "likeness": TableMaker(likeness_jobs, likeness),
-    "hash-width": TableMaker(hash_width_jobs, hash_width),
-    "scaling": TableMaker(scaling_jobs, scaling),
+    "hash-width": TableMaker(hash_width_jobs, hash_width, attrgetter("hash_width_seeds")),
+    "scaling": TableMaker(scaling_jobs, scaling, attrgetter("scaling_seeds")),
     "ablation": TableMaker(ablation_jobs, ablation),
-    "end-to-end": TableMaker(lambda plan: [], end_to_end),
-    "diagnostic": TableMaker(lambda plan: [], diagnostic),
+    "ablation-tuned": TableMaker(ablation_tuned_jobs, ablation_tuned),
+    "contradictions": TableMaker(contradiction_jobs, contradictions),
+    "seeds": TableMaker(seeds_jobs, seeds, attrgetter("paired_seeds")),
+    "end-to-end": TableMaker(_no_jobs, end_to_end, _one_seed),
+    "diagnostic": TableMaker(_no_jobs, diagnostic, _one_seed),
+    "concentration": TableMaker(_no_jobs, concentration, _one_seed),
+    "stages": TableMaker(_no_jobs, stages, _one_seed),
 }
 
 # Tables with measured times, and how the files of these begin.
-TIMINGS = {"scaling": "timing", "end-to-end": "end-to-end"}
+TIMINGS = {"scaling": "timing", "end-to-end": "end-to-end", "stages": "stages"}
 
 
 def run_tables(
@@ -75,9 +99,14 @@ def run_tables(
             time_representations(settings)
         if "end-to-end" in names:
             time_end_to_end(settings)
+        if "stages" in names:
+            time_stages(settings)
     tables = [TABLES[name].make(plan) for name in names]
     folder = settings.folder
-    files = [path for table in tables for path in write_table(table, made, folder)]
+    files: list[Path] = []
+    for name, table in zip(names, tables, strict=True):
+        own = {**made, "seeds": list(range(TABLES[name].seeds(plan)))}
+        files += write_table(table, own, folder)
     files += draw(tables, plan, folder)
     if record is not None:
         found = {job: scores for job in jobs if (scores := settings.read(job)) is not None}

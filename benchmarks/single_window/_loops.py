@@ -27,7 +27,19 @@ from benchmarks.single_window._walks import Passes, pass_forward, passes, smooth
 __all__ = ["LEAST_LENGTH", "Prior", "Task", "scan"]
 
 # Places of the evidences in a row of statistics: the cheap ones first.
-ZMAX, DZMAX, COPY4, GLR_D, GAPS, REGQ, REGR, BRKR, CPYR, HOLE, RELZ = range(11)
+(
+    LARGEST_VALUE,
+    LARGEST_STEP,
+    REPEATED_STEPS,
+    STEP_SIZES,
+    GAPS,
+    FACTOR_SPEED,
+    KNOWN_SPEEDS,
+    PATH_BREAK,
+    PATH_COPY,
+    HOLE,
+    RESIDUAL_SIZE,
+) = range(11)
 N_EVIDENCES = 11
 
 LEAST_LENGTH = 16
@@ -170,19 +182,20 @@ def _likely_speed(past: Floats, prior: Prior) -> Floats:
 def _walk_statistics(
     own: Floats, common: Floats, found: Passes, memory: Floats, prior: Prior, row: Floats
 ) -> None:
-    """Fill regq, regr, brkr and cpyr from what steps say in own and in common units.
+    """Fill factor_speed, known_speeds, path_break and path_copy.
 
-    ``found`` are the passes of the prior's speeds in common units.
+    They come from what steps say in own and in common units. ``found`` are the passes of the
+    prior's speeds in common units.
     """
     speeds = own_speeds(memory)
     n = speeds.shape[1]
     log_pairs = np.full((n, n), -np.log(float(n * (n - 1))))
     for i in range(n):
         log_pairs[i, i] = -np.inf
-    row[REGQ] = changed_speed(passes(own, speeds), np.zeros(n), log_pairs)
-    row[REGR] = changed_speed(found, prior.log_weights, prior.log_pairs)
+    row[FACTOR_SPEED] = changed_speed(passes(own, speeds), np.zeros(n), log_pairs)
+    row[KNOWN_SPEEDS] = changed_speed(found, prior.log_weights, prior.log_pairs)
 
-    row[BRKR], row[CPYR] = broken_and_copied(common, _likely_speed(found.past, prior))
+    row[PATH_BREAK], row[PATH_COPY] = broken_and_copied(common, _likely_speed(found.past, prior))
 
 
 @compiled
@@ -196,11 +209,11 @@ def _ask(window: Window, prior: Prior, task: int, row: Floats, parts: Floats) ->
     length = window.values.shape[1]
     values, seen, standard = window.values, window.seen, window.standard
     if task == Task.CHEAP or task == Task.ALL or task == Task.BLAME:
-        row[ZMAX] = largest_deviation(values, seen, standard, parts[ZMAX])
+        row[LARGEST_VALUE] = largest_deviation(values, seen, standard, parts[LARGEST_VALUE])
         steps = scaled_steps(values, seen, standard)
-        row[DZMAX] = largest_step(steps, parts[DZMAX])
-        row[COPY4] = closest_repetition(values, seen, parts[COPY4])
-        row[GLR_D] = rougher_part(steps, parts[GLR_D])
+        row[LARGEST_STEP] = largest_step(steps, parts[LARGEST_STEP])
+        row[REPEATED_STEPS] = closest_repetition(values, seen, parts[REPEATED_STEPS])
+        row[STEP_SIZES] = rougher_part(steps, parts[STEP_SIZES])
         row[GAPS] = largest_gap(seen, parts[GAPS])
     if task == Task.CHEAP:
         return
@@ -234,14 +247,14 @@ def _ask(window: Window, prior: Prior, task: int, row: Floats, parts: Floats) ->
             row[:] = found.past[0, length]
             return
         _walk_statistics(own, common, found, model.memory, prior, without)
-        for i in (REGQ, REGR, BRKR, CPYR):
+        for i in (FACTOR_SPEED, KNOWN_SPEEDS, PATH_BREAK, PATH_COPY):
             if c < 0:
                 row[i] = without[i]
             else:
                 parts[i, c] = max(row[i] - without[i], 0.0)
     row[HOLE] = largest_surprise(values, seen, standard.scale, standard.noise, model, parts[HOLE])
     ratios = noise_ratios(scaled, seen, model.loadings, model.noise, model.smoothed)
-    row[RELZ] = largest_change(ratios, seen, parts[RELZ])
+    row[RESIDUAL_SIZE] = largest_change(ratios, seen, parts[RESIDUAL_SIZE])
 
 
 @compiled

@@ -29,7 +29,7 @@ LEAST_SURPRISE = 1e-3
 
 @compiled
 def largest_change(ratios: Floats, seen: Floats, blame: Floats) -> float:
-    """Return the statistic relz of (C, L) residual ratios; ``blame`` (C,) the segment's own.
+    """Return residual_size of (C, L) residual ratios; ``blame`` (C,) the segment's own.
 
     The two-sample likelihood ratio of a variance inside a segment and outside it, summed over the
     variables, largest over segments; less its expectation and over its spread at this cardinality.

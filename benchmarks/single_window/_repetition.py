@@ -21,7 +21,7 @@ CLOSEST = 1e-4
 
 @compiled
 def closest_repetition(values: Floats, seen: Floats, blame: Floats) -> float:
-    """Return the statistic copy4; ``blame`` (C,) how much more alike each variable is there.
+    """Return repeated_steps; ``blame`` (C,) how much more alike each variable is there.
 
     Distances are mean squared differences over the variables seen at both time steps. Pairs of
     steps that share none count as typical.

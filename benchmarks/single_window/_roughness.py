@@ -19,7 +19,7 @@ TINY, LEAST_RATIO = 1e-6, 1e-3
 
 @compiled
 def rougher_part(steps: Floats, blame: Floats) -> float:
-    """Return the statistic glr_d of (C, L-1) steps; ``blame`` (C,) each variable's own ratio."""
+    """Return step_sizes of (C, L-1) steps; ``blame`` (C,) each variable's own ratio."""
     n_variables, n_steps = steps.shape
     energy = np.zeros(n_steps)
     counts = np.zeros(n_steps)

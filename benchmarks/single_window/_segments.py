@@ -32,7 +32,7 @@ def segment_lengths(length: int) -> tuple[int, int, int, int]:
 
 @compiled
 def broken_and_copied(info: Floats, speed: Floats) -> tuple[float, float]:
-    """Return the statistics brkr and cpyr of a window; ``speed`` (2, 1) variances of a step."""
+    """Return path_break and path_copy of a window; ``speed`` (2, 1) variances of a step."""
     length = info.shape[1]
     lengths = segment_lengths(length)
     found = passes(info, speed)

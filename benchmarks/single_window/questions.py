@@ -42,24 +42,24 @@ class Evidence:
 
 EVIDENCES = (
     Evidence(
-        name="zmax",
+        name="largest_value",
         kind="level",
         question="is a value far from its variable's median?",
         weight=0.5,
     ),
     Evidence(
-        name="dzmax",
+        name="largest_step",
         kind="jump",
         question="does a variable take a large step?",
         weight=0.5,
     ),
     Evidence(
-        name="copy4",
+        name="repeated_steps",
         kind="repetition",
         question="are four consecutive steps like four earlier ones?",
     ),
     Evidence(
-        name="glr_d",
+        name="step_sizes",
         kind="regime",
         question="are steps larger in one part of the window than in the other?",
         weight=0.5,
@@ -70,25 +70,25 @@ EVIDENCES = (
         question="do variables fall silent together for a while?",
     ),
     Evidence(
-        name="regq",
+        name="factor_speed",
         kind="regime",
         question="do the window's factors change their speed?",
         is_dear=True,
     ),
     Evidence(
-        name="regr",
+        name="known_speeds",
         kind="regime",
         question="do the factors change between speeds that reference windows have?",
         is_dear=True,
     ),
     Evidence(
-        name="brkr",
+        name="path_break",
         kind="jump",
         question="does a segment of the factors' path come from elsewhere?",
         is_dear=True,
     ),
     Evidence(
-        name="cpyr",
+        name="path_copy",
         kind="repetition",
         question="does a segment of the factors' path repeat an earlier one?",
         is_dear=True,
@@ -101,7 +101,7 @@ EVIDENCES = (
         grows=True,
     ),
     Evidence(
-        name="relz",
+        name="residual_size",
         kind="relation",
         question="do residuals change their size in a segment?",
         is_dear=True,

@@ -21,6 +21,9 @@ import smkc
 from benchmarks.provenance import provenance
 from benchmarks.speed.data import telemetry
 from benchmarks.speed.timing import Neighbours
+from smkc.base import BaseDetector
+from smkc.loading import make_detector
+from smkc.paper import KnnDetector
 from smkc.recording import Recording
 from smkc.scale import Costs, Workload, estimate
 from smkc.scale.costs import evidence_terms, knn_terms
@@ -124,8 +127,7 @@ def knn_point(
     """Seconds a window to score, and bytes that a live model holds."""
     reference = telemetry(references + window + 400, variables, seed=3).recording
     live = telemetry(ROWS + window - 1, variables, seed=4).recording
-    detector = smkc.Detector(
-        detector="knn",
+    detector = KnnDetector(
         window=window,
         buckets=buckets,
         components=components,
@@ -154,7 +156,7 @@ def seconds(work: Callable[..., object], *given: object) -> float:
     return process_time() - start
 
 
-def live_costs(detector: smkc.Detector, live: Recording) -> dict[str, float]:
+def live_costs(detector: BaseDetector, live: Recording) -> dict[str, float]:
     """Seconds to push one row onto a stream, and bytes that one more model with a stream takes."""
     stream = detector.stream()
     rows = []
@@ -213,7 +215,7 @@ def exponent_of_rows(engine: str) -> float:
     """Exponent of the time to score over the number of rows."""
     sizes = (2_000, 4_000, 8_000, 16_000)
     both = telemetry(REFERENCE_ROWS + sizes[-1], 16, seed=9).recording
-    detector = smkc.Detector(detector=engine).fit(both.rows(0, REFERENCE_ROWS))
+    detector = make_detector({"detector": engine}).fit(both.rows(0, REFERENCE_ROWS))
     times = []
     for size in sizes:
         live = both.rows(REFERENCE_ROWS, REFERENCE_ROWS + size)
@@ -235,7 +237,7 @@ def exponent_of_churn(engine: str, together: int = 16) -> float:
         both = Recording.from_observations(
             np.arange(len(values)), rows, codes, values.reshape(-1), names
         )
-        detector = smkc.Detector(detector=engine).fit(both.rows(0, REFERENCE_ROWS))
+        detector = make_detector({"detector": engine}).fit(both.rows(0, REFERENCE_ROWS))
         live = both.rows(REFERENCE_ROWS)
         times.append(min(seconds(detector.score_windows, live) for _ in range(2)))
     return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
@@ -252,7 +254,7 @@ def checked_plan(asked: Mapping[str, Any], costs: Costs) -> dict[str, Any]:
     for number in range(workload.n_recordings):
         n_rows = workload.reference_rows + workload.n_rows
         both = telemetry(n_rows, workload.variables, seed=20 + number).recording
-        detector = smkc.Detector(**settings)
+        detector = make_detector(settings)
         fit += seconds(detector.fit, both.rows(0, workload.reference_rows))
         score += seconds(detector.score_windows, both.rows(workload.reference_rows))
     found = {

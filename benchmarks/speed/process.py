@@ -21,11 +21,12 @@ IMPORT = "import smkc"
 
 FIRST_SCORE = """
 import numpy as np, smkc
+from smkc.paper import KnnDetector
 rng = np.random.default_rng(0)
 values = rng.normal(size=(2000, 16)).cumsum(axis=0)
 rows = [dict(zip((f"v{j}" for j in range(16)), step)) for step in values]
 recording = smkc.Recording.from_rows(range(2000), rows)
-detector = smkc.Detector(detector="knn", window=64).fit(recording.rows(0, 1500))
+detector = KnnDetector(window=64).fit(recording.rows(0, 1500))
 assert len(detector.score_windows(recording.rows(1500)))
 """
 

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from smkc.detector import Detector
+from smkc.base import BaseDetector
+from smkc.loading import make_detector
 
 START = np.datetime64("2026-01-05", "ns")
 STEP = np.timedelta64(15, "s")
@@ -34,13 +35,13 @@ def values_of(
     return values
 
 
-def fitted(kind: str, n_variables: int) -> Detector:
+def fitted(kind: str, n_variables: int) -> BaseDetector:
     """Return a detector that has seen rows before those of the file."""
     rng = np.random.default_rng(1)
     values = values_of(-REFERENCE_ROWS, REFERENCE_ROWS, n_variables, rng)
     times = START + np.arange(-REFERENCE_ROWS, 0) * STEP
     columns = dict(zip(names_of(n_variables), values.T, strict=True))
-    return Detector(detector=kind).fit({"time": times, **columns})
+    return make_detector({"detector": kind}).fit({"time": times, **columns})
 
 
 def write(path: Path, form: str, n_entities: int, n_rows: int, n_variables: int) -> None:

@@ -54,7 +54,7 @@ def scored(source: str, model: str, entity: str | None) -> dict[str, object]:
         "scored": summary.observations,
         "seconds": round(seconds, 1),
         "processor_s": round(processor.ru_utime + processor.ru_stime, 1),
-        "observations_a_second": round(summary.observations / seconds),
+        "observations_per_second": round(summary.observations / seconds),
         "peak_gb": round(peak / 1e9, 3),
     }
 

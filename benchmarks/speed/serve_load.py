@@ -101,7 +101,7 @@ def measure(
         "row_median_ms": round(1e3 * float(np.median(taken)), 1),
         "row_p99_ms": round(1e3 * float(np.quantile(taken, 0.99)), 1),
         "row_largest_ms": round(1e3 * float(taken.max()), 1),
-        "rows_a_jump": jump,
+        "rows_per_jump": jump,
         "memory_mib": [round(x) for x in memory],
         "store_mib": round(size),
         "window": status.lanes[0].window,

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-import smkc
 from benchmarks.speed import anchor
 from benchmarks.speed.data import Telemetry, Window, telemetry
 from benchmarks.speed.timing import Line, ratio_line, take_turns
+from smkc.paper import KnnDetector
 from smkc.paper.kernel import Representation, map_features, window_starts
 from smkc.paper.sketch import Sketch
 
@@ -107,10 +107,9 @@ def anchor_score(seed: int = 3) -> Callable[[anchor.Anchor, Window], float]:
     return score
 
 
-def fitted(n_variables: int) -> "smkc.Detector":
+def fitted(n_variables: int) -> KnnDetector:
     """Our detector with a full reference set and nothing that the anchor does not do."""
-    detector = smkc.Detector(
-        detector="knn",
+    detector = KnnDetector(
         window=WINDOW,
         neighbours=NEIGHBOURS,
         components=COMPONENTS,

@@ -4,7 +4,7 @@ In: a world's constants and a seed. Out: windows of any cardinality from one of 
 of variables, the same on every machine.
 """
 
-from benchmarks.world.config import WORLDS, World, find_world
+from benchmarks.world.config import WORLDS, DenseWorld, World, find_world
 from benchmarks.world.generate import generate
 from benchmarks.world.pool import EVALUATION, POOLS, TRAINING, Pool, make_pool
 
@@ -13,6 +13,7 @@ __all__ = [
     "POOLS",
     "TRAINING",
     "WORLDS",
+    "DenseWorld",
     "Pool",
     "World",
     "find_world",

@@ -15,6 +15,7 @@ from benchmarks.world._random import integer, normal, permute, sign, uniform
 __all__ = ["Constants", "fill_windows"]
 
 FACTOR_SPIKE, COUPLING, SPARSE_SPIKES, REASSIGNMENT, LAG_COPY, REGIME_SWITCH = range(6)
+NORMAL = -1
 NOISE_ONLY = 3
 
 # A window's kind until the loop has drawn one.
@@ -42,6 +43,7 @@ class Constants(NamedTuple):
     copy_is_clean: bool
     burst: float
     drift: float
+    any_composition: bool
 
 
 @njit(cache=True, nogil=True)
@@ -67,7 +69,8 @@ def fill_windows(
             kinds[b] = LAG_COPY
         kind = kinds[b]
         factor = integer(state, 2)
-        _draw_variables(state, pool, groups, kind, factor, cardinality)
+        is_free = kind == NORMAL and constants.any_composition
+        _draw_variables(state, pool, groups, kind, factor, cardinality, is_free)
         chosen = pool[:cardinality].copy()
         chosen.sort()
         variables[b] = chosen
@@ -103,15 +106,19 @@ def _draw_variables(
     kind: int,
     factor: int,
     cardinality: int,
+    is_free: bool,
 ) -> None:
     """Bring the window's variables to the front of the pool: such that the anomaly can be seen.
 
     Every window holds a coupled variable, normal ones too: the composition gives nothing away.
+    With ``is_free``, any variables will do.
     """
     for i in range(len(pool)):
         pool[i] = i
     while True:
         permute(state, pool, cardinality)
+        if is_free:
+            return
         follows_first = False
         follows_second = False
         is_mixed = False

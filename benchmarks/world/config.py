@@ -6,11 +6,15 @@ In: nothing, or other constants. Out: a frozen description that a generator read
 from dataclasses import dataclass, replace
 
 from benchmarks.choosing import find
+from benchmarks.windows import KINDS
 from smkc.errors import SettingError
 
-__all__ = ["WORLDS", "World", "find_world"]
+__all__ = ["DENSE_KINDS", "WORLDS", "DenseWorld", "World", "find_world"]
 
 Range = tuple[float, float]
+
+# Kinds of anomaly of the dense world.
+DENSE_KINDS = ("level shift", "stuck values", "noise burst", "reversed segment")
 
 # A regime: for each of the two factors its autoregressive coefficients of lags 1 and 2.
 Regime = tuple[tuple[float, float], tuple[float, float]]
@@ -80,6 +84,16 @@ class World:
     drift: float = 0.0
     unseen_variables: bool = True
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What kinds of anomaly there are."""
+        return KINDS
+
+    @property
+    def any_composition(self) -> bool:
+        """Whether normal windows may hold nothing but noise; anomalous ones may not."""
+        return False
+
     def __post_init__(self) -> None:
         if self.copy not in ("noisy", "clean"):
             raise SettingError(f"copy={self.copy!r}: give 'noisy' or 'clean'")
@@ -97,12 +111,61 @@ class World:
                     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class DenseWorld(World):
+    """Constants of the dense world; of those of :class:`World` it reads pool, noise and missing.
+
+    Parameters
+    ----------
+    n_factors
+        autoregressive factors of unit variance; every variable follows all of them.
+    memory
+        range of a factor's coefficient, drawn for each window and factor: there are no regimes.
+    affected
+        probability that an anomaly changes a variable; one is always changed.
+    shift, burst_gain
+        size of a level shift, in standard deviations of a signal, and what noise is multiplied by.
+    """
+
+    n_factors: int = 6
+    memory: Range = (0.5, 0.97)
+    affected: float = 0.5
+    shift: Range = (1.0, 3.0)
+    burst_gain: Range = (4.0, 10.0)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What kinds of anomaly there are."""
+        return DENSE_KINDS
+
+
+class AnyComposition(World):
+    """Normal windows of any variables: the paper demands some of anomalous windows alone."""
+
+    @property
+    def any_composition(self) -> bool:
+        """Whether normal windows may hold nothing but noise; anomalous ones may not."""
+        return True
+
+
 PAPER = World()
 
 # Factors that oscillate: 2 r cos(2 pi / period) and -r^2 with r = 0.95 and periods 16, 12 and 8, 6.
 OSCILLATING: tuple[Regime, Regime] = (
     ((1.7554, -0.9025), (1.6454, -0.9025)),
     ((1.3435, -0.9025), (0.95, -0.9025)),
+)
+
+# One factor is slow where the other is quick: regimes do not speed up or slow down together.
+OPPOSITE: tuple[Regime, Regime] = (
+    ((0.985, 0.0), (0.90, 0.0)),
+    ((0.93, 0.0), (0.96, 0.0)),
+)
+
+# Factors that forget within a few steps.
+FORGETFUL: tuple[Regime, Regime] = (
+    ((0.8, 0.0), (0.7, 0.0)),
+    ((0.4, 0.0), (0.3, 0.0)),
 )
 
 WORLDS = {
@@ -112,6 +175,12 @@ WORLDS = {
     "ar2": replace(PAPER, regimes=OSCILLATING),
     "structured-missingness": replace(PAPER, burst=0.5),
     "drift": replace(PAPER, drift=1.5),
+    # In these an assumption of SMKC-Evidence does not hold.
+    "opposite-regimes": replace(PAPER, regimes=OPPOSITE),
+    "long-segments": replace(PAPER, segment=(3 / 8, 1 / 2)),
+    "short-memory": replace(PAPER, regimes=FORGETFUL),
+    "dense-factors": DenseWorld(),
+    "any-composition": AnyComposition(),
     "seen-variables": replace(PAPER, unseen_variables=False),
 }
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from benchmarks.windows import KINDS, NORMAL, Windows
 from benchmarks.world._loops import ANY_ANOMALY, Constants, fill_windows
-from benchmarks.world.config import World
+from benchmarks.world.config import DenseWorld, World
+from benchmarks.world.dense import generate_dense
 from benchmarks.world.pool import EVALUATION, make_pool
 from smkc.errors import SettingError
 from smkc.parallel import in_threads
@@ -65,6 +66,17 @@ def generate(
     Windows(50 of 32 steps, up to 4 variables, 5 anomalous)
     """
     _check(world, n_windows, cardinality, length, rate, kind)
+    if isinstance(world, DenseWorld):
+        return generate_dense(
+            world,
+            pool=pool,
+            n_windows=n_windows,
+            cardinality=cardinality,
+            length=length,
+            rate=rate,
+            seed=seed,
+            kind=kind,
+        )
     variables_of = make_pool(pool, world.pool_size)
     constants = _constants(world, cardinality, length, is_drifting=pool == EVALUATION)
     states = np.random.SeedSequence(seed).generate_state(n_windows, np.uint64)
@@ -122,6 +134,7 @@ def _constants(world: World, cardinality: int, length: int, is_drifting: bool) -
         copy_is_clean=world.copy == "clean",
         burst=world.burst,
         drift=world.drift if is_drifting else 0.0,
+        any_composition=world.any_composition,
     )
 
 
@@ -143,7 +156,7 @@ def _check(
         raise SettingError(f"length={length}: give at least {SHORTEST_LENGTH} time steps")
     if not 0 <= rate <= 1:
         raise SettingError(f"rate={rate}: give the share of anomalous windows, 0 to 1")
-    if kind is not None and kind not in KINDS:
-        raise SettingError(f"kind={kind!r} is not known; there are {', '.join(KINDS)}")
+    if kind is not None and kind not in world.kinds:
+        raise SettingError(f"kind={kind!r} is not known; there are {', '.join(world.kinds)}")
     if kind == "channel reassignment" and cardinality == 1:
         raise SettingError("one variable cannot be reassigned; give a cardinality of at least 2")

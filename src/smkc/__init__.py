@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from smkc.version import VERSION
 
 if TYPE_CHECKING:
-    from smkc.decide import Alert, Cause, WindowScores
+    from smkc.decide import Alert, Cause, Scored, WindowScores
     from smkc.detector import Detector
     from smkc.doctor import Diagnosis, diagnose
     from smkc.loading import load
@@ -33,6 +33,7 @@ __all__ = [
     "Diagnosis",
     "Identity",
     "Recording",
+    "Scored",
     "WindowScores",
     "diagnose",
     "load",
@@ -47,6 +48,7 @@ _HOME = {
     "Diagnosis": "smkc.doctor",
     "Identity": "smkc.recording",
     "Recording": "smkc.recording",
+    "Scored": "smkc.decide",
     "WindowScores": "smkc.decide",
     "diagnose": "smkc.doctor",
     "load": "smkc.loading",

@@ -1,4 +1,4 @@
-"""Threads: one piece of work a processor, each with its own part of the data.
+"""Threads: one piece of work per processor, each with its own part of the data.
 
 In: a function and parts. Out: the function's results, in order. The jitted loops let go of
 Python's lock. Matrix products inside a part should stay on its thread: two thread pools that wait

@@ -13,7 +13,15 @@ def test_help_lists_the_commands_and_a_first_one_to_try():
     done = run("--help")
     assert done.exit_code == 0
     words = " ".join(done.stdout.split())
-    for command in ("alerts", "real", "paper", "speed", "--datasets hostwatch,demo", "SMKC_DATA"):
+    for command in (
+        "alerts",
+        "causes",
+        "real",
+        "paper",
+        "speed",
+        "--datasets hostwatch,demo",
+        "SMKC_DATA",
+    ):
         assert command in words
 
 

@@ -22,7 +22,7 @@ from smkc.serve.intake.samples import Samples
 
 QUICK_CASES = 2_000
 SLOW_CASES = 10_000
-LIMITS = Limits(body_bytes=1 << 16, decoded_bytes=1 << 18, samples_a_request=200)
+LIMITS = Limits(body_bytes=1 << 16, decoded_bytes=1 << 18, samples_per_request=200)
 
 PROTOBUF = "application/x-protobuf"
 V2 = "application/x-protobuf;proto=io.prometheus.write.v2.Request"

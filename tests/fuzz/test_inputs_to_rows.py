@@ -187,7 +187,7 @@ class Pushed:
 
 @pytest.fixture(scope="module")
 def pushed(tmp_path_factory):
-    watch = {"source": "push", "history": "2h", "least_rows": LEAST_ROWS, "max_series": 20}
+    watch = {"source": "push", "history": "2h", "min_rows": LEAST_ROWS, "max_series": 20}
     config = config_of(
         {
             "data": str(tmp_path_factory.mktemp("data")),
@@ -195,7 +195,7 @@ def pushed(tmp_path_factory):
                 {"name": "plain", **watch},
                 {"name": "split", "entity": "host", "max_lanes": 8, **watch},
             ],
-            "limits": {"requests_a_minute": 10_000_000},
+            "limits": {"requests_per_minute": 10_000_000},
         }
     )
     clock = FastClock(START, START)
@@ -269,7 +269,7 @@ def pulled(tmp_path_factory):
             tmp_path_factory.mktemp("data"),
             timeout="10s",
             history="20m",
-            least_rows=60,
+            min_rows=60,
             max_series=20,
         )
         with Service(config, clock) as service:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from tests import worlds
 
-from smkc import Detector
+from smkc.paper import KnnDetector
 from smkc.recording import Recording
 
 TARGET = Path(__file__).with_name("scores.json")
@@ -32,7 +32,7 @@ def made() -> list[dict[str, float]]:
 def scored(rows: list[dict[str, float]]) -> dict:
     """Return what the detector makes of the rows."""
     recording = Recording.from_rows(range(len(rows)), rows)
-    det = Detector(detector="knn", **SETTINGS).fit(recording.rows(0, N_REFERENCE))
+    det = KnnDetector(**SETTINGS).fit(recording.rows(0, N_REFERENCE))
     live = recording.rows(N_REFERENCE)
     windows = det.score_windows(live)
     return {

@@ -104,3 +104,18 @@ def test_a_long_table_and_a_file_have_one_score_per_time_step(frame, detector, t
         np.testing.assert_array_equal(
             detector.decision_function(given), detector.decision_function(live)
         )
+
+
+def test_a_scored_recording_is_in_order_of_time_and_keeps_index_and_zone():
+    rng = np.random.default_rng(3)
+    times = pd.date_range("2026-01-05", periods=400, freq="min", tz="Europe/Berlin")
+    frame = pd.DataFrame({"cpu": rng.normal(size=400)}, index=times.rename("time"))
+    shuffled = frame.sample(frac=1.0, random_state=1)
+    scored = smkc.Detector(false_alarm_rate=0.05).fit(frame).score(shuffled)
+    table = scored.to_pandas()
+    assert list(table["time"]) == list(times)
+    assert table.index.equals(times)
+    assert str(scored.to_arrow().schema.field("time").type.tz) == "Europe/Berlin"
+    detector = smkc.Detector(false_alarm_rate=0.05).fit(frame)
+    by_row = pd.Series(detector.decision_function(shuffled), index=shuffled.index)
+    np.testing.assert_array_equal(by_row.sort_index().to_numpy(), scored.scores)

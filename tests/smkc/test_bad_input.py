@@ -15,6 +15,7 @@ from smkc.errors import (
     UnscoredWarning,
     WindowError,
 )
+from smkc.paper import KnnDetector
 from smkc.recording import Recording
 
 SMALL = {"window": 16, "neighbours": 5, "components": 32, "false_alarm_rate": 0.05}
@@ -27,13 +28,13 @@ def table():
 
 @pytest.fixture(scope="module")
 def det(table):
-    return smkc.Detector(detector="knn", **SMALL).fit(worlds.recording_of(table[:300]))
+    return KnnDetector(**SMALL).fit(worlds.recording_of(table[:300]))
 
 
 @pytest.fixture(params=["fit", "decision_function", "alerts", "partial_fit"])
 def use(request, table):
     """Each way in which a recording reaches the detector."""
-    det = smkc.Detector(detector="knn", **SMALL).fit(worlds.recording_of(table[:300]))
+    det = KnnDetector(**SMALL).fit(worlds.recording_of(table[:300]))
     return getattr(det, request.param)
 
 
@@ -70,30 +71,28 @@ def test_text_where_numbers_belong(use):
 
 def test_a_window_longer_than_the_recording(table):
     with pytest.raises(WindowError, match=r"300 rows, the window needs 400.*at most 300"):
-        smkc.Detector(detector="knn", **SMALL | {"window": 400}).fit(
-            worlds.recording_of(table[:300])
-        )
+        KnnDetector(**SMALL | {"window": 400}).fit(worlds.recording_of(table[:300]))
 
 
 def test_a_huge_window_is_refused_before_memory_is_taken(table):
     settings = SMALL | {"window": 10**9, "representation": "full image"}
     with pytest.raises(SettingError, match="shorter window"):
-        smkc.Detector(detector="knn", **settings).fit(worlds.recording_of(table))
+        KnnDetector(**settings).fit(worlds.recording_of(table))
 
 
 def test_fewer_reference_windows_than_neighbours(table):
     with pytest.raises(WindowError, match=r"5 windows of 16 rows for 20 neighbours: give more"):
-        smkc.Detector(detector="knn", window=16).fit(worlds.recording_of(table[:20]))
+        KnnDetector(window=16).fit(worlds.recording_of(table[:20]))
 
 
 def test_too_few_windows_to_calibrate_with(table):
     with pytest.raises(WindowError, match=r"left out, no 20 other windows.*fewer neighbours"):
-        smkc.Detector(detector="knn", window=16).fit(worlds.recording_of(table[:40]))
+        KnnDetector(window=16).fit(worlds.recording_of(table[:40]))
 
 
 def test_reference_data_in_which_nothing_was_seen():
     with pytest.raises(WindowError, match=r"0 windows.*give more reference data"):
-        smkc.Detector(detector="knn", **SMALL).fit(worlds.recording_of(np.full((300, 2), np.nan)))
+        KnnDetector(**SMALL).fit(worlds.recording_of(np.full((300, 2), np.nan)))
 
 
 def test_a_parquet_file_cut_in_half(use, tmp_path, table):
@@ -106,7 +105,7 @@ def test_a_parquet_file_cut_in_half(use, tmp_path, table):
 
 
 def test_a_model_fitted_with_another_window(table, tmp_path):
-    det = smkc.Detector(detector="knn", **SMALL).fit(worlds.recording_of(table[:300]))
+    det = KnnDetector(**SMALL).fit(worlds.recording_of(table[:300]))
     det.save(tmp_path / "m")
     loaded = smkc.load(tmp_path / "m").set_params(window=32)
     with pytest.raises(SettingError, match=r"fitted with window=16, now window=32: fit again"):
@@ -132,7 +131,7 @@ def test_dates_for_a_model_of_plain_numbers(det, table):
 def test_one_variable(rng):
     table = worlds.coupled(rng, 500, 1)
     worlds.spike(rng, table, 450, 0)
-    det = smkc.Detector(detector="knn", **SMALL).fit(worlds.recording_of(table[:300]))
+    det = KnnDetector(**SMALL).fit(worlds.recording_of(table[:300]))
     live = worlds.recording_of(table[300:], first_time=300)
     assert det.explain(live, 450)[0].variable == "v000"
     windows = det.score_windows(live)
@@ -152,7 +151,7 @@ def test_all_missing_is_all_nan(det):
 
 def test_constant_data_raise_no_alert_until_they_move():
     calm = np.full((400, 2), 3.25)
-    det = smkc.Detector(detector="knn", **SMALL).fit(worlds.recording_of(calm[:300]))
+    det = KnnDetector(**SMALL).fit(worlds.recording_of(calm[:300]))
     live = worlds.recording_of(calm[300:], first_time=300)
     assert det.predict(live).sum() == 0
     assert det.alerts(live) == []
@@ -210,7 +209,7 @@ def test_causes_among_very_many_variables_are_few_and_say_the_group(det, table):
 
 def test_names_with_any_unicode(table):
     names = ["", "\u6e29\u5ea6", "\U0001f321 \u202eabc\n\x00"]
-    det = smkc.Detector(detector="knn", **SMALL).fit(worlds.recording_of(table[:300], names))
+    det = KnnDetector(**SMALL).fit(worlds.recording_of(table[:300], names))
     live = table[300:].copy()
     worlds.spike(np.random.default_rng(0), live, 150, 2)
     recording = worlds.recording_of(live, names, 300)
@@ -237,9 +236,7 @@ def test_huge_values_and_denormals(table, scaling, size):
     wild[::50, 1] = size
     wild[:, 2] = size
     for reference in (table, wild):
-        det = smkc.Detector(detector="knn", **SMALL, scaling=scaling).fit(
-            worlds.recording_of(reference[:300])
-        )
+        det = KnnDetector(**SMALL, scaling=scaling).fit(worlds.recording_of(reference[:300]))
         live = worlds.recording_of(wild[300:], first_time=300)
         scores = det.decision_function(live)
         assert np.isfinite(scores).all()
@@ -247,7 +244,7 @@ def test_huge_values_and_denormals(table, scaling, size):
 
 
 def test_too_bold_a_rate_is_said(table):
-    det = smkc.Detector(detector="knn", **SMALL | {"false_alarm_rate": 1e-6})
+    det = KnnDetector(**SMALL | {"false_alarm_rate": 1e-6})
     det.fit(worlds.recording_of(table[:300]))
     with pytest.warns(CalibrationWarning, match="more reference data or a higher rate"):
         det.predict(worlds.recording_of(table[300:], first_time=300))

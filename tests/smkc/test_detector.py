@@ -7,8 +7,8 @@ import pytest
 from tests import worlds
 from tests.golden import write_scores
 
-import smkc
 from smkc.errors import NotFittedError, UnscoredWarning, WindowError
+from smkc.paper import KnnDetector
 from smkc.recording import Identity
 
 SMALL = {"window": 16, "neighbours": 5, "components": 32, "false_alarm_rate": 0.05}
@@ -48,7 +48,7 @@ def live(table):
 
 @pytest.fixture(scope="module")
 def det(reference):
-    return smkc.Detector(detector="knn", **SMALL).fit(reference)
+    return KnnDetector(**SMALL).fit(reference)
 
 
 # ---------------------------------------------------------------------- judging
@@ -117,8 +117,8 @@ def test_anything_that_can_be_read_can_be_judged(det, table, live):
 
 
 def test_a_stride_leaves_windows_out(reference, live):
-    every = smkc.Detector(detector="knn", **SMALL, align="prompt").fit(reference)
-    fifth = smkc.Detector(detector="knn", **SMALL, align="prompt", stride=5).fit(reference)
+    every = KnnDetector(**SMALL, align="prompt").fit(reference)
+    fifth = KnnDetector(**SMALL, align="prompt", stride=5).fit(reference)
     windows = fifth.score_windows(live)
     np.testing.assert_array_equal(windows.first_row, np.arange(0, 285, 5))
     assert len(every.score_windows(live)) == 285
@@ -131,7 +131,7 @@ def test_a_stride_leaves_windows_out(reference, live):
 
 @pytest.mark.parametrize("representation", PAPERS)
 def test_every_representation_of_the_paper(reference, live, representation):
-    det = smkc.Detector(detector="knn", **SMALL, representation=representation).fit(reference)
+    det = KnnDetector(**SMALL, representation=representation).fit(reference)
     scores = det.decision_function(live)
     assert np.isfinite(scores).all()
     assert ((scores >= 0) & (scores <= 2)).all()
@@ -156,7 +156,7 @@ def test_every_representation_of_the_paper(reference, live, representation):
     ],
 )
 def test_every_setting_scores(reference, live, settings):
-    det = smkc.Detector(detector="knn", **{**SMALL, **settings}).fit(reference)
+    det = KnnDetector(**{**SMALL, **settings}).fit(reference)
     assert np.isfinite(det.score_windows(live).score).all()
     assert set(np.unique(det.predict(live))) <= {0, 1}
 
@@ -198,7 +198,7 @@ def all_new(recording):
 @pytest.mark.parametrize("change", [renamed, without, with_more, all_new])
 @pytest.mark.parametrize("scaling", ["robust", None])
 def test_churn_needs_no_refit(reference, live, change, scaling):
-    det = smkc.Detector(detector="knn", **SMALL, scaling=scaling).fit(reference)
+    det = KnnDetector(**SMALL, scaling=scaling).fit(reference)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         changed = change(live)
@@ -208,7 +208,7 @@ def test_churn_needs_no_refit(reference, live, change, scaling):
 
 
 def test_a_rename_without_collisions_changes_no_score_if_unscaled(reference, live):
-    det = smkc.Detector(detector="knn", **SMALL, scaling=None).fit(reference)
+    det = KnnDetector(**SMALL, scaling=None).fit(reference)
     actual = det.score_windows(renamed(live)).score
     np.testing.assert_allclose(actual, det.score_windows(live).score, atol=1e-5)
 
@@ -216,7 +216,7 @@ def test_a_rename_without_collisions_changes_no_score_if_unscaled(reference, liv
 def test_families_scale_a_newcomer(rng):
     pods = [f'load{{pod="{name}"}}' for name in "abc"]
     table = 100 * worlds.coupled(rng, 700, 3)
-    det = smkc.Detector(detector="knn", **SMALL).fit(worlds.recording_of(table[:600], pods))
+    det = KnnDetector(**SMALL).fit(worlds.recording_of(table[:600], pods))
     moved = worlds.recording_of(table[600:], [*pods[:2], 'load{pod="z"}'], 600)
     known = worlds.recording_of(table[600:], pods, 600)
     actual, expected = det.score_windows(moved).score, det.score_windows(known).score
@@ -227,9 +227,7 @@ def test_identity_rules_make_families(rng):
     names = ["web-1-cpu", "web-2-cpu"]
     table = 100 * worlds.coupled(rng, 700, 2)
     rule = Identity(pattern=r"-(\w+)$")
-    det = smkc.Detector(detector="knn", **SMALL, identity=rule).fit(
-        worlds.recording_of(table[:600], names)
-    )
+    det = KnnDetector(**SMALL, identity=rule).fit(worlds.recording_of(table[:600], names))
     assert det.fitted_.scaling.identity == rule
     live = worlds.recording_of(table[600:], ["web-1-cpu", "web-9-cpu"], 600)
     same = worlds.recording_of(table[600:], names, 600)
@@ -262,16 +260,16 @@ def test_windows_with_little_in_them_are_nan_and_said_so(det, table):
 
 
 def test_fit_is_repeatable_and_the_seed_matters(reference, live, det):
-    again = smkc.Detector(detector="knn", **SMALL).fit(reference, y=None)
+    again = KnnDetector(**SMALL).fit(reference, y=None)
     np.testing.assert_array_equal(again.decision_function(live), det.decision_function(live))
     assert again.threshold_ == det.threshold_
-    other = smkc.Detector(detector="knn", **SMALL, seed=1).fit(reference)
+    other = KnnDetector(**SMALL, seed=1).fit(reference)
     assert not np.array_equal(other.decision_function(live), det.decision_function(live))
 
 
 def test_partial_fit_is_bounded_repeatable_and_learns(table):
     def learned():
-        det = smkc.Detector(detector="knn", **SMALL, reference_size=100)
+        det = KnnDetector(**SMALL, reference_size=100)
         for first in (0, 150, 300):
             part = table[first : first + 150]
             assert det.partial_fit(worlds.recording_of(part, first_time=first)) is det
@@ -285,15 +283,13 @@ def test_partial_fit_is_bounded_repeatable_and_learns(table):
     )
     assert one.threshold_ == other.threshold_
     assert len(one.fitted_.of_windows.null) > len(
-        smkc.Detector(detector="knn", **SMALL)
-        .fit(worlds.recording_of(table[:150]))
-        .fitted_.of_windows.null
+        KnnDetector(**SMALL).fit(worlds.recording_of(table[:150])).fitted_.of_windows.null
     )
 
 
 def test_partial_fit_makes_a_new_behaviour_normal(rng):
     calm, wild = worlds.coupled(rng, 800, 3), worlds.coupled(rng, 800, 3, memory=0.2)
-    det = smkc.Detector(detector="knn", **SMALL).fit(worlds.recording_of(calm))
+    det = KnnDetector(**SMALL).fit(worlds.recording_of(calm))
     live = worlds.recording_of(wild[400:], first_time=400)
     before = np.median(det.score_windows(live).score)
     det.partial_fit(worlds.recording_of(wild[:400]))
@@ -301,7 +297,7 @@ def test_partial_fit_makes_a_new_behaviour_normal(rng):
 
 
 def test_partial_fit_settles_new_variables(det, reference, table):
-    det = smkc.Detector(detector="knn", **SMALL).fit(reference)
+    det = KnnDetector(**SMALL).fit(reference)
     names = ["v000", "v001", "v002", "fresh"]
     det.partial_fit(worlds.recording_of(table[400:550], names, 400))
     assert "fresh" in det.fitted_.scaling.names
@@ -309,7 +305,7 @@ def test_partial_fit_settles_new_variables(det, reference, table):
 
 
 def test_a_failed_fit_leaves_what_was_learned(reference, live):
-    det = smkc.Detector(detector="knn", **SMALL).fit(reference)
+    det = KnnDetector(**SMALL).fit(reference)
     expected = det.decision_function(live)
     with pytest.raises(WindowError):
         det.fit(reference.rows(0, 10))
@@ -328,13 +324,13 @@ def test_scores_of_the_reference_data(det, reference):
 
 
 def test_reference_scores_are_not_kept_forever(reference):
-    det = smkc.Detector(detector="knn", **SMALL).partial_fit(reference).partial_fit(reference)
+    det = KnnDetector(**SMALL).partial_fit(reference).partial_fit(reference)
     with pytest.raises(NotFittedError, match="decision_function"):
         _ = det.decision_scores_
 
 
 def test_before_fitting(live):
-    det = smkc.Detector(detector="knn", **SMALL)
+    det = KnnDetector(**SMALL)
     assert not det.is_fitted
     for judge in (det.decision_function, det.predict, det.alerts, det.score_windows):
         with pytest.raises(NotFittedError, match="call fit first"):

@@ -6,6 +6,8 @@ from tests import worlds
 
 import smkc
 from smkc.errors import SettingError
+from smkc.loading import KINDS, make_detector
+from smkc.paper import KnnDetector
 from smkc.recording import Identity
 
 SMALL = {"window": 16, "neighbours": 5, "components": 32, "false_alarm_rate": 0.05}
@@ -23,12 +25,12 @@ def live():
 
 @pytest.fixture(scope="module")
 def det(reference):
-    return smkc.Detector(detector="knn", **SMALL).fit(reference)
+    return KnnDetector(**SMALL).fit(reference)
 
 
 def test_scikit_learn_can_clone(det):
     identity = Identity(drop=("pod",))
-    original = smkc.Detector(detector="knn", **SMALL, identity=identity)
+    original = KnnDetector(**SMALL, identity=identity)
     copy = clone(original)
     assert copy is not original
     assert copy.get_params() == original.get_params()
@@ -36,7 +38,7 @@ def test_scikit_learn_can_clone(det):
 
 
 def test_settings_by_name():
-    det = smkc.Detector(detector="knn", **SMALL)
+    det = KnnDetector(**SMALL)
     assert det.set_params(window=32, seed=3) is det
     assert det.get_params()["window"] == det.window == 32
     assert det.get_params(deep=False) == det.get_params()
@@ -59,7 +61,7 @@ def test_settings_by_name():
     ],
 )
 def test_a_changed_setting_is_refused_until_set_back(reference, live, change):
-    det = smkc.Detector(detector="knn", **SMALL).fit(reference)
+    det = KnnDetector(**SMALL).fit(reference)
     (name,) = change
     before = getattr(det, name)
     det.set_params(**change)
@@ -71,7 +73,7 @@ def test_a_changed_setting_is_refused_until_set_back(reference, live, change):
 
 
 def test_the_false_alarm_rate_may_change_after_fitting(reference, live):
-    det = smkc.Detector(detector="knn", **SMALL).fit(reference)
+    det = KnnDetector(**SMALL).fit(reference)
     few = det.predict(live).sum()
     assert det.set_params(false_alarm_rate=0.3).predict(live).sum() > few
 
@@ -82,13 +84,12 @@ def test_scikit_learns_limits_are_never_set(det):
 
 
 def test_constructors_only_store():
-    assert smkc.Detector(detector="knn", window="a", seed=None).window == "a"
+    assert KnnDetector(window="a", seed=None).window == "a"
 
 
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"detector": "forest"}, "detector='forest'.*'knn'"),
         ({"window": 1}, "window=1: give a whole number from 2"),
         ({"window": 16.0}, "window=16.0: give a whole number"),
         ({"window": True}, "window=True"),
@@ -115,4 +116,45 @@ def test_constructors_only_store():
 )
 def test_settings_that_cannot_work(reference, settings, told):
     with pytest.raises(SettingError, match=told):
-        smkc.Detector(**{"detector": "knn", **SMALL, **settings}).fit(reference)
+        KnnDetector(**{**SMALL, **settings}).fit(reference)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        (
+            {"detector": "knn"},
+            r"detector='knn' is a class.*: smkc\.paper\.KnnDetector\(\)",
+        ),
+        ({"detector": "recon", "epochs": 3}, r"smkc\.paper\.ReconDetector\(\)"),
+        ({"detector": "evidence"}, "Detector is the default and has no such setting; leave it out"),
+        ({"detector": "forest"}, r"detector='forest'.*smkc\.paper\.KnnDetector"),
+        (
+            {"neighbours": 5},
+            r"'neighbours'.*smkc\.paper\.KnnDetector \(--detector knn\)",
+        ),
+        ({"epochs": 5}, r"no setting 'epochs'.*smkc\.paper\.EnsembleDetector"),
+        ({"windw": 5}, "no setting 'windw'; use window$"),
+        ({"random_state": 5}, "no setting 'random_state'; its settings are window, counters"),
+    ],
+)
+def test_settings_that_the_default_does_not_have(settings, told):
+    with pytest.raises(SettingError, match=told):
+        smkc.Detector(**settings)
+    with pytest.raises(SettingError, match=told):
+        smkc.Detector().set_params(**settings)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_is_a_class_with_settings_of_its_own(kind):
+    made = make_detector({"detector": kind})
+    assert made.kind == kind
+    assert type(made)().get_params() == made.get_params()
+    assert set(made.setting_names()) >= {"window", "align", "false_alarm_rate", "identity"}
+    with pytest.raises(SettingError, match=rf"{type(made).__name__} has no setting 'xyz'"):
+        make_detector({"detector": kind, "xyz": 1})
+
+
+def test_an_unknown_kind_is_named():
+    with pytest.raises(SettingError, match="detector='forest' is not known; use 'evidence' or"):
+        make_detector({"detector": "forest"})

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests import promise, worlds
 
-import smkc
+from smkc.paper import KnnDetector
 from smkc.parallel import (
     fresh_threads,
     in_threads,
@@ -70,9 +70,7 @@ def test_the_number_of_threads_changes_no_score(monkeypatch, rng):
     scores = []
     for n in ("1", "2", "5"):
         monkeypatch.setenv("SMKC_THREADS", n)
-        detector = smkc.Detector(detector="knn", window=16, neighbours=5).fit(
-            recording.rows(0, 400)
-        )
+        detector = KnnDetector(window=16, neighbours=5).fit(recording.rows(0, 400))
         scores.append(detector.score_windows(recording).score)
     promise.assert_scores_agree(scores[0], scores[1])
     promise.assert_scores_agree(scores[0], scores[2])
@@ -85,7 +83,7 @@ def _sum_of_scores(queue, detector, recording):
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_scores_too(rng):
     recording = worlds.recording_of(worlds.coupled(rng, 400, 4))
-    detector = smkc.Detector(detector="knn", window=16, neighbours=5).fit(recording)
+    detector = KnnDetector(window=16, neighbours=5).fit(recording)
     expected = float(detector.decision_function(recording).sum())
     context = multiprocessing.get_context("fork")
     queue = context.Queue()

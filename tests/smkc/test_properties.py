@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import promise, strategies, worlds
 
-import smkc
 from smkc.errors import UnscoredWarning
+from smkc.paper import KnnDetector
 from smkc.paper.sketch import hash_names
 from smkc.recording import Recording
 
@@ -23,9 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::smkc.errors.UnscoredWarning")
 def fitted(scaling):
     table = worlds.coupled(np.random.default_rng(5), 300, 4)
     names = ["cpu", "mem", "v0", "v1"]
-    return smkc.Detector(detector="knn", **SMALL, scaling=scaling).fit(
-        worlds.recording_of(table, names)
-    )
+    return KnnDetector(**SMALL, scaling=scaling).fit(worlds.recording_of(table, names))
 
 
 DETECTORS = {scaling: fitted(scaling) for scaling in ("robust", None)}

@@ -12,6 +12,7 @@ from tests import worlds
 import smkc
 from smkc import model_file
 from smkc.errors import InputError, ModelFileError
+from smkc.paper import KnnDetector
 from smkc.recording import Identity
 
 SMALL = {"window": 12, "neighbours": 4, "components": 16, "false_alarm_rate": 0.05}
@@ -30,7 +31,7 @@ def live(table):
 
 @pytest.fixture(scope="module")
 def det(table):
-    return smkc.Detector(detector="knn", **SMALL).fit(worlds.recording_of(table[:250]))
+    return KnnDetector(**SMALL).fit(worlds.recording_of(table[:250]))
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +70,7 @@ def written(tmp_path):
     ],
 )
 def test_scores_are_the_same_to_the_bit(table, live, tmp_path, more):
-    det = smkc.Detector(detector="knn", **SMALL, **more).fit(worlds.recording_of(table[:250]))
+    det = KnnDetector(**SMALL, **more).fit(worlds.recording_of(table[:250]))
     det.save(tmp_path / "host.smkc")
     loaded = smkc.load(tmp_path / "host.smkc")
     assert loaded.get_params() == det.get_params()
@@ -84,9 +85,7 @@ def test_scores_are_the_same_to_the_bit(table, live, tmp_path, more):
 
 def test_a_loaded_detector_goes_on_learning_as_the_original(table, live, tmp_path):
     more = worlds.recording_of(table[100:250], first_time=100)
-    det = smkc.Detector(detector="knn", **SMALL, reference_size=60).fit(
-        worlds.recording_of(table[:150])
-    )
+    det = KnnDetector(**SMALL, reference_size=60).fit(worlds.recording_of(table[:150]))
     det.save(tmp_path / "m")
     loaded = smkc.load(str(tmp_path / "m")).partial_fit(more)
     det.partial_fit(more)
@@ -110,6 +109,59 @@ def test_the_header_describes_hash_and_projection(content):
     assert density["shape"] == [3 * 8 * 12, 16]
     assert density["seed"] == 0
     assert len(density["sha256"]) == 64
+
+
+# What every kind had before each was a class with settings of its own.
+OF_ALL_KINDS = {
+    "stride": 1,
+    "representation": "log3 band(8)",
+    "buckets": 128,
+    "presence": True,
+    "saturate": True,
+    "normalise": True,
+    "components": 256,
+    "neighbours": 20,
+    "reference_size": 4096,
+    "scaling": "robust",
+    "counters": "auto",
+    "identity": None,
+    "false_alarm_rate": 0.05,
+    "least_filled": 0.5,
+    "align": "sharp",
+    "seed": 0,
+}
+
+
+@pytest.mark.parametrize(
+    ("made", "window"),
+    [(smkc.Detector(false_alarm_rate=0.05), "auto"), (KnnDetector(false_alarm_rate=0.05), "auto")],
+    ids=["evidence", "knn"],
+)
+def test_files_from_before_each_kind_had_a_class_are_read(made, window, table, live, tmp_path):
+    made.fit(worlds.recording_of(table[:250]))
+    made.save(tmp_path / "new")
+    arrays, header = smkc.model_file.read(tmp_path / "new")
+    header["settings"] = {"detector": made.kind, "window": window, **OF_ALL_KINDS}
+    smkc.model_file.write(tmp_path / "old", arrays, header)
+    loaded = smkc.load(tmp_path / "old")
+    assert loaded.get_params() == made.get_params()
+    np.testing.assert_array_equal(loaded.decision_function(live), made.decision_function(live))
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"detector": "forest"}, "detector='forest' is not known"),
+        ({"windw": 3}, "KnnDetector has no setting 'windw'"),
+    ],
+)
+def test_settings_that_nobody_knows_are_refused(settings, told, det, tmp_path):
+    det.save(tmp_path / "m")
+    arrays, header = smkc.model_file.read(tmp_path / "m")
+    header["settings"] |= settings
+    smkc.model_file.write(tmp_path / "m", arrays, header)
+    with pytest.raises(smkc.errors.ModelFileError, match=rf"no usable detector: {told}.*fit again"):
+        smkc.load(tmp_path / "m")
 
 
 # ---------------------------------------------------------------------- hostile content

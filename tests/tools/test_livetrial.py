@@ -290,7 +290,7 @@ def test_a_dataset_is_judged_again_by_the_service_s_own_lane(tmp_path, rng):
     first = next(rows_of(tmp_path / "live.train.parquet"))
     assert (first.time, first.names) == (0, tuple(names))
     assert len(list(rows_of(tmp_path / "live.test.parquet"))[50].names) == 2
-    outcome = replay(tmp_path, {"false_alarms_a_day": 10.0})
+    outcome = replay(tmp_path, {"false_alarms_per_day": 10.0})
     (found,) = outcome.faults
     assert found.alerted_after is not None
     assert found.first_cause in names

@@ -61,7 +61,7 @@ def _run(chosen: argparse.Namespace) -> None:
         chosen.folder.resolve(),
         schedule,
         watches=not chosen.no_watch,
-        settings={} if chosen.least_rows is None else {"least_rows": chosen.least_rows},
+        settings={} if chosen.min_rows is None else {"min_rows": chosen.min_rows},
         out=chosen.out,
     )
     if outcome is not None:
@@ -86,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     running.add_argument("--no-watch", action="store_true", help="record without smkc watch")
     running.add_argument(
-        "--least-rows",
+        "--min-rows",
         type=int,
         help="rows that smkc watch learns from at least, if not its default",
     )

@@ -56,7 +56,7 @@ class Watch:
     prometheus
         address of Prometheus.
     settings
-        settings of the watch that differ from their defaults, such as ``least_rows``; durations
+        settings of the watch that differ from their defaults, such as ``min_rows``; durations
         as text.
     """
 

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.real.peers.aligned import follows_on, require_fitted
-from smkc.detector import Detector
+from smkc.base import BaseDetector
 from smkc.errors import UnscoredWarning, WindowError
 from smkc.evidence.reference.choices import LONGEST
+from smkc.loading import make_detector
 from smkc.recording import Recording
-from smkc.settings import ONLY_LEARNED, USUAL_WINDOW
 
 __all__ = ["PAPER", "DetectorPeer", "randproj_knn"]
 
@@ -31,7 +31,7 @@ FOLLOWED_BEFORE = 64
 
 
 class DetectorPeer:
-    """A :class:`smkc.Detector`, with the reference's last rows before a test part that follows on.
+    """A detector of smkc, with the reference's last rows before a test part that follows on.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class DetectorPeer:
         settings of the detector, by name; the library's defaults for all others.
     """
 
-    detector_: Detector
+    detector_: BaseDetector
     reference_: Recording
 
     def __init__(self, *, most_windows: int | None = None, **settings: Any) -> None:
@@ -52,17 +52,16 @@ class DetectorPeer:
     @property
     def look_ahead(self) -> int:
         """Rows of a window that may come after a row, unless windows count where they end."""
-        detector = Detector(**self.settings)
-        if detector.align == "prompt":
+        settings = self.all_settings
+        if settings["align"] == "prompt":
             return 0
-        if isinstance(detector.window, int):
-            return detector.window - 1
-        return (LONGEST if detector.detector == "evidence" else USUAL_WINDOW) - 1
+        window = settings["window"]
+        return (window if isinstance(window, int) else LONGEST) - 1
 
     @property
     def follows_by_itself(self) -> bool:
         """Whether the detector learns from rows as it scores them."""
-        return Detector(**self.settings).detector == "evidence"
+        return make_detector(self.settings).kind == "evidence"
 
     @property
     def all_settings(self) -> dict[str, Any]:
@@ -70,19 +69,15 @@ class DetectorPeer:
 
         What is None is left out, so that a setting that others get later changes nothing here.
         """
-        detector = Detector(**self.settings)
-        unused = ONLY_LEARNED if detector.detector in ("knn", "evidence") else ()
-        return {
-            name: value
-            for name, value in detector.get_params().items()
-            if value is not None and name not in unused
-        }
+        detector = make_detector(self.settings)
+        known = {"detector": detector.kind, **detector.get_params()}
+        return {name: value for name, value in known.items() if value is not None}
 
     def fit(self, reference: Recording) -> Self:
         """Fit the detector."""
-        detector = Detector(**self.settings)
+        detector = make_detector(self.settings)
         if self.most_windows is not None:
-            detector.stride = max(1, ceil(len(reference) / self.most_windows))
+            detector.set_params(stride=max(1, ceil(len(reference) / self.most_windows)))
         self.detector_ = detector.fit(reference)
         self.reference_ = reference
         return self

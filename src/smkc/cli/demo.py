@@ -13,8 +13,7 @@ from smkc.cli import options
 from smkc.cli.failure import explained_failures
 
 if TYPE_CHECKING:
-    from smkc.decide import Alert
-    from smkc.detector import Detector
+    from smkc.decide import Alert, Scored
     from smkc.fleet import Finding, Fleet
 
 __all__ = ["demo"]
@@ -66,19 +65,17 @@ def demo(
         out.mkdir(parents=True, exist_ok=True)
         fleet, title = _watched(seed, replay)
         data = write_fleet(fleet, out)
-        detector = Detector().fit(fleet.reference)
-        alerts = detector.alerts(fleet.live)
+        scored = Detector().fit(fleet.reference).score(fleet.live)
+        alerts = scored.alerts()
         finding = hold_against(alerts, fleet.incidents)
         page = report(
             out / "report.html",
-            fleet.live,
-            detector,
-            alerts,
+            scored,
             title=title,
             incidents=fleet.incidents,
             routine=fleet.routine,
         )
-        pictures = _save_pictures(out, fleet, detector, alerts) if png else []
+        pictures = _save_pictures(out, fleet, scored) if png else []
         if as_json:
             _print_record(fleet, alerts, finding, page, pictures, data)
         else:
@@ -94,18 +91,17 @@ def _watched(seed: int, replay: str | None) -> "tuple[Fleet, str]":
     return replay_fleet(replay), "A real machine's hour: what smkc found"
 
 
-def _save_pictures(
-    out: Path, fleet: "Fleet", detector: "Detector", alerts: "list[Alert]"
-) -> list[Path]:
+def _save_pictures(out: Path, fleet: "Fleet", scored: "Scored") -> list[Path]:
     from smkc import plot
 
-    live = fleet.live
-    scores, threshold = plot.drawn_scores(live, detector)
+    live, alerts = fleet.live, scored.alerts()
     figures = {
-        "score": plot.score_figure(live.times, scores, threshold, alerts, fleet.incidents),
+        "score": plot.score_figure(
+            live.times, scored.alarms, scored.alarm_threshold, alerts, fleet.incidents
+        ),
         "presence": plot.presence_figure(live, alerts, fleet.incidents),
     }
-    for view in plot.view_alerts(live, detector, alerts):
+    for view in plot.view_alerts(scored):
         figures[f"alert-{view.number}-traces"] = plot.trace_figure(view)
         if isinstance(view.detail, plot.KernelView):
             figures[f"alert-{view.number}-kernel"] = plot.kernel_figure(

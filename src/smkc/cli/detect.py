@@ -15,9 +15,9 @@ from smkc.cli.failure import ALERTS_FOUND, explained_failures
 from smkc.errors import SettingError
 
 if TYPE_CHECKING:
+    from smkc.base import BaseDetector
     from smkc.cli.reading import Job
-    from smkc.decide import Alert
-    from smkc.detector import Detector
+    from smkc.decide import Alert, Scored
 
 __all__ = ["detect"]
 
@@ -56,6 +56,8 @@ def detect(
             help="Without --reference and --model: learn from this first share of the file.",
         ),
     ] = 0.3,
+    kind: options.KindOfDetector = None,
+    device: options.Device = None,
     window: options.Window = None,
     stride: options.Stride = None,
     false_alarm_rate: options.FalseAlarmRate = None,
@@ -137,7 +139,7 @@ def detect(
         int | None,
         typer.Option(
             metavar="N",
-            help="Workers on Ray. [default: one a processor]",
+            help="Workers on Ray. [default: one per processor]",
             rich_help_panel=SCALE,
         ),
     ] = None,
@@ -169,6 +171,8 @@ def detect(
 
             need("plotly")  # before the work, not after it
         own = {
+            "detector": kind.value if kind else None,
+            "device": device,
             "window": window,
             "stride": stride,
             "false_alarm_rate": false_alarm_rate,
@@ -210,18 +214,19 @@ def detect(
         results, scores = [], []
         for job in jobs:
             detector = _ready_detector(job, model, settings.detector)
-            alerts = detector.alerts(job.watched)
+            scored = detector.score(job.watched)
+            alerts = scored.alerts()
             page = _page_path(report, job.entity)
             if page is not None:
                 from smkc.plot import report as write_report
 
                 subject = f"{file.name}, {job.entity}" if job.entity is not None else file.name
-                write_report(page, job.watched, detector, alerts, title=f"smkc: {subject}")
+                write_report(page, scored, title=f"smkc: {subject}")
             if out is not None:
-                scores.append(_step_scores(job, detector))
-            results.append(_record(job, detector, alerts, model, page))
+                scores.append(_step_scores(job, scored))
+            results.append(_record(job, scored, alerts, model, page))
             if not as_json:
-                _print_result(job, detector, alerts, model, page, quiet)
+                _print_result(job, alerts, model, page, quiet)
         if out is not None:
             write_scores(out, scores)
             if not as_json and not quiet:
@@ -246,13 +251,12 @@ def _refuse_contradictions(
         )
 
 
-def _ready_detector(job: "Job", model: Path | None, settings: dict[str, Any]) -> "Detector":
-    from smkc.detector import Detector
-    from smkc.loading import load
+def _ready_detector(job: "Job", model: Path | None, settings: dict[str, Any]) -> "BaseDetector":
+    from smkc.loading import load, make_detector
 
     if model is not None:
         return load(model)
-    return Detector(**settings).fit(job.reference)
+    return make_detector(settings).fit(job.reference)
 
 
 def _page_path(report: Path | None, entity: str | None) -> Path | None:
@@ -263,20 +267,20 @@ def _page_path(report: Path | None, entity: str | None) -> Path | None:
     return report.with_name(f"{report.stem}-{safe}{report.suffix}")
 
 
-def _step_scores(job: "Job", detector: "Detector") -> Any:
+def _step_scores(job: "Job", scored: "Scored") -> Any:
     from smkc.cli.scores_file import StepScores
 
     return StepScores(
         entity=job.entity,
-        times=job.watched.times,
-        scores=detector.decision_function(job.watched),
-        threshold=detector.threshold_,
+        times=scored.times,
+        scores=scored.scores,
+        threshold=scored.threshold,
     )
 
 
 def _record(
     job: "Job",
-    detector: "Detector",
+    scored: "Scored",
     alerts: "list[Alert]",
     model: Path | None,
     page: Path | None,
@@ -290,8 +294,8 @@ def _record(
         "start": time_value(job.watched.times[0]),
         "end": time_value(job.watched.times[-1]),
         "learned_from": str(model) if model else job.reference_from,
-        "threshold": detector.threshold_,
-        "false_alarm_rate": detector.false_alarm_rate,
+        "threshold": scored.threshold,
+        "false_alarm_rate": scored.false_alarm_rate,
         "report": str(page) if page else None,
         "alerts": [alert_record(alert) for alert in alerts],
     }
@@ -299,7 +303,6 @@ def _record(
 
 def _print_result(
     job: "Job",
-    detector: "Detector",
     alerts: "list[Alert]",
     model: Path | None,
     page: Path | None,

@@ -72,8 +72,8 @@ def doctor(
         from smkc.cli.printing import console, print_json
         from smkc.cli.reading import read_entities
         from smkc.cli.settings import gather
-        from smkc.detector import Detector
         from smkc.doctor import diagnose
+        from smkc.loading import make_detector
 
         if out is not None:
             from smkc.plot.extra import need
@@ -88,7 +88,7 @@ def doctor(
         recording = read_entities(file, settings.read, None)[None]
         diagnosis = diagnose(
             recording,
-            Detector(**settings.detector),
+            make_detector(settings.detector),
             share=share,
             places=places,
             length=length,

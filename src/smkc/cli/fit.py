@@ -49,7 +49,7 @@ def fit(
         from smkc.cli.printing import console, print_json, time_value
         from smkc.cli.reading import read_entities
         from smkc.cli.settings import gather
-        from smkc.detector import Detector
+        from smkc.loading import make_detector
 
         settings = gather(
             config,
@@ -65,13 +65,13 @@ def fit(
             {"time": time, "step": step},
         )
         recording = read_entities(file, settings.read, None)[None]
-        detector = Detector(**settings.detector).fit(recording)
+        detector = make_detector(settings.detector).fit(recording)
         detector.save(out)
         if as_json:
             print_json(
                 {
                     "model": str(out),
-                    "detector": detector.detector,
+                    "detector": detector.kind,
                     "rows": len(recording),
                     "variables": len(recording.names),
                     "start": time_value(recording.times[0]),

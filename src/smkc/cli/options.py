@@ -84,7 +84,7 @@ FalseAlarmRate = Annotated[
     float | None,
     typer.Option(
         metavar="RATE",
-        help="Share of normal time steps that may be marked. [default: 0.01]",
+        help="False alerts per normal time step. [default: 0.002]",
         rich_help_panel=DETECTOR,
     ),
 ]

@@ -13,7 +13,7 @@ import typer
 from smkc.errors import SettingError, SmkcError
 
 if TYPE_CHECKING:
-    from smkc.detector import Detector
+    from smkc.base import BaseDetector
     from smkc.scale import Summary
 
 __all__ = ["Asked", "are_wanted", "score_in_pieces"]
@@ -131,22 +131,21 @@ def _detectors(
     read: Mapping[str, Any],
     entity: str | None,
     settings: Mapping[str, Any],
-    fit_large: "Callable[..., Detector]",
-) -> "Detector | dict[str, Detector]":
+    fit_large: "Callable[..., BaseDetector]",
+) -> "BaseDetector | dict[str, BaseDetector]":
     from smkc.cli.reading import read_entities
-    from smkc.detector import Detector
-    from smkc.loading import load
+    from smkc.loading import load, make_detector
 
     if model is not None:
         return load(model)
     assert reference is not None
     if entity is None and _is_large(reference, read, None):
-        return fit_large(reference, Detector(**settings), read=read)
+        return fit_large(reference, make_detector(settings), read=read)
     learned = read_entities(reference, read, entity)
     if entity is None:
-        return Detector(**settings).fit(learned[None])
+        return make_detector(settings).fit(learned[None])
     return {
-        name: Detector(**settings).fit(recording)
+        name: make_detector(settings).fit(recording)
         for name, recording in learned.items()
         if name is not None
     }

@@ -1,4 +1,4 @@
-"""Files into recordings, one an entity, and the part of them that serves as reference.
+"""Files into recordings, one per entity, and the part of them that serves as reference.
 
 In: paths and reader settings. Out: recordings by entity; the entity is None where there is none.
 """

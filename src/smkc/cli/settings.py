@@ -38,10 +38,9 @@ def gather(
     read_options: Mapping[str, Any] | None = None,
 ) -> Settings:
     """Join all sources and check every key; options that are None were not given."""
-    from smkc.detector import Detector
     from smkc.recording import Identity
 
-    known = tuple(key for key in Detector().get_params() if key != "identity")
+    known = _setting_names()
     file = _read_config(config) if config else {}
     detector = dict(file.get("detector", {}))
     read = dict(file.get("read", {}))
@@ -67,6 +66,16 @@ def gather(
             drop=tuple([drop] if isinstance(drop, str) else drop), pattern=rule.get("pattern")
         )
     return Settings(detector=detector, read=read)
+
+
+def _setting_names() -> tuple[str, ...]:
+    """Return the settings that some kind of detector has; each class refuses those of others."""
+    from smkc.loading import KINDS, detector_class
+
+    names = ["detector"]
+    for kind in KINDS:
+        names += [name for name in detector_class(kind).setting_names() if name not in names]
+    return tuple(name for name in names if name != "identity")
 
 
 def _read_config(path: Path) -> dict[str, Any]:

@@ -41,8 +41,7 @@ def warmup(quiet: options.Quiet = False, as_json: options.Json = False) -> None:
         started = time.perf_counter()
         reference, live = _recordings()
         detector = Detector(false_alarm_rate=0.01).fit(reference)
-        detector.alerts(live)
-        detector.decision_function(live)
+        detector.score(live).alerts()
         stream = detector.stream()
         for at in range(20):
             stream.push(live.times[at], _row(live, at))

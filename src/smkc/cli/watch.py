@@ -32,7 +32,7 @@ RUN = "How to run"
 NEEDED = ("cramjam", "fastapi", "httpx", "prometheus_client", "uvicorn")
 
 # Seconds between looks at what is new.
-LOOK_SECONDS = 0.2
+READY_CHECK_SECONDS = 0.2
 
 
 def watch(
@@ -177,7 +177,7 @@ def watch(
             step=step,
             history=history,
             entity=entity,
-            false_alarms_a_day=false_alarms,
+            false_alarms_per_day=false_alarms,
         )
         if as_json and not (once or check):
             raise SettingError(
@@ -273,7 +273,7 @@ def _run(plan: "Config", quiet: bool, serves: bool) -> None:
             server.start()
         reporter = Reporter(service, quiet)
         reporter.begin(server.url if server is not None else None)
-        while not stopping.wait(LOOK_SECONDS):
+        while not stopping.wait(READY_CHECK_SECONDS):
             reporter.look()
         reporter.look()
         reporter.end()
@@ -295,7 +295,7 @@ def _run_once(plan: "Config", quiet: bool, as_json: bool) -> None:
         reporter = Reporter(service, quiet or as_json)
         while not caught_up(service):
             reporter.look(with_problems=False)  # they may pass; if not, they are the end of it
-            threading.Event().wait(LOOK_SECONDS)
+            threading.Event().wait(READY_CHECK_SECONDS)
         reporter.look()
         if as_json:
             print_json(summary_record(service))

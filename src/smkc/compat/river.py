@@ -13,7 +13,7 @@ from smkc.compat import detector_of, host_class
 from smkc.detector import Detector
 from smkc.errors import InputError, SettingError
 from smkc.recording import Recording
-from smkc.stream import EvidenceStream, Stream
+from smkc.stream import Stream
 
 __all__ = ["SmkcAnomalyDetector"]
 
@@ -71,9 +71,9 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
         self._rows: list[dict[str, Any]] = []
         self._n_rows = 0
         self._detector: Detector | None = None
-        self._stream: Stream | EvidenceStream | None = None
+        self._stream: Stream | None = None
         self._score = self._usual = 0.0
-        self._ahead: tuple[dict[str, Any], Stream | EvidenceStream, float] | None = None
+        self._ahead: tuple[dict[str, Any], Stream, float] | None = None
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -104,12 +104,10 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
         self._ahead = row, ahead, score
         return score
 
-    def _pushed(self, stream: Stream | EvidenceStream, row: dict[str, Any]) -> float:
-        """Push the row and return its score; between windows, that of the window before."""
+    def _pushed(self, stream: Stream, row: dict[str, Any]) -> float:
+        """Push the row and return its score; the usual one where too little was observed."""
         score = stream.push(self._n_rows, row)
-        if score is None:
-            return self._score
-        return self._usual if np.isnan(score) else score
+        return self._usual if score is None else score
 
     def _learn_block(self) -> None:
         """Learn the gathered rows, and let a stream of the new detector see them again."""

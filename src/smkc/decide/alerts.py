@@ -1,4 +1,4 @@
-"""Alerts: scores a time step -> intervals of time steps past the threshold.
+"""Alerts: scores per time step -> intervals of time steps past the threshold.
 
 In: (T,) scores, times, a threshold. Out: alerts, each with its peak, its p-value and its causes.
 """
@@ -91,7 +91,7 @@ def find_alerts(
     Parameters
     ----------
     scores
-        (T,) a score a time step; NaN counts as quiet.
+        (T,) one score per time step; NaN counts as quiet.
     times
         (T,) the recording's times.
     calibration

@@ -4,23 +4,19 @@ In: scores of normal windows or time steps, each made with the block of rows aro
 the reference set. Out: p-values and thresholds.
 """
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.errors import CalibrationWarning, SettingError
+from smkc.decide.thresholds import check_rate, warn_of_extrapolation
 
 __all__ = ["Calibration"]
 
 # The tail begins where so many independent scores lie above, but not above or below these shares.
 TAIL_SCORES = 20
 LEAST_TAIL, MOST_TAIL = 0.03, 0.2
-
-# A p-value so many times smaller than independent data could show is a bold extrapolation.
-BOLD = 10.0
 
 # No p-value is zero, however far a score is from all normal ones.
 SMALLEST = float(np.finfo(np.float64).tiny)
@@ -84,16 +80,8 @@ class Calibration:
         >>> Calibration(np.arange(1000.0), n_independent=1000).threshold(0.1)
         900.0
         """
-        if not 0 < rate < 1:
-            raise SettingError(f"false_alarm_rate={rate!r}: give a rate between 0 and 1")
-        if rate * BOLD * (1 + self.n_independent) < 1:
-            warnings.warn(
-                f"a false-alarm rate of {rate:g} is far below the 1 in "
-                f"{1 + self.n_independent:.0f} that the reference data can show: the threshold is "
-                "an extrapolation; give more reference data or a higher rate",
-                CalibrationWarning,
-                stacklevel=3,
-            )
+        check_rate(rate)
+        warn_of_extrapolation(rate, self.n_independent)
         start, p_start, k, mean = self._tail
         if rate < p_start and mean > 0:
             return float(start + k * mean * ((p_start / rate) ** (1 / k) - 1))

@@ -1,30 +1,77 @@
-"""Scores: one a window, and from these one a time step.
+"""Scores: one per window, and from these one per time step.
 
 In: scores of windows. Out: a table of them, or (T,) scores aligned with the recording's rows.
 """
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smkc.errors import MissingExtraError, SettingError
 
-__all__ = ["ALIGNMENTS", "WindowScores", "step_scores"]
+__all__ = ["ALIGNMENTS", "Table", "WindowScores", "step_scores"]
 
 ALIGNMENTS = ("sharp", "prompt")
 
 
+class Table:
+    """What is a dict of arrays of one length, for the libraries that people keep tables in."""
+
+    time_columns: ClassVar[tuple[str, ...]]
+    """Which of them are times, in UTC."""
+
+    @property
+    def labels(self) -> Any:
+        """Labels of the rows in a pandas frame, if one was handed in; None otherwise."""
+        return None
+
+    @property
+    def zone(self) -> str | None:
+        """Time zone that times were handed in with; None where they had none."""
+        return None
+
+    def to_dict(self) -> dict[str, NDArray[Any]]:
+        """Return the table as a dict of arrays."""
+        raise NotImplementedError
+
+    def to_arrow(self) -> Any:
+        """Return the table as a pyarrow Table."""
+        import pyarrow
+
+        columns: dict[str, Any] = self.to_dict()
+        if self.zone is not None:
+            zoned = pyarrow.timestamp("ns", self.zone)
+            for name in self.time_columns:
+                columns[name] = pyarrow.array(columns[name].view(np.int64)).cast(zoned)
+        return pyarrow.table(columns)
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas DataFrame, with the index and time zone handed in."""
+        pandas = _library("pandas")
+        columns: dict[str, Any] = self.to_dict()
+        if self.zone is not None:
+            for name in self.time_columns:
+                columns[name] = pandas.DatetimeIndex(columns[name], tz="UTC").tz_convert(self.zone)
+        return pandas.DataFrame(columns, index=self.labels)
+
+    def to_polars(self) -> Any:
+        """Return the table as a polars DataFrame."""
+        return _library("polars").from_arrow(self.to_arrow())
+
+
 @dataclass(frozen=True, kw_only=True)
-class WindowScores:
+class WindowScores(Table):
     """Scores of B windows, each array (B,); ``end`` is the time of a window's last row.
 
     A window in which too little was observed has NaN as score and p-value. If a pandas frame was
     judged, ``labels`` are those of each window's last row, and ``zone`` is its time zone: tables
     keep both, where arrays hold times in UTC.
     """
+
+    time_columns = ("start", "end")
 
     first_row: NDArray[np.int64]
     last_row: NDArray[np.int64]
@@ -52,30 +99,6 @@ class WindowScores:
             "p_value": self.p_value,
         }
 
-    def to_arrow(self) -> Any:
-        """Return the table as a pyarrow Table."""
-        import pyarrow
-
-        columns: dict[str, Any] = self.to_dict()
-        if self.zone is not None:
-            zoned = pyarrow.timestamp("ns", self.zone)
-            for name in ("start", "end"):
-                columns[name] = pyarrow.array(columns[name].view(np.int64)).cast(zoned)
-        return pyarrow.table(columns)
-
-    def to_pandas(self) -> Any:
-        """Return the table as a pandas DataFrame, with the index and time zone handed in."""
-        pandas = _library("pandas")
-        columns: dict[str, Any] = self.to_dict()
-        if self.zone is not None:
-            for name in ("start", "end"):
-                columns[name] = pandas.DatetimeIndex(columns[name], tz="UTC").tz_convert(self.zone)
-        return pandas.DataFrame(columns, index=self.labels)
-
-    def to_polars(self) -> Any:
-        """Return the table as a polars DataFrame."""
-        return _library("polars").from_arrow(self.to_arrow())
-
 
 def _library(name: str) -> Any:
     try:
@@ -91,7 +114,7 @@ def step_scores(
     n_rows: int,
     align: str,
 ) -> NDArray[np.float64]:
-    """(T,) one score a time step from (B,) scores of windows that start at ``starts``.
+    """(T,) one score per time step from (B,) scores of windows that start at ``starts``.
 
     ``prompt`` gives a step the score of the window that ends there: nothing later is used, but the
     first window - 1 steps have none (NaN), and a fault keeps scoring until it has left the window.

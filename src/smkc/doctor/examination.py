@@ -192,8 +192,8 @@ def _with_trials(recording: Recording, detector: Any, plan: _Plan, seed: int) ->
         forward=forward,
         look=look_at(reference),
         length=plan.length,
-        detector=str(detector.get_params().get("detector", "")),
-        seasons=detector.fitted_.seasons if isinstance(detector, Detector) else {},
+        detector=str(getattr(detector, "kind", "")),
+        seasons=getattr(getattr(detector, "fitted_", None), "seasons", {}),
     )
     n_scored = max(1, counts.rows)
     return Diagnosis(
@@ -207,7 +207,7 @@ def _with_trials(recording: Recording, detector: Any, plan: _Plan, seed: int) ->
         ),
         false_alarm_rate=judge.rate,
         threshold=judge.threshold,
-        settings=detector.get_params(),
+        settings=_settings(detector),
         n_rows=len(recording),
         n_reference=plan.n_reference,
         n_variables=len(recording.names),
@@ -216,6 +216,12 @@ def _with_trials(recording: Recording, detector: Any, plan: _Plan, seed: int) ->
         times=watched.times,
         scores=untouched,
     )
+
+
+def _settings(detector: Any) -> dict[str, Any]:
+    """Return a detector's settings by name, and its kind if it has one."""
+    kind = {"detector": detector.kind} if hasattr(detector, "kind") else {}
+    return {**kind, **detector.get_params()}
 
 
 def _forward(reference: Recording, detector: Any, length: int) -> FalseAlarms | None:
@@ -243,7 +249,7 @@ def _without_trials(
         rate_alarms=(),
         false_alarm_rate=float(detector.false_alarm_rate),
         threshold=float("nan"),
-        settings=detector.get_params(),
+        settings=_settings(detector),
         n_rows=len(recording),
         n_reference=plan.n_reference,
         n_variables=len(recording.names),

@@ -190,7 +190,7 @@ def _stretches(one: FalseAlarms) -> str:
 
 def _how_to_bear(counted: Counted, kind: str) -> str:
     """Say what helps against false alarms under churn."""
-    better = "" if counted.detector == "evidence" else "try detector='evidence', or "
+    better = "" if counted.detector == "evidence" else "try the default detector, or "
     if kind == "missing":
         return (
             f"{better}read with a coarser --step, so that a lost sample leaves no hole; or learn "
@@ -259,9 +259,9 @@ def _how_to_catch(counted: Counted, ones: Sequence[Outcome]) -> str:
                 f"false_alarm_rate={rate:g} would catch {caught} of {planted}; or keep the rate "
                 "and learn from a longer time"
             )
-    other = "knn" if counted.detector == "evidence" else "evidence"
+    other = "smkc.paper.KnnDetector" if counted.detector == "evidence" else "smkc.Detector"
     return (
-        f"no false_alarm_rate up to {counted.judge.rates[-1]:g} helps: try detector={other!r}, a "
+        f"no false_alarm_rate up to {counted.judge.rates[-1]:g} helps: try {other}, a "
         "longer reference, or a coarser --step, which makes slow changes stand out; if such "
         "faults do not occur with you, let it be"
     )

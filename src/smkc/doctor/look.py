@@ -24,7 +24,7 @@ MOST_STRUCK = 0.05
 # The shortest interval that holds half of a normal distribution is so many deviations long.
 HALF_OF_NORMAL = 1.349
 
-MOST_ROWS, MOST_VARIABLES = 5_000, 400
+MAX_ROWS_LOOKED_AT, MAX_VARIABLES_LOOKED_AT = 5_000, 400
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,7 @@ def look_at(reference: Recording) -> Look:
     scaling = Scaling.fit(reference)
     constant = [name for name, is_so in zip(scaling.names, scaling.constant, strict=True) if is_so]
     left_out = {*constant, *(np.array(scaling.names, object)[scaling.counter].tolist())}
-    step = max(1, len(reference) // MOST_ROWS)
+    step = max(1, len(reference) // MAX_ROWS_LOOKED_AT)
     table = _table(reference, step, left_out)
     return Look(
         far=far_rows(table) if table.size else 0.0,
@@ -115,7 +115,7 @@ def _table(reference: Recording, step: int, left_out: set[str]) -> NDArray[np.fl
     is_usual = 2 * counts >= len(reference)
     chosen = [
         code for code, name in enumerate(reference.names) if is_usual[code] and name not in left_out
-    ][:MOST_VARIABLES]
+    ][:MAX_VARIABLES_LOOKED_AT]
     place = np.full(len(reference.names), -1)
     place[chosen] = np.arange(len(chosen))
     rows = reference.row_numbers

@@ -13,13 +13,12 @@ from smkc.plot.figures import (
     trace_figure,
 )
 from smkc.plot.report import report
-from smkc.plot.views import AlertView, EvidenceView, KernelView, drawn_scores, view_alerts
+from smkc.plot.views import AlertView, EvidenceView, KernelView, view_alerts
 
 __all__ = [
     "AlertView",
     "EvidenceView",
     "KernelView",
-    "drawn_scores",
     "evidence_figure",
     "kernel_figure",
     "presence_figure",

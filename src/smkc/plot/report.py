@@ -1,6 +1,6 @@
 """The report: one recording, what was found in it and why, as one HTML file.
 
-In: a recording, a fitted detector, its alerts. Out: a file that opens anywhere, without network.
+In: a scored recording. Out: a file that opens anywhere, without network.
 """
 
 import os
@@ -8,8 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from smkc.decide import Alert
-from smkc.detector import Detector
+from smkc.decide import Alert, Scored
 from smkc.errors import InputError
 from smkc.fleet import Change, Incident, hold_against
 from smkc.plot import sections
@@ -23,9 +22,8 @@ from smkc.plot.charts import (
 from smkc.plot.page import page
 from smkc.plot.thinning import presence_grid
 from smkc.plot.truth import truth_section
-from smkc.plot.views import AlertView, drawn_scores, view_alerts
+from smkc.plot.views import AlertView, view_alerts
 from smkc.progress import task
-from smkc.recording import Recording
 from smkc.version import VERSION
 
 __all__ = ["report"]
@@ -33,8 +31,7 @@ __all__ = ["report"]
 
 def report(
     path: str | Path,
-    recording: Recording,
-    detector: Detector,
+    scored: Scored,
     alerts: Sequence[Alert] | None = None,
     *,
     title: str = "What smkc found",
@@ -48,28 +45,27 @@ def report(
     ----------
     path
         where to write; an existing file is replaced.
-    recording
-        what was watched.
-    detector
-        a fitted detector.
+    scored
+        what :meth:`smkc.Detector.score` returned.
     alerts
-        what ``detector.alerts(recording)`` returned; computed when left out.
+        those to show; by default all that were found.
     max_alerts
         only the strongest alerts are shown in detail; the page says how many there are.
     incidents, routine
         what is known to have happened, for made-up telemetry.
     """
+    recording = scored.recording
     if len(recording) == 0:
         raise InputError("the recording has no rows, so there is nothing to report")
-    with task("writing the report", total=4) as advance:
-        found = list(detector.alerts(recording) if alerts is None else alerts)
+    with task("writing the report", total=3) as advance:
+        found = scored.alerts() if alerts is None else list(alerts)
         advance(1)
-        scores, threshold = drawn_scores(recording, detector)
-        advance(1)
-        views = view_alerts(recording, detector, found, max_alerts)
+        views = view_alerts(scored, found, max_alerts)
         advance(1)
         charts: dict[str, Chart] = {
-            "score": score_chart(recording.times, scores, threshold, found, incidents),
+            "score": score_chart(
+                recording.times, scored.alarms, scored.alarm_threshold, found, incidents
+            ),
             "cardinality": cardinality_chart(recording, found),
             "presence": presence_chart(recording, found),
             **_trace_charts(views),
@@ -81,15 +77,15 @@ def report(
         body = "".join(
             [
                 sections.headline_section(
-                    title, recording, found, detector.false_alarm_rate, detector.fitted_.window
+                    title, recording, found, scored.false_alarm_rate, scored.fitted.window
                 ),
                 sections.score_section(charts["score"], len(found), bool(incidents)),
                 truth,
                 sections.presence_section(
-                    charts, len(grid.names), grid.n_variables, grid.rows_a_bin
+                    charts, len(grid.names), grid.n_variables, grid.rows_per_bin
                 ),
                 _alerts(views, len(found), charts),
-                sections.glossary_section(detector.get_params()),
+                sections.glossary_section(scored.settings),
                 f"<footer>Made by smkc {sections.text(VERSION)}. "
                 "This page needs no network.</footer>",
             ]

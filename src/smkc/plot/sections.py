@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from smkc.decide import Alert, Cause
+from smkc.decide.words import EVIDENCES, KINDS, OTHER_KIND
 from smkc.plot.charts import Chart
 from smkc.plot.page import chart_box
 from smkc.plot.raster import colour_range, picture, ramp
@@ -28,32 +29,13 @@ __all__ = [
 
 MAX_NAMED = 8  # causes named under an alert; the rest is a count
 
-CHANNEL_WORDS = (
-    ("Likeness of states", "cos g"),
-    ("Likeness of changes", "cos delta"),
-    ("Likeness of change sizes", "cos |delta|"),
-    ("Distance of states", "log g"),
-    ("Distance of changes", "log delta"),
-    ("Distance of change sizes", "log |delta|"),
-)
-
-KIND_WORDS = {
-    "level": "its values are unusual",
-    "jump": "it changed faster than it does",
-    "relation": "it moves unlike the others",
-    "presence": "it appeared or vanished",
-    "newcomer": "it is new and did not stay as it came",
-    "frozen": "it repeats one value",
-    "peers": "it stands apart from the others of its kind",
-}
-
-EVIDENCE_WORDS = {
-    "level": "no normal window is near",
-    "slow level": "nor in the mean over some windows",
-    "jump": "a step larger than usual",
-    "relation": "variables stand unlike before to each other",
-    "newcomers": "new variables changed",
-    "newcomer jump": "a new variable took a large step",
+CHANNEL_WORDS = {
+    "cos_g": ("Likeness of states", "cos g"),
+    "cos_delta": ("Likeness of changes", "cos delta"),
+    "cos_abs": ("Likeness of change sizes", "cos |delta|"),
+    "log_g": ("Distance of states", "log g"),
+    "log_delta": ("Distance of changes", "log delta"),
+    "log_abs": ("Distance of change sizes", "log |delta|"),
 }
 
 SCORE_WORDS = {
@@ -124,14 +106,14 @@ def score_section(chart: Chart, n_alerts: int, has_incidents: bool) -> str:
 
 
 def presence_section(
-    charts: Mapping[str, Chart], n_drawn: int, n_variables: int, rows_a_bin: int
+    charts: Mapping[str, Chart], n_drawn: int, n_variables: int, rows_per_bin: int
 ) -> str:
     """Show how many variables were observed, and which."""
     limits = []
     if n_drawn < n_variables:
         limits.append(f"{n_drawn:,} of {n_variables:,} variables are drawn, evenly chosen.")
-    if rows_a_bin > 1:
-        limits.append(f"Each cell stands for {rows_a_bin:,} rows.")
+    if rows_per_bin > 1:
+        limits.append(f"Each cell stands for {rows_per_bin:,} rows.")
     return (
         "<section><h2>Who was observed</h2>"
         '<p class="note">Above: how many variables reported in each row. Below: which ones, a line '
@@ -225,7 +207,7 @@ def _cause(rank: int, cause: Cause) -> str:
         f'<div><div class="name">{rank}. {text(cause.variable)}</div>'
         f'<div class="bar"><i style="width:{width}%"></i></div>'
         f'<div class="share">{percent(cause.share)} &middot; {text(cause.kind)}: '
-        f"{text(KIND_WORDS.get(cause.kind, 'it behaves differently'))}</div>"
+        f"{text(KINDS.get(cause.kind, OTHER_KIND).phrase)}</div>"
         f'<div class="detail">{text(cause.detail)}</div>{joint}</div>'
     )
 
@@ -246,7 +228,7 @@ def _evidences(view: EvidenceView) -> str:
     for name, nats in view.nats.items():
         strip = picture(nats[None], 0.0, high)
         most = float(np.nanmax(nats, initial=0.0))
-        words = EVIDENCE_WORDS.get(name, "")
+        words = EVIDENCES[name].sentence if name in EVIDENCES else ""
         rows.append(
             f'<div class="evidence"><div><div class="name">{text(name)}</div>'
             f'<div class="detail">{text(words)}</div></div>'
@@ -265,7 +247,7 @@ def _evidences(view: EvidenceView) -> str:
 def _kernels(view: KernelView) -> str:
     """Draw six pairs of pictures, each pair in one colour range."""
     cells = []
-    for channel, (words, symbol) in enumerate(CHANNEL_WORDS):
+    for channel, (words, symbol) in enumerate(CHANNEL_WORDS.values()):
         pair = (view.normal[channel], view.kernel[channel])
         low, high = colour_range(pair)
         normal, strange = (picture(one, low, high) for one in pair)

@@ -57,7 +57,7 @@ class PresenceGrid:
         (V, B) uint8: in what percentage of a bin's rows the variable was observed.
     n_variables
         how many variables there are, drawn or not.
-    rows_a_bin
+    rows_per_bin
         how many rows a bin holds, at most.
     """
 
@@ -65,7 +65,7 @@ class PresenceGrid:
     times: NDArray[Any]
     share: NDArray[np.uint8]
     n_variables: int
-    rows_a_bin: int
+    rows_per_bin: int
 
 
 def presence_grid(
@@ -96,5 +96,5 @@ def presence_grid(
         times=recording.times[::per_bin],
         share=share.round().astype(np.uint8),
         n_variables=n_names,
-        rows_a_bin=per_bin,
+        rows_per_bin=per_bin,
     )

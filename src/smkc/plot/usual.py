@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.fitted import EvidenceFitted
+from smkc.evidence.fitted import EvidenceFitted
 
 __all__ = ["SPREADS", "usual_band"]
 

@@ -1,10 +1,9 @@
 """What is shown of an alert: its traces, and its window beside a normal one or its evidences.
 
-In: a recording, a fitted detector and its alerts. Out: one :class:`AlertView` an alert, the
+In: a scored recording and its alerts. Out: one :class:`AlertView` an alert, the
 strongest first; both the page and the files draw from these.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,10 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.decide import Alert, Cause, WindowScores
-from smkc.detector import Detector
-from smkc.fitted import Fitted
-from smkc.paper.kernel import images
+from smkc.decide import Alert, Cause, Scored, WindowScores
 from smkc.plot.usual import usual_band
 from smkc.recording import Recording
 
@@ -24,7 +20,6 @@ __all__ = [
     "EvidenceView",
     "KernelView",
     "TraceView",
-    "drawn_scores",
     "strongest",
     "view_alerts",
 ]
@@ -93,13 +88,6 @@ class AlertView:
     detail: KernelView | EvidenceView
 
 
-def drawn_scores(recording: Recording, detector: Detector) -> tuple[NDArray[np.float64], float]:
-    """(T,) what is drawn a time step, and the threshold that alerts are raised by."""
-    if detector.detector != "evidence":
-        return detector.decision_function(recording), float(detector.threshold_)
-    return -np.log(detector.p_values(recording)), -math.log(detector.false_alarm_rate)
-
-
 def strongest(alerts: Sequence[Alert], limit: int) -> list[tuple[int, Alert]]:
     """Return up to ``limit`` alerts with their numbers in time, highest score first."""
     numbered = list(enumerate(alerts, start=1))
@@ -107,67 +95,58 @@ def strongest(alerts: Sequence[Alert], limit: int) -> list[tuple[int, Alert]]:
 
 
 def view_alerts(
-    recording: Recording, detector: Detector, alerts: Sequence[Alert], limit: int = 12
+    scored: Scored, alerts: Sequence[Alert] | None = None, limit: int = 12
 ) -> list[AlertView]:
-    """Gather what is drawn of the strongest alerts; ``alerts`` are in order of time."""
+    """Gather what is drawn of the strongest alerts; by default of those that were found."""
+    alerts = scored.alerts() if alerts is None else alerts
     chosen = strongest(alerts, limit)
     if not chosen:
         return []
-    learned = detector.fitted_
     shown = [alert for _, alert in chosen]
-    details: Sequence[KernelView | EvidenceView] = (
-        _kernels(recording, detector, learned, alerts, shown)
-        if isinstance(learned, Fitted)
-        else _evidences(recording, detector, shown)
-    )
+    details = _kernels(scored, alerts, shown) or _evidences(scored, shown)
     return [
         AlertView(
             number=number,
             alert=alert,
-            traces=_traces(recording, alert, learned),
+            traces=_traces(scored.recording, alert, scored.fitted),
             detail=detail,
         )
         for (number, alert), detail in zip(chosen, details, strict=True)
     ]
 
 
-def _evidences(
-    recording: Recording, detector: Detector, shown: Sequence[Alert]
-) -> list[EvidenceView]:
-    nats = detector.evidences(recording)
+def _evidences(scored: Scored, shown: Sequence[Alert]) -> Sequence[KernelView | EvidenceView]:
     views = []
     for alert in shown:
         margin = _margin(alert, LEAST_EVIDENCE_ROWS)
         rows = slice(max(0, alert.first_row - margin), alert.last_row + 1 + margin)
         views.append(
             EvidenceView(
-                times=recording.times[rows], nats={name: one[rows] for name, one in nats.items()}
+                times=scored.times[rows],
+                nats={name: one[rows] for name, one in scored.evidences.items()},
             )
         )
     return views
 
 
 def _kernels(
-    recording: Recording,
-    detector: Detector,
-    learned: Fitted,
-    alerts: Sequence[Alert],
-    shown: Sequence[Alert],
-) -> list[KernelView]:
-    windows = detector.score_windows(recording)
+    scored: Scored, alerts: Sequence[Alert], shown: Sequence[Alert]
+) -> Sequence[KernelView | EvidenceView]:
+    """Return each alert's window beside a normal one; none if scores are not made from images."""
+    windows = scored.windows
     normal = _typical_window(windows, alerts)
     peaks = [_peak_window(windows, alert) for alert in shown]
-    starts = np.array([windows.first_row[at] for at in [normal, *peaks]], np.int64)
-    prepared = learned.prepare(recording)
-    kernel_images, _ = images(prepared, starts, learned.window, learned.density.sketch)
+    images = scored.fitted.kernel_images(scored.windows_scored, [normal, *peaks])
+    if images is None:
+        return []
     return [
         KernelView(
             kernel=image,
-            normal=kernel_images[0],
+            normal=images[0],
             window=(windows.start[peak], windows.end[peak]),
             normal_window=(windows.start[normal], windows.end[normal]),
         )
-        for peak, image in zip(peaks, kernel_images[1:], strict=True)
+        for peak, image in zip(peaks, images[1:], strict=True)
     ]
 
 

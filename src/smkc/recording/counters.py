@@ -20,7 +20,7 @@ MIN_HISTORY = 32  # observations before anything about a variable is called sett
 MOST_RESETS = 0.01  # share of the steps
 FEWEST_INCREASES = 0.1  # share of the steps
 SUFFIXES = ("_total", "_count", "_sum", "_bucket")  # Prometheus' naming of counters
-NANOSECONDS = 1e9
+NANOSECONDS_PER_SECOND = 1e9
 
 
 def check_counters(counters: object) -> None:
@@ -36,7 +36,7 @@ def clock(times: NDArray[Any], origin: Any) -> NDArray[np.float64]:
     """(T,) time since ``origin``: in seconds for dates, else in the time's own unit."""
     elapsed = times - origin
     if times.dtype.kind == "M":
-        return np.asarray(elapsed.astype(np.int64) / NANOSECONDS)
+        return np.asarray(elapsed.astype(np.int64) / NANOSECONDS_PER_SECOND)
     return np.asarray(elapsed, np.float64)
 
 

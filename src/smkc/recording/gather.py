@@ -1,4 +1,4 @@
-"""Gather: pieces of observations, batch by batch -> one recording, or one an entity.
+"""Gather: pieces of observations, batch by batch -> one recording, or one per entity.
 
 In: pieces with raw times and codes. Out: recordings in canonical order with what was dropped
 counted in their notes.

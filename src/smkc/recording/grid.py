@@ -19,7 +19,7 @@ __all__ = ["Step", "on_grid"]
 
 Step = str | int | float | timedelta | np.timedelta64
 
-MOST_ROWS = 20_000_000
+MAX_GRID_ROWS = 20_000_000
 """More rows than this are taken for a slip in the step: they alone would fill 320 MB."""
 
 NANOSECONDS = {
@@ -51,10 +51,10 @@ def on_grid(recording: Recording, step: Step) -> Recording:
         bins = np.floor_divide(ticks, width)
     first, last = bins[0], bins[-1]
     n_rows = float(last) - float(first) + 1
-    if not n_rows <= MOST_ROWS:
+    if not n_rows <= MAX_GRID_ROWS:
         raise SettingError(
             f"step={step!r} from {show_time(times[0])} to {show_time(times[-1])} makes "
-            f"{n_rows:.4g} rows, more than {MOST_ROWS:,}; choose a longer step, read a shorter "
+            f"{n_rows:.4g} rows, more than {MAX_GRID_ROWS:,}; choose a longer step, read a shorter "
             "part, or leave out times that are far from the others"
         )
     rows = (bins - first).astype(np.int64)

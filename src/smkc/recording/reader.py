@@ -1,6 +1,6 @@
 """Read: files, frames and arrays -> a Recording.
 
-In: whatever people have, long or wide. Out: one recording, or one an entity; or a ReadError that
+In: whatever people have, long or wide. Out: one recording, or one per entity; or a ReadError that
 names the place and the remedy.
 """
 

@@ -39,7 +39,7 @@ def as_times(times: ArrayLike) -> NDArray[Any]:
     if array.ndim != 1 or array.dtype.kind not in "Miuf":
         raise InputError(
             f"times of type {array.dtype} and shape {array.shape} cannot be used; "
-            "give one datetime, ISO string or number a row"
+            "give one datetime, ISO string or number per row"
         )
     bad = ~np.isfinite(array)
     if bad.any():

@@ -22,7 +22,7 @@ from smkc.recording.tables import Table, place
 __all__ = ["read_wide"]
 
 BATCH_CELLS = 2**22
-LEAST_ROWS = 64  # a batch of very many columns costs more in columns than in rows
+MIN_BATCH_ROWS = 64  # a batch of very many columns costs more in columns than in rows
 
 
 def read_wide(
@@ -35,7 +35,7 @@ def read_wide(
     n_variables = len(codes)
     entity_part = [] if parts.entity is None else [parts.entity]
     columns = [*parts.variables, parts.time, *entity_part]
-    n_rows = max(LEAST_ROWS, BATCH_CELLS // n_variables)
+    n_rows = max(MIN_BATCH_ROWS, BATCH_CELLS // n_variables)
     first = 0
     for batch, amount in table.batches(columns, n_rows, entity_part):
         arrays = batch.columns

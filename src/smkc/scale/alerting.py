@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smkc.base import BaseDetector
 from smkc.decide import Alert, find_alerts
-from smkc.detector import RELEASE_RATE, Detector
-from smkc.scale.scoring import Scored
+from smkc.decide.scored import release_threshold
+from smkc.scale.scoring import FinalSteps
 
 __all__ = ["AlertFinder"]
 
 # An alert that goes on for longer is told in parts of this many rows.
-LONGEST = 1_000_000
+MAX_ALERT_ROWS = 1_000_000
 
 
 class AlertFinder:
@@ -31,21 +32,19 @@ class AlertFinder:
         fitted; its false-alarm rate says what is past the threshold.
     """
 
-    def __init__(self, detector: Detector) -> None:
+    def __init__(self, detector: BaseDetector) -> None:
         fitted = detector.fitted_
         self._calibration = fitted.of_steps
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._threshold = fitted.of_steps.threshold(detector.false_alarm_rate)
-            self._release = fitted.of_steps.threshold(
-                min(RELEASE_RATE * detector.false_alarm_rate, 0.5)
-            )
+        self._release = release_threshold(fitted, detector.false_alarm_rate)
         self._join = fitted.join
         self._times: NDArray[Any] = np.empty(0, np.int64)
         self._alarms = np.empty(0)
         self._first = 0  # number of the first row that is kept
 
-    def add(self, scored: Scored) -> list[Alert]:
+    def add(self, scored: FinalSteps) -> list[Alert]:
         """Take the next time steps; return the alerts that are over."""
         self._times = (
             np.concatenate([self._times, scored.times]) if len(self._times) else scored.times.copy()
@@ -58,7 +57,7 @@ class AlertFinder:
         safe = np.flatnonzero(n_quiet[reach:] - n_quiet[:-reach] == reach) + reach
         if len(safe):
             return self._found(int(safe[-1]))
-        return self._found(LONGEST) if len(self._alarms) > LONGEST else []
+        return self._found(MAX_ALERT_ROWS) if len(self._alarms) > MAX_ALERT_ROWS else []
 
     def finish(self) -> list[Alert]:
         """Return what remains; no row comes after it."""

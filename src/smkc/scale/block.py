@@ -14,13 +14,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from smkc.decide import Windows
 from smkc.errors import ReadError
-from smkc.fitted import Fitted
 from smkc.recording import Recording
 from smkc.scale.alerting import AlertFinder
 from smkc.scale.held import Held, Slice
 from smkc.scale.models import Models
-from smkc.scale.scoring import Scored, Scorer, Windows, score_windows
+from smkc.scale.scoring import FinalSteps, Scorer
 from smkc.scale.settings import ScaleSettings
 from smkc.scale.source import Batch, Source
 from smkc.scale.work import BlockFolder, Part, Progress, score_table
@@ -31,7 +31,7 @@ __all__ = ["Hands", "run_block"]
 RANGE_ROWS = 8_192
 
 # Scores that are kept in memory at most before they are written.
-MOST_ROWS = 4_000_000
+MAX_UNWRITTEN_ROWS = 4_000_000
 
 
 class Hands(Protocol):
@@ -56,9 +56,7 @@ class _OwnHands:
         self._models = models
 
     def submit(self, entity: str | None, windows: Windows) -> Any:
-        fitted = self._models.of(entity).fitted_
-        assert isinstance(fitted, Fitted)
-        return score_windows(fitted.density, windows)
+        return self._models.of(entity).fitted_.scan().score(windows)
 
     def result(self, asked: Any) -> NDArray[np.float64]:
         scores: NDArray[np.float64] = asked
@@ -129,7 +127,7 @@ class _Block:
             if n_held >= self._settings.held + self._settings.block:
                 self._score(self._settings.held / n_held)
                 is_due = time.monotonic() - written >= self._settings.seconds
-                if is_due or self._part.n_rows >= MOST_ROWS:
+                if is_due or self._part.n_rows >= MAX_UNWRITTEN_ROWS:
                     self._write()
                     written = time.monotonic()
             tell(self._progress)
@@ -177,7 +175,7 @@ class _Block:
     def _push(self, name: str | None, rows: Recording) -> None:
         entity = self._known[name]
         self._progress = replace(self._progress, rows=self._progress.rows + len(rows))
-        if not entity.scorer.scores_windows:
+        if not entity.scorer.has_independent_windows:
             self._keep(name, entity.scorer.push(rows))
             return
         for first in range(0, len(rows), RANGE_ROWS):
@@ -194,7 +192,7 @@ class _Block:
             scores = self._hands.result(asked)
             self._keep(name, self._known[name].scorer.end(times, windows, scores))
 
-    def _keep(self, name: str | None, scored: Scored) -> None:
+    def _keep(self, name: str | None, scored: FinalSteps) -> None:
         entity = self._known[name]
         self._part.add(name, score_table(scored.times, scored.scores, entity.threshold))
         if len(scored.times):

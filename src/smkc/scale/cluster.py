@@ -18,16 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.decide import Calibration
-from smkc.detector import Detector
+from smkc.base import BaseDetector
+from smkc.decide import Calibration, Windows
 from smkc.errors import MissingExtraError, SettingError, SmkcError, install_command
-from smkc.fitted import Fitted
+from smkc.paper.fitted import KernelFitted
 from smkc.recording import Recording
 from smkc.scale.block import run_block
-from smkc.scale.fitting import SAMPLE, Stretch, fit_file
+from smkc.scale.fitting import MAX_SAMPLED_OBSERVATIONS, Stretch, fit_file
 from smkc.scale.models import Models
 from smkc.scale.run import Run, Summary
-from smkc.scale.scoring import Windows
 from smkc.scale.settings import ScaleSettings
 from smkc.scale.work import write_json
 from smkc.scale.worker import Worker
@@ -110,7 +109,7 @@ class RayCluster:
     def score_file(
         self,
         path: str | Path,
-        detectors: Detector | Mapping[str, Detector],
+        detectors: BaseDetector | Mapping[str, BaseDetector],
         out: str | Path,
         *,
         read: Mapping[str, Any] | None = None,
@@ -126,12 +125,12 @@ class RayCluster:
         follow what is normal row by row: one entity alone is one worker's work.
         """
         models = Models(detectors)
-        least = self.n_workers if models.score_windows else 1
+        least = self.n_workers if models.have_independent_windows else 1
         out = Path(out).absolute()
         run = Run.open(path, models, out, read, entity, settings, resume, self.n_workers, least)
         models.save(_models_of(run))
         write_json(run.folder / "workers.json", self.processes())
-        if models.score_windows and len(run.blocks) == 1:
+        if models.have_independent_windows and len(run.blocks) == 1:
             self._score_ranges(run)
         else:
             self._score_blocks(run)
@@ -140,11 +139,11 @@ class RayCluster:
     def fit_file(
         self,
         path: str | Path,
-        detector: Detector,
+        detector: BaseDetector,
         *,
         read: Mapping[str, Any] | None = None,
-        sample: int = SAMPLE,
-    ) -> Detector:
+        sample: int = MAX_SAMPLED_OBSERVATIONS,
+    ) -> BaseDetector:
         """Fit a detector (``knn``) on the workers; the arguments are those of ``scale.fit_file``.
 
         What is learned is the same as on one machine, to rounding.
@@ -305,7 +304,7 @@ class _RayLearners:
         self._cluster = cluster
         self._shared: list[Any] = []
 
-    def learn(self, empty: Fitted, prepared: Sequence[Recording]) -> list[Stretch]:
+    def learn(self, empty: KernelFitted, prepared: Sequence[Recording]) -> list[Stretch]:
         put, workers = self._cluster._ray.put, self._cluster._workers
         self._shared = [put(part) for part in prepared]
         common = put(empty)
@@ -317,7 +316,7 @@ class _RayLearners:
         return found
 
     def calibrate(
-        self, fitted: Fitted, prepared: Sequence[Recording], rows: Sequence[NDArray[np.int64]]
+        self, fitted: KernelFitted, prepared: Sequence[Recording], rows: Sequence[NDArray[np.int64]]
     ) -> list[tuple[Calibration, Calibration]]:
         put, workers = self._cluster._ray.put, self._cluster._workers
         common = put(fitted)

@@ -12,8 +12,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from smkc.fitted.windows import MOST_CALIBRATED
 from smkc.paper.density.reference import APPROXIMATE_FROM
+from smkc.paper.fitted import MAX_CALIBRATED_WINDOWS
 
 __all__ = [
     "Costs",
@@ -137,7 +137,7 @@ class Costs:
         if sizes.detector == "evidence":
             return self._sum("fit", sizes)
         n_rows = sizes.reference_rows
-        kept, scored = min(n_rows, sizes.references), min(n_rows, MOST_CALIBRATED)
+        kept, scored = min(n_rows, sizes.references), min(n_rows, MAX_CALIBRATED_WINDOWS)
         return kept * self._sum("row", sizes, references=0) + scored * self.row(sizes)
 
     def held(self, sizes: Sizes) -> float:

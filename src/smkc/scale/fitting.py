@@ -6,35 +6,35 @@ sample of windows, and samples of parts make a sample of the whole.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smkc import progress
+from smkc.base import BaseDetector
 from smkc.decide import Calibration
-from smkc.detector import Detector
 from smkc.errors import SettingError, WindowError
-from smkc.fitted import Fitted
-from smkc.fitted.windows import MOST_NULL_SCORES
 from smkc.paper.density import KnnDensity
 from smkc.paper.density.reference import ELSEWHERE, ReferenceSet
+from smkc.paper.fitted import MAX_NULL_SCORES, KernelFitted
 from smkc.paper.kernel import window_starts
-from smkc.recording import Recording, Scaling
+from smkc.recording import Recording
 from smkc.scale.held import Held, Slice
 from smkc.scale.source import Source
 
 __all__ = ["Learners", "Stretch", "calibrated", "fit_file", "learned_apart"]
 
 # Observations that are learned from; beyond that, stretches spread evenly over the whole.
-SAMPLE = 10_000_000
+MAX_SAMPLED_OBSERVATIONS = 10_000_000
 
 # A stretch has at least so many observations, and so many windows' rows.
 STRETCH_OBSERVATIONS = 500_000
 STRETCH_WINDOWS = 32
+
+Chosen = TypeVar("Chosen", bound=BaseDetector)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -60,34 +60,34 @@ class Stretch:
 class Learners(Protocol):
     """Who works on stretches: this process, or others."""
 
-    def learn(self, empty: Fitted, prepared: Sequence[Recording]) -> list[Stretch]:
+    def learn(self, empty: KernelFitted, prepared: Sequence[Recording]) -> list[Stretch]:
         """Learn from each stretch by itself."""
 
     def calibrate(
-        self, fitted: Fitted, prepared: Sequence[Recording], rows: Sequence[NDArray[np.int64]]
+        self, fitted: KernelFitted, prepared: Sequence[Recording], rows: Sequence[NDArray[np.int64]]
     ) -> list[tuple[Calibration, Calibration]]:
         """Score each stretch's windows, without the references from around them."""
 
 
 class _OwnLearners:
-    def learn(self, empty: Fitted, prepared: Sequence[Recording]) -> list[Stretch]:
+    def learn(self, empty: KernelFitted, prepared: Sequence[Recording]) -> list[Stretch]:
         return [learned_apart(empty, part) for part in prepared]
 
     def calibrate(
-        self, fitted: Fitted, prepared: Sequence[Recording], rows: Sequence[NDArray[np.int64]]
+        self, fitted: KernelFitted, prepared: Sequence[Recording], rows: Sequence[NDArray[np.int64]]
     ) -> list[tuple[Calibration, Calibration]]:
         return [calibrated(fitted, *pair) for pair in zip(prepared, rows, strict=True)]
 
 
 def fit_file(
     path: str | Path,
-    detector: Detector,
+    detector: Chosen,
     *,
     read: Mapping[str, Any] | None = None,
-    sample: int = SAMPLE,
+    sample: int = MAX_SAMPLED_OBSERVATIONS,
     learners: Learners | None = None,
-) -> Detector:
-    """Fit a detector (``knn``) on Parquet files that need not fit into memory.
+) -> Chosen:
+    """Fit a :class:`smkc.paper.KnnDetector` on Parquet files that need not fit into memory.
 
     Parameters
     ----------
@@ -102,17 +102,18 @@ def fit_file(
     learners
         who works on the stretches; by default this process.
     """
-    empty = detector._empty()
-    if not isinstance(empty, Fitted) or not isinstance(empty.density, KnnDensity):
+    if not detector.learns_apart:
         raise SettingError(
-            f"detector={detector.detector!r} learns from rows as they follow one another, so that "
+            f"detector={detector.kind!r} learns from rows as they follow one another, so that "
             "parts cannot be learned apart and joined; fit it on a stretch of normal data that "
             "fits into memory, or choose detector='knn'"
         )
+    empty = cast(KernelFitted, detector._empty())
     source = Source.open(path, read)
     stretches = list(_spread(source, empty.window, sample))
-    if detector.scaling is not None:
-        empty = replace(empty, scaling=_scaling(detector, stretches))
+    if empty.is_scaled:
+        for stretch in stretches:  # a variable's scaling is that of the first that settles it
+            empty = replace(empty, scaling=empty.scaling_after(stretch))
     prepared = [empty.prepare(stretch) for stretch in stretches]
     workers = learners or _OwnLearners()
     with progress.task("learning what is normal", 2) as advance:
@@ -126,8 +127,8 @@ def fit_file(
     for of_windows, of_steps in calibrations:
         fitted = replace(
             fitted,
-            of_windows=fitted.of_windows.merged(of_windows, MOST_NULL_SCORES, detector.seed),
-            of_steps=fitted.of_steps.merged(of_steps, MOST_NULL_SCORES, detector.seed),
+            of_windows=fitted.of_windows.merged(of_windows, MAX_NULL_SCORES, detector._seed),
+            of_steps=fitted.of_steps.merged(of_steps, MAX_NULL_SCORES, detector._seed),
         )
     if not len(fitted.of_windows.null):
         raise WindowError(
@@ -135,13 +136,11 @@ def fit_file(
             f"windows of {fitted.window} rows remain to calibrate with; give more reference data, "
             "a shorter window or fewer neighbours"
         )
-    detector._fitted = fitted
-    detector._fitted_with = deepcopy(detector.get_params())
-    detector._reference = None
+    detector._take(fitted, None)
     return detector
 
 
-def learned_apart(empty: Fitted, prepared: Recording) -> Stretch:
+def learned_apart(empty: KernelFitted, prepared: Recording) -> Stretch:
     """Learn from one stretch: a uniform sample of its windows."""
     starts = window_starts(len(prepared), empty.window, empty.stride)
     offered = starts[empty.density.is_filled(prepared, starts)]
@@ -156,7 +155,7 @@ def learned_apart(empty: Fitted, prepared: Recording) -> Stretch:
 
 
 def calibrated(
-    fitted: Fitted, prepared: Recording, rows: NDArray[np.int64]
+    fitted: KernelFitted, prepared: Recording, rows: NDArray[np.int64]
 ) -> tuple[Calibration, Calibration]:
     """Return what normal scores look like in one stretch, of windows and of time steps.
 
@@ -219,15 +218,6 @@ def _stretches(source: Source, window: int) -> Iterator[Recording]:
         yield Recording.concat(waiting).canonical()
 
 
-def _scaling(detector: Detector, stretches: Sequence[Recording]) -> Scaling:
-    """Learn the scaling from one stretch after another: a variable's from where it is new."""
-    first, *others = stretches
-    scaling = Scaling.fit(first, detector.identity, detector.counters)  # type: ignore[arg-type]
-    for stretch in others:
-        scaling = scaling.update(stretch)
-    return scaling
-
-
 def _joined(
     density: KnnDensity, parts: Sequence[Stretch]
 ) -> tuple[KnnDensity, list[NDArray[np.int64]]]:
@@ -259,7 +249,7 @@ def _joined(
     return replace(density, references=references, typical=typical.astype(np.float32)), rows
 
 
-def _require_enough(fitted: Fitted) -> None:
+def _require_enough(fitted: KernelFitted) -> None:
     density = fitted.density
     if density.n_references < density.neighbours:
         raise WindowError(

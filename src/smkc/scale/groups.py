@@ -16,7 +16,7 @@ from smkc.recording.columns import kind_of
 from smkc.recording.files import ParquetTable
 from smkc.recording.layout import LongParts, WideParts
 from smkc.recording.long import BATCH_ROWS
-from smkc.recording.wide import BATCH_CELLS, LEAST_ROWS
+from smkc.recording.wide import BATCH_CELLS, MIN_BATCH_ROWS
 
 __all__ = ["RowGroup", "batch_rows", "batches_of", "columns_of", "named", "row_groups", "told_of"]
 
@@ -90,7 +90,7 @@ def columns_of(parts: LongParts | WideParts) -> list[str]:
 def batch_rows(parts: LongParts | WideParts) -> int:
     """Return how many rows a batch has, as when a file is read whole."""
     if isinstance(parts, WideParts):
-        return max(LEAST_ROWS, BATCH_CELLS // len(parts.variables))
+        return max(MIN_BATCH_ROWS, BATCH_CELLS // len(parts.variables))
     return BATCH_ROWS
 
 

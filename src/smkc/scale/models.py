@@ -10,15 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from smkc.detector import Detector
+from smkc.base import BaseDetector
 from smkc.errors import InputError
-from smkc.fitted import Fitted
 from smkc.loading import load
 
 __all__ = ["Models"]
 
 # The name of the file that holds the one detector for all entities.
-ONE = "model.smkc"
+ONE_MODEL_FILE = "model.smkc"
 
 
 class Models:
@@ -30,11 +29,11 @@ class Models:
         one for all entities, or one for each.
     """
 
-    def __init__(self, detectors: Detector | Mapping[str, Detector]) -> None:
-        self._one = detectors if isinstance(detectors, Detector) else None
-        self._by_entity = {} if isinstance(detectors, Detector) else dict(detectors)
+    def __init__(self, detectors: BaseDetector | Mapping[str, BaseDetector]) -> None:
+        self._one = None if isinstance(detectors, Mapping) else detectors
+        self._by_entity = dict(detectors) if isinstance(detectors, Mapping) else {}
 
-    def of(self, entity: str | None) -> Detector:
+    def of(self, entity: str | None) -> BaseDetector:
         """Return the detector that judges an entity; None stands for a source about one."""
         if self._one is not None:
             return self._one
@@ -51,10 +50,10 @@ class Models:
         return self._one is not None
 
     @property
-    def score_windows(self) -> bool:
-        """Whether all detectors score windows by themselves."""
+    def have_independent_windows(self) -> bool:
+        """Whether all detectors score each window by itself."""
         detectors = [self._one] if self._one is not None else self._by_entity.values()
-        return all(isinstance(detector.fitted_, Fitted) for detector in detectors)
+        return all(detector.fitted_.has_independent_windows for detector in detectors)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -63,7 +62,7 @@ class Models:
         all_of_them = {"": self._one} if self._one is not None else self._by_entity
         for entity, detector in sorted(all_of_them.items()):
             arrays, header = detector.fitted_.to_arrays()
-            digest.update(repr([entity, detector.get_params(), header]).encode())
+            digest.update(repr([entity, detector.kind, detector.get_params(), header]).encode())
             for name in sorted(arrays):
                 digest.update(name.encode() + np.ascontiguousarray(arrays[name]).tobytes())
         return digest.hexdigest()
@@ -74,15 +73,15 @@ class Models:
         """Write every detector into a folder."""
         folder.mkdir(parents=True, exist_ok=True)
         if self._one is not None:
-            self._one.save(folder / ONE)
+            self._one.save(folder / ONE_MODEL_FILE)
         for entity, detector in self._by_entity.items():
             detector.save(folder / _file_of(entity))
 
     @classmethod
     def load(cls, folder: Path, entities: tuple[str, ...] | None) -> "Models":
         """Read the detectors of some entities from a folder that :meth:`save` wrote."""
-        if (folder / ONE).is_file():
-            return cls(load(folder / ONE))
+        if (folder / ONE_MODEL_FILE).is_file():
+            return cls(load(folder / ONE_MODEL_FILE))
         return cls({entity: load(folder / _file_of(entity)) for entity in entities or ()})
 
 

@@ -26,7 +26,7 @@ class Placing:
     Parameters
     ----------
     window, stride
-        rows a window, and rows from one window to the next.
+        rows per window, and rows from one window to the next.
     align
         ``sharp`` or ``prompt``.
     by_row

@@ -14,7 +14,7 @@ __all__ = ["Estimate", "Workload", "estimate"]
 
 DETECTORS = ("evidence", "knn")
 
-LARGEST = 1e15
+MAX_WORKLOAD = 1e15
 
 # Shares of a machine's cores and memory that are planned with; the rest is for peaks and for
 # everything else that runs there.
@@ -78,7 +78,7 @@ class Workload:
         for field in fields(self):
             value = getattr(self, field.name)
             least = 1 if field.type is int else 0
-            if field.type is not str and not (0 < value <= LARGEST and value >= least):
+            if field.type is not str and not (0 < value <= MAX_WORKLOAD and value >= least):
                 raise SettingError(
                     f"{field.name}={value!r} is out of range; give a number "
                     f"{'from 1' if least else 'above 0'} to 1e15"

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from smkc import progress
+from smkc.base import BaseDetector
 from smkc.decide import Alert
-from smkc.detector import Detector
 from smkc.errors import InputError, SmkcError, UnscoredWarning
 from smkc.scale.block import run_block
 from smkc.scale.joining import joined, whole_file
@@ -68,7 +68,7 @@ class Summary:
 
 def score_file(
     path: str | Path,
-    detectors: Detector | Mapping[str, Detector],
+    detectors: BaseDetector | Mapping[str, BaseDetector],
     out: str | Path,
     *,
     read: Mapping[str, Any] | None = None,
@@ -99,6 +99,7 @@ def score_file(
     Examples
     --------
     >>> import tempfile
+    >>> from smkc import Detector
     >>> import pyarrow as pa
     >>> import pyarrow.parquet as pq
     >>> rng = np.random.default_rng(0)

@@ -10,13 +10,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.decide import Calibration
-from smkc.fitted import Fitted
+from smkc.decide import Calibration, Windows
+from smkc.paper.fitted import KernelFitted
 from smkc.recording import Recording
 from smkc.scale.block import run_block
 from smkc.scale.fitting import Stretch, calibrated, learned_apart
 from smkc.scale.models import Models
-from smkc.scale.scoring import Windows, score_windows
 from smkc.scale.settings import ScaleSettings
 from smkc.scale.source import Source
 from smkc.scale.work import Progress
@@ -56,17 +55,15 @@ class Worker:
     ) -> NDArray[np.float64]:
         """(B,) scores of the windows of a time range, of rows that are scaled already."""
         about = None if entity is None else (entity,)
-        fitted = self._loaded(models, about).of(entity).fitted_
-        assert isinstance(fitted, Fitted)
         windows = Windows(prepared=_own(prepared), starts=np.array(starts))
-        return score_windows(fitted.density, windows)
+        return self._loaded(models, about).of(entity).fitted_.scan().score(windows)
 
-    def learn(self, empty: Fitted, prepared: Recording) -> Stretch:
+    def learn(self, empty: KernelFitted, prepared: Recording) -> Stretch:
         """Learn from one stretch of reference data by itself."""
         return learned_apart(empty, _own(prepared))
 
     def calibrate(
-        self, fitted: Fitted, prepared: Recording, rows: NDArray[np.int64]
+        self, fitted: KernelFitted, prepared: Recording, rows: NDArray[np.int64]
     ) -> tuple[Calibration, Calibration]:
         """Return what normal scores look like in one stretch of reference data."""
         return calibrated(fitted, _own(prepared), np.array(rows))

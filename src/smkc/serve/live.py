@@ -15,7 +15,7 @@ from smkc.serve.view import Update
 __all__ = ["LiveUpdates"]
 
 # So many updates are kept for readers that are slow.
-KEPT = 2_000
+MAX_UPDATES_KEPT = 2_000
 
 
 class LiveUpdates:
@@ -31,7 +31,7 @@ class LiveUpdates:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._latest: deque[Update] = deque(maxlen=KEPT)
+        self._latest: deque[Update] = deque(maxlen=MAX_UPDATES_KEPT)
         self._number = 0
 
     @property

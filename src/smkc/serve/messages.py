@@ -34,8 +34,8 @@ ALERT_NAME = "SmkcAnomaly"
 CHANGES = ("open", "update", "close")
 
 # An annotation is read on a telephone: so many causes, each of so many signs.
-MOST_CAUSES = 5
-MOST_SIGNS = 300
+MAX_CAUSES_TOLD = 5
+MAX_ANNOTATION_CHARACTERS = 300
 LEAST_NATS = 0.05  # less is shown as 0.0
 
 
@@ -168,9 +168,9 @@ def _causes(alert: AlertRecord) -> list[str]:
     if not alert.causes:
         return []
     lines = [_moment(alert)]
-    lines += [_short(_in_words(cause)) for cause in alert.causes[:MOST_CAUSES]]
-    if len(alert.causes) > MOST_CAUSES:
-        lines.append(f"and {len(alert.causes) - MOST_CAUSES} more")
+    lines += [_short(_in_words(cause)) for cause in alert.causes[:MAX_CAUSES_TOLD]]
+    if len(alert.causes) > MAX_CAUSES_TOLD:
+        lines.append(f"and {len(alert.causes) - MAX_CAUSES_TOLD} more")
     return lines
 
 
@@ -196,7 +196,11 @@ def _evidence(alert: AlertRecord) -> str:
 
 def _short(text: str) -> str:
     flat = visible(" ".join(text.split()))
-    return flat if len(flat) <= MOST_SIGNS else f"{flat[: MOST_SIGNS - 3]}..."
+    return (
+        flat
+        if len(flat) <= MAX_ANNOTATION_CHARACTERS
+        else f"{flat[: MAX_ANNOTATION_CHARACTERS - 3]}..."
+    )
 
 
 def _finite(number: float) -> float | None:

@@ -18,7 +18,7 @@ from smkc.serve.prometheus.client import Prometheus
 __all__ = ["PullFeed"]
 
 # Rows that are asked for and committed at once.
-ROWS_AT_A_TIME = 120
+ROWS_PER_QUERY = 120
 
 # The last rows of the history are not learned from but judged: the first score comes with them.
 HELD_BACK = 4
@@ -28,7 +28,7 @@ SILENCE = 300_000
 
 # Milliseconds after which the clock is looked at again, however far away the next row is: clocks
 # step.
-LONGEST_WAIT = 5_000
+MAX_WAIT_MILLISECONDS = 5_000
 
 
 class PullFeed:
@@ -110,7 +110,7 @@ class PullFeed:
             self._begin(due)
         assert self._next is not None
         start = self._next
-        end = min(due, start + (ROWS_AT_A_TIME - 1) * step)
+        end = min(due, start + (ROWS_PER_QUERY - 1) * step)
         if self.is_backfilling:
             end = min(end, self._learned_until)
         if start > end:
@@ -119,7 +119,7 @@ class PullFeed:
             if start > due:
                 self.is_behind = False
                 self._look_at_silence(due)
-            return min(start + lateness - now, LONGEST_WAIT) / 1000 if start > due else 0.0
+            return min(start + lateness - now, MAX_WAIT_MILLISECONDS) / 1000 if start > due else 0.0
         infinite = self.infinite
         samples = self._asked(start, end)
         is_something = self._take(self._asked_for(samples, start, end))
@@ -142,7 +142,7 @@ class PullFeed:
         if last is None:
             return
         # Lanes commit one after another: some may lack the rows that were asked for last.
-        back = 0 if len(self._lanes) == 1 and not self._watch.entity else ROWS_AT_A_TIME - 1
+        back = 0 if len(self._lanes) == 1 and not self._watch.entity else ROWS_PER_QUERY - 1
         oldest = (due - self._oldest) // step * step
         self._next = max(last + step - back * step, oldest, 0)
         # A grid of another step goes on after the latest row.

@@ -26,7 +26,7 @@ log = logging.getLogger("smkc.serve.runner")
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 
 # Seconds between looks at a fit in another process.
-LOOK_SECONDS = 0.25
+STOP_CHECK_SECONDS = 0.25
 
 T = TypeVar("T")
 
@@ -226,7 +226,7 @@ class Runner:
         if self._last_error:
             log.info("watch %s: it works again", self.watch.name)
         self._last_error, self._wait = "", FIRST_WAIT
-        return min(seconds, LOOK_SECONDS) if is_fitting_beside else seconds
+        return min(seconds, STOP_CHECK_SECONDS) if is_fitting_beside else seconds
 
     def _failed(self, kind: str, error: Exception) -> float:
         """Note a failure; return how long to wait."""

@@ -84,7 +84,7 @@ class LaneStatus:
     set_aside
         rows that could not be kept or judged, counted since the service started.
     window
-        rows a window of the model; 0 before the first fit.
+        rows per window of the model; 0 before the first fit.
     fitted_at
         number of the row before which the model took over; None before the first fit.
     is_refitting

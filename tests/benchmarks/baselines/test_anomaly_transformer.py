@@ -3,7 +3,11 @@ import math
 import torch
 from tests.benchmarks.baselines import states_checks
 
-from benchmarks.baselines.anomaly_transformer import LOG_FLOOR, AnomalyTransformer
+from benchmarks.baselines.anomaly_transformer import (
+    LOG_FLOOR,
+    AnomalyTransformer,
+    AnomalyTransformerSharp,
+)
 
 SMALL = {"hidden": 32, "heads": 2, "layers": 2}
 LENGTH = states_checks.LENGTH
@@ -81,3 +85,18 @@ def test_the_prior_follows_and_the_series_flees():
     with torch.no_grad():
         layer.spread.weight -= 1e-3 * layer.spread.weight.grad
     assert naive_discrepancy(network(states)[1]).mean().item() < before
+
+
+def test_the_authors_temperature_multiplies_the_sum_over_layers():
+    plain, states = states_checks.network_of(AnomalyTransformer, **SMALL)
+    sharp, _ = states_checks.network_of(AnomalyTransformerSharp, **SMALL)
+    sharp.load_state_dict(plain.state_dict())
+    error, associations = plain(states / plain.typical)
+    total = torch.zeros_like(error)
+    for prior, series in associations:
+        for one, other in ((prior, series), (series, prior)):
+            ratio = torch.log(one + LOG_FLOOR) - torch.log(other + LOG_FLOOR)
+            total += 50 * (one * ratio).sum(3).mean(1)
+    expected = torch.softmax(-total, dim=1) * error
+    torch.testing.assert_close(sharp.step_errors(states), expected, rtol=1e-3, atol=1e-6)
+    assert not torch.allclose(plain.step_errors(states), expected)

@@ -1,7 +1,7 @@
 import torch
 from tests.benchmarks.baselines import states_checks
 
-from benchmarks.baselines.gru_ae import GruAutoencoder
+from benchmarks.baselines.gru_ae import GruAutoencoder, GruAutoencoderTrueStates
 
 SMALL = {"hidden": 16}
 
@@ -38,3 +38,15 @@ def test_the_error_is_the_mean_square():
     torch.testing.assert_close(network.step_errors(states), expected)
     torch.testing.assert_close(network.errors((states,)), expected.max(1).values)
     torch.testing.assert_close(network.loss((states,), 1), expected.mean())
+
+
+def test_the_other_decoder_is_fed_the_true_later_states(rng):
+    states_checks.check_learns_and_scores(GruAutoencoderTrueStates, rng, **SMALL)
+    network, states = states_checks.network_of(GruAutoencoderTrueStates, **SMALL)
+    _, summary = network.encoder(states)
+    steps = torch.cat([torch.zeros_like(states[:, :1]), states.flip(1)[:, :-1]], 1)
+    hidden, expected = summary, []
+    for step in range(states.shape[1]):
+        written, hidden = network.decoder(steps[:, step : step + 1], hidden)
+        expected.insert(0, network.write(written))
+    torch.testing.assert_close(network(states), torch.cat(expected, 1))

@@ -5,7 +5,7 @@ import torch
 from tests.benchmarks.baselines import states_checks
 from tests.benchmarks.baselines.made_windows import made_windows
 
-from benchmarks.baselines.usad import Usad, UsadNetwork
+from benchmarks.baselines.usad import Usad, UsadNetwork, UsadWorstStep
 
 SMALL = {"hidden": 32, "latent": 16}
 
@@ -84,3 +84,20 @@ def test_outputs_stay_within_the_scale():
     network.prepare((states,))
     assert float(network.largest) == float(states.abs().max())
     assert network.reproduce(1e3 * states.flatten(1), 1).abs().max() <= 1.0
+
+
+def test_at_the_authors_pace_an_epoch_counts_for_less():
+    plain, states = states_checks.network_of(Usad, **SMALL)
+    paced, _ = states_checks.network_of(UsadWorstStep, **SMALL)
+    paced.load_state_dict(plain.state_dict())
+    for network in (plain, paced):
+        network.prepare((states,))
+    for phase in (0, 1):
+        for epoch, counted in ((1, 1), (25, 1), (26, 2), (75, 3)):
+            torch.testing.assert_close(
+                paced.loss((states,), epoch, phase), plain.loss((states,), counted, phase)
+            )
+    first, _, _ = distances(paced, states)
+    torch.testing.assert_close(paced.validation_loss((states,), 3), first.mean())
+    worst = paced.step_errors(states).amax(1)
+    torch.testing.assert_close(paced.errors((states,)), worst)

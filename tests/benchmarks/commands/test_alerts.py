@@ -73,7 +73,7 @@ def test_the_default_runs_again_when_its_code_has_changed(tmp_path, monkeypatch)
     words = [*QUICK, "--out", str(tmp_path / "out")]
     assert run(*words).exit_code == 0
     before = files(tmp_path / "out", "*.parquet")
-    monkeypatch.setattr(methods, "_detector_code", lambda: "changed")
+    monkeypatch.setattr(methods, "detector_code", lambda: "changed")
     assert run(*words).exit_code == 0
     after = files(tmp_path / "out", "*.parquet")
     assert {path.stem for path in before if before[path] != after[path]} == {"default"}

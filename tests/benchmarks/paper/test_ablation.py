@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from benchmarks.paper.ablation import ablation, ablation_jobs
+from benchmarks.paper.ablation import (
+    ablation,
+    ablation_jobs,
+    ablation_tuned,
+    ablation_tuned_jobs,
+)
 from benchmarks.paper.budget import find_budget
 from benchmarks.paper.jobs import RunSettings
 from benchmarks.paper.methods import METHODS
@@ -56,6 +61,17 @@ def test_a_better_variant_is_above_base_with_its_difference(tmp_path):
 
 
 def test_the_papers_twelve_variants_and_ours_are_run(tmp_path):
-    jobs = ablation_jobs(planned(tmp_path))
-    assert len(jobs) == len(set(jobs)) == 13
+    plan = planned(tmp_path)
+    jobs = ablation_jobs(plan) + ablation_tuned_jobs(plan)
+    assert len(jobs) == len(set(jobs)) == 12 + 14
     assert {job.protocol for job in jobs} == {"holdout_C"}
+
+
+def test_the_tuned_method_has_a_table_of_its_own(tmp_path):
+    plan = planned(tmp_path)
+    for job in ablation_tuned_jobs(plan):
+        keep(plan, job, 2.0)
+    assert not ablation(plan).rows
+    table = ablation_tuned(plan)
+    assert len(table.rows) == 14
+    assert "tuned" in table.title

@@ -15,8 +15,9 @@ import pytest
 
 from benchmarks.paper.budget import find_budget
 from benchmarks.paper.jobs import RunSettings
-from benchmarks.paper.methods import ABLATIONS, METHODS, SCALING_METHODS
+from benchmarks.paper.methods import ABLATIONS, METHODS, SCALING_METHODS, TUNED_ABLATIONS
 from benchmarks.paper.plan import Plan
+from benchmarks.paper.seeds import COMPARED
 from benchmarks.paper.tables import TABLES
 from benchmarks.report import markdown, read_table, strict_json
 from benchmarks.windows import KINDS
@@ -70,6 +71,33 @@ def test_the_record_gives_every_entry_of_the_page(name, tmp_path):
         numbers(recorded), abs=TOLERANCE, rel=TOLERANCE, nan_ok=True
     )
     assert not list(tmp_path.iterdir()), "and nothing is run"
+
+
+# Tables of other worlds whose scores were kept; each has one protocol.
+PROTOCOLS = {"any-composition": "in_dist_C"}
+ELSEWHERE = sorted(
+    (table, world)
+    for path in RECORD.glob("main-*.parquet")
+    if (world := path.stem.removeprefix("main-")) != "seen-variables"
+    for table in ("average", "types", "cardinality")
+    if (RESULTS / f"variants/{table}-{world}.json").exists()
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "world"), ELSEWHERE)
+def test_the_record_gives_every_entry_of_another_world(name, world, tmp_path):
+    recorded = content(f"variants/{name}-{world}")
+    shown = {row["name"] for row in recorded["rows"]}
+    plan = Plan(
+        settings=RunSettings(budget=find_budget("paper"), folder=tmp_path, record=RECORD),
+        methods=[method for method in METHODS.values() if method.name in shown],
+        seeds=3,
+        world=world,
+        protocols=(PROTOCOLS.get(world, "holdout_C"),),
+    )
+    table = TABLES[name].make(plan)
+    assert markdown(table, recorded["provenance"]) == page(f"variants/{name}-{world}")
 
 
 @pytest.mark.parametrize(
@@ -168,12 +196,19 @@ def figures(name: str):
             for key, method in SCALING_METHODS.items():
                 found = mean_and_sd("scaling", key, metric, 10, **where | {"length": 64})
                 yield "", method.name, column, *found
-        elif name == "ablation":
-            for key, method in ABLATIONS.items():
+        elif name.startswith("ablation"):
+            for key, method in (ABLATIONS if name == "ablation" else TUNED_ABLATIONS).items():
                 yield "", method.name, column, *mean_and_sd("ablation", key, metric, 3, **where)
+        elif name == "seeds":
+            n_seeds = find_budget("paper").paired_seeds
+            for method in COMPARED:
+                found = mean_and_sd("main", method.key, metric, n_seeds, **where)
+                yield "", method.name, column, *found
 
 
-@pytest.mark.parametrize("name", [*LONG, "hash-width", "scaling", "ablation"])
+@pytest.mark.parametrize(
+    "name", [*LONG, "hash-width", "scaling", "ablation", "ablation-tuned", "seeds"]
+)
 def test_plain_loops_find_the_same_figures(name):
     table = read_table(RESULTS / f"{name}.json")
     recorded = {
@@ -196,3 +231,20 @@ def test_the_record_is_small_and_has_no_other_files():
 
 def test_every_table_is_checked():
     assert {path.stem for path in RESULTS.glob("*.json")} == set(TABLES)
+
+
+def test_the_readme_shows_the_averages_of_other_worlds():
+    lines = (RESULTS / "README.md").read_text().splitlines()
+    first = next(at for at, line in enumerate(lines) if line.startswith("| AUPRC, holdout_C |"))
+    worlds = [cell.strip() for cell in lines[first].strip("|").split("|")][1:]
+    found = {}
+    for world in worlds:
+        name = "average" if world == "paper" else f"variants/average-{world}"
+        rows = [row for row in content(name)["rows"] if row["group"] == "holdout_C"]
+        found[world] = {row["name"]: f"{row['cells'][0]['value']:.3f}" for row in rows}
+    told = lines[first + 2 : lines.index("", first)]
+    assert len(told) == 9
+    for line in told:
+        escaped = line.replace("\\|", "!").strip("|").split("|")
+        name, *figures = [cell.strip().replace("!", "|") for cell in escaped]
+        assert figures == [found[world].get(name, "") for world in worlds], name

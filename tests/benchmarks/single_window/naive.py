@@ -51,7 +51,7 @@ def lengths(length):
     return max(1, length // 16), max(2, length // 8), max(3, 3 * length // 16), max(4, length // 4)
 
 
-def zmax(values):
+def largest_value(values):
     _, centre, level, *_ = spreads(values)
     return np.log(np.nanmax(np.abs(values - centre) / level))
 
@@ -60,11 +60,11 @@ def scaled_steps(values):
     return np.abs(np.diff(values, axis=0)) / spreads(values)[3]
 
 
-def dzmax(values):
+def largest_step(values):
     return np.log(np.nanmax(scaled_steps(values)))
 
 
-def copy4(values):
+def repeated_steps(values):
     length = len(values)
     distance = np.full((length, length), np.nan)
     for s in range(length):
@@ -82,7 +82,7 @@ def copy4(values):
     return -min(runs)
 
 
-def glr_d(values):
+def step_sizes(values):
     steps = scaled_steps(values)
     squares = [np.minimum(row[~np.isnan(row)], 4.0) ** 2 for row in steps]
     energy = np.array([row.mean() if len(row) else np.nan for row in squares])
@@ -155,7 +155,7 @@ def broken_and_copied(h, j, speed):
     return log_mean(broken), log_mean(copied)
 
 
-def relz(found, seen):
+def residual_size(found, seen):
     length, n_variables = found.shape
     best = -np.inf
     for n in lengths(length)[1:]:
@@ -232,17 +232,23 @@ def statistics(values, unit, speeds, log_weights, log_pairs, couplings=()):
     h, j = information(x, seen, ones, loadings, noise)
     own = np.array([(1 - memory**2) * 2.0 ** (i - 3) for i in range(7)])
     pairs = np.where(np.eye(7, dtype=bool), -np.inf, -np.log(42.0))
-    regq = changed_speed(h, j, own, np.zeros(7), pairs)
+    factor_speed = changed_speed(h, j, own, np.zeros(7), pairs)
 
     h, j = information(x, seen, ones, common, better)
-    regr = changed_speed(h, j, speeds, log_weights, log_pairs)
-    brkr, cpyr = broken_and_copied(h, j, likely_speed(h, j, speeds, log_weights))
+    known_speeds = changed_speed(h, j, speeds, log_weights, log_pairs)
+    path_break, path_copy = broken_and_copied(h, j, likely_speed(h, j, speeds, log_weights))
     found = ratios(x, seen, loadings, noise, mean, joint)
     return np.array(
         [
-            *(zmax(values), dzmax(values), copy4(values), glr_d(values), gaps(values)),
-            *(regq, regr, brkr, cpyr),
+            *(
+                largest_value(values),
+                largest_step(values),
+                repeated_steps(values),
+                step_sizes(values),
+                gaps(values),
+            ),
+            *(factor_speed, known_speeds, path_break, path_copy),
             hole(values, scale, first_noise, (loadings, noise, memory, weights)),
-            relz(found, seen),
+            residual_size(found, seen),
         ]
     )

@@ -73,7 +73,9 @@ def test_known_couplings_are_recognised_as_by_dense_matrices(rng, n_variables):
     loose = {1: TOLERANCE, 2: 1e-5, 3: 1e-3}[n_variables]
     np.testing.assert_allclose(actual, expected, rtol=loose, atol=loose)
     changed = np.abs(actual - scanned(values)) > 1e-3
-    in_common_units = [evidence.name in ("regr", "brkr", "cpyr") for evidence in EVIDENCES]
+    in_common_units = [
+        evidence.name in ("known_speeds", "path_break", "path_copy") for evidence in EVIDENCES
+    ]
     np.testing.assert_array_equal(changed, in_common_units)
 
 

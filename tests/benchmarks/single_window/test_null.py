@@ -63,7 +63,7 @@ def test_what_the_factor_model_asks_again_counts_half():
     for i, evidence in enumerate(EVIDENCES):
         log_p = np.zeros((1, len(EVIDENCES)))
         log_p[0, i] = -8.0
-        is_asked_again = evidence.name in ("zmax", "dzmax", "glr_d")
+        is_asked_again = evidence.name in ("largest_value", "largest_step", "step_sizes")
         np.testing.assert_allclose(joined(log_p), 4.0 if is_asked_again else 8.0)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.windows import KINDS, NORMAL
-from benchmarks.world import WORLDS, World, find_world, generate, make_pool
+from benchmarks.world import WORLDS, DenseWorld, World, find_world, generate, make_pool
 from smkc.errors import SettingError
 
 PAPER = World()
@@ -296,3 +296,42 @@ def test_unknown_names_are_said():
 def test_nothing_asked_for_nothing_made():
     assert len(some(n_windows=0)) == 0
     assert (some(rate=0.0).kinds == NORMAL).all()
+
+
+@pytest.mark.parametrize("kind", DenseWorld().kinds)
+def test_the_dense_world_changes_a_segment_and_nothing_else(kind):
+    world = DenseWorld(missing=0.0, noise=0.1)
+    made = [
+        generate(world, pool="eval", n_windows=20, cardinality=5, rate=rate, seed=3, kind=kind)
+        for rate in (0.0, 1.0)
+    ]
+    assert not made[0].is_anomalous.any()
+    assert made[1].is_anomalous.all()
+    again = generate(world, pool="eval", n_windows=20, cardinality=5, rate=1.0, seed=3, kind=kind)
+    assert np.array_equal(made[1].values, again.values)
+    for b in range(20):
+        first, end = made[1].segments[b]
+        segment = made[1].values[b, first:end]
+        assert 0 < first < end <= 32
+        if kind == "stuck values":
+            is_stuck = (segment == made[1].values[b, first - 1]).all(axis=0)
+            assert is_stuck.any()
+
+
+def test_the_dense_world_has_six_factors_and_no_groups():
+    windows = generate(DenseWorld(), pool="train", n_windows=300, cardinality=16, seed=1)
+    values = windows.values.reshape(-1, 16)
+    assert 0.9 < values[windows.observed.reshape(-1, 16)].std() < 1.1
+    rank = np.linalg.svd(np.where(windows.observed[0], windows.values[0], 0.0), compute_uv=False)
+    assert rank[5] > 0.5, "a sixth direction that is more than noise"
+    other = generate(DenseWorld(), pool="eval", n_windows=5, cardinality=3, rate=0.4, seed=1)
+    assert other.kinds.max() < len(DenseWorld().kinds)
+
+
+def test_only_normal_windows_of_any_composition_may_be_noise_alone():
+    world = find_world("any-composition")
+    windows = some(world=world, cardinality=1, rate=0.5, n_windows=400)
+    is_noise = (groups_of(windows) == 3).all(axis=1)
+    assert not is_noise[windows.is_anomalous].any()
+    assert 0.15 < is_noise[~windows.is_anomalous].mean() < 0.35
+    assert not (groups_of(some(cardinality=1, rate=0.5)) == 3).all(axis=1).any()

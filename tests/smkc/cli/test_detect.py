@@ -2,9 +2,14 @@ import csv
 import json
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 from tests.smkc.cli.conftest import QUICK, START, run, write_wide, wrong
+
+import smkc
+from smkc.evidence.fitted import EvidenceFitted
+from smkc.paper import KnnDetector
 
 FAULT_START = f"{START + 300 * 15}Z"
 
@@ -197,3 +202,31 @@ def test_settings_files_that_cannot_be_used(files, tmp_path: Path, content: str,
 
 def test_a_settings_file_that_is_not_there(files, tmp_path: Path) -> None:
     wrong(run("detect", str(files.live), "--config", str(tmp_path / "no.toml")), "no.toml")
+
+
+def test_scores_report_and_alerts_come_from_one_pass(files, tmp_path: Path, monkeypatch) -> None:
+    scored = []
+    score = EvidenceFitted.score
+
+    def counted(self, recording):
+        scored.append(len(recording))
+        return score(self, recording)
+
+    monkeypatch.setattr(EvidenceFitted, "score", counted)
+    page, out = tmp_path / "r.html", tmp_path / "s.parquet"
+    arguments = ["--reference", str(files.reference), "--report", str(page), "--out", str(out)]
+    done = run("detect", str(files.live), *arguments)
+    assert done.exit_code == 0, done.output
+    assert page.is_file()
+    assert scored == [parquet.read_table(out).num_rows]
+
+
+def test_any_detector_can_be_asked_for(files, tmp_path: Path) -> None:
+    out = tmp_path / "s.parquet"
+    asked = ["detect", str(files.live), "--reference", str(files.reference), "--out", str(out)]
+    done = run(*asked, "--detector", "knn", "--window", "16", "--set", "neighbours=5")
+    assert done.exit_code == 0, done.output
+    knn = KnnDetector(window=16, neighbours=5).fit(smkc.read(files.reference))
+    found = parquet.read_table(out)["score"].to_numpy()
+    np.testing.assert_allclose(found, knn.decision_function(smkc.read(files.live)), rtol=1e-6)
+    wrong(run(*asked, "--set", "neighbours=5"), "no setting 'neighbours'", "--detector knn")

@@ -29,7 +29,7 @@ def model(files, tmp_path_factory) -> Path:
 
 def test_a_trained_model_says_how_it_was_trained(model) -> None:
     detector = load(model)
-    assert (detector.detector, detector.device, detector.epochs) == ("recon", "cpu", 2)
+    assert (detector.kind, detector.device, detector.epochs) == ("recon", "cpu", 2)
     assert detector.learn["width"] == 16
 
 
@@ -71,7 +71,7 @@ def test_what_cannot_be_trained(files, tmp_path: Path) -> None:
     fit = ["fit", str(files.reference), "--out", str(tmp_path / "m.smkc"), *QUICK]
     wrong(run(*fit, "--detector", "forest"), "forest")
     wrong(run(*fit, "--detector", "recon", "--device", "tpu"), "tpu")
-    wrong(run(*fit, "--device", "cuda"), "detector='evidence' works on the processor")
+    wrong(run(*fit, "--device", "cuda"), "no setting 'device'", "--detector knn")
     wrong(run(*fit, "--detector", "recon", "--set", "learn.widht=3"), "did you mean 'width'")
     wrong(run(*fit, "--detector", "recon", "--set", "epochs=0"), "epochs=0")
     assert not (tmp_path / "m.smkc").exists()

@@ -10,6 +10,7 @@ import smkc
 from smkc.compat import as_recording, reference_scores, scores
 from smkc.compat.tsb_ad import run_SMKC
 from smkc.errors import InputError, SettingError, UnscoredWarning
+from smkc.paper import KnnDetector
 
 HOSTS = ("TSB_AD", "aeon", "pyod", "river", "sklearn")
 
@@ -90,9 +91,7 @@ def test_what_is_no_table_is_refused(table, message):
 
 
 def test_steps_without_a_score_have_the_usual_one(rng):
-    det = smkc.Detector(detector="knn", window=16, neighbours=5).fit(
-        as_recording(rng.normal(size=(300, 2)))
-    )
+    det = KnnDetector(window=16, neighbours=5).fit(as_recording(rng.normal(size=(300, 2))))
     table = rng.normal(size=(100, 2))
     table[40:80] = np.nan
     with pytest.warns(UnscoredWarning):

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests import worlds
 
-import smkc
 from smkc.decide import Calibration
 from smkc.errors import CalibrationWarning, SettingError
+from smkc.paper import KnnDetector
 
 finite = st.floats(0, 2, width=32)
 nulls = st.lists(finite, min_size=1, max_size=60).map(lambda scores: np.sort(np.array(scores)))
@@ -106,7 +106,7 @@ def delivered():
     for seed in range(8):
         rng = np.random.default_rng(seed)
         table = worlds.coupled(rng, 8000, 6, memory=0.8)
-        det = smkc.Detector(detector="knn", window=32).fit(worlds.recording_of(table[:3000]))
+        det = KnnDetector(window=32).fit(worlds.recording_of(table[:3000]))
         live = worlds.recording_of(table[3000:], first_time=3000)
         p_values = det.score_windows(live).p_value
         steps = det.decision_function(live)

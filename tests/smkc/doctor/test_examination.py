@@ -6,6 +6,7 @@ import smkc
 from smkc.detector import Detector
 from smkc.doctor import CHURN, KINDS, Diagnosis, diagnose
 from smkc.errors import InputError, SettingError
+from smkc.paper import KnnDetector
 
 
 def problems(diagnosis: Diagnosis) -> list[str]:
@@ -16,7 +17,7 @@ def problems(diagnosis: Diagnosis) -> list[str]:
 def sound() -> Diagnosis:
     return diagnose(
         made(np.random.default_rng(7), 2000),
-        Detector(detector="knn", window=16, false_alarm_rate=0.01),
+        KnnDetector(window=16, false_alarm_rate=0.01),
         places=4,
     )
 
@@ -45,7 +46,7 @@ def test_more_is_caught_of_larger_ones_and_at_higher_rates(sound: Diagnosis) -> 
 
 def test_it_says_the_same_under_the_same_seed(sound: Diagnosis) -> None:
     recording = made(np.random.default_rng(7), 2000)
-    detector = Detector(detector="knn", window=16, false_alarm_rate=0.01)
+    detector = KnnDetector(window=16, false_alarm_rate=0.01)
     again = diagnose(recording, detector, places=4)
     assert again.to_dict() == sound.to_dict()
     other = diagnose(recording, detector, places=4, seed=1)
@@ -71,7 +72,7 @@ def test_scores_that_say_nothing_and_scores_that_say_the_opposite(
 
 
 def test_sixty_rows_are_too_few_and_how_many_are_needed_is_said(rng: np.random.Generator) -> None:
-    diagnosis = diagnose(made(rng, 60), Detector(detector="knn", window=16))
+    diagnosis = diagnose(made(rng, 60), KnnDetector(window=16))
     assert diagnosis.verdict == "no"
     assert problems(diagnosis) == ["too little data"]
     assert "60 rows" in diagnosis.findings[0].evidence
@@ -82,7 +83,7 @@ def test_sixty_rows_are_too_few_and_how_many_are_needed_is_said(rng: np.random.G
 
 
 def test_rows_too_few_for_the_detector_are_too_little_data_too(rng: np.random.Generator) -> None:
-    diagnosis = diagnose(made(rng, 320), Detector(detector="knn", window=300))
+    diagnosis = diagnose(made(rng, 320), KnnDetector(window=300))
     assert (diagnosis.verdict, problems(diagnosis)) == ("no", ["too little data"])
     assert "the detector says" in diagnosis.findings[0].evidence
 
@@ -90,8 +91,8 @@ def test_rows_too_few_for_the_detector_are_too_little_data_too(rng: np.random.Ge
 @pytest.mark.parametrize(
     "detector",
     [
-        Detector(detector="knn", window=16, false_alarm_rate=0.01),
-        Detector(detector="evidence", window=8, false_alarm_rate=0.01),
+        KnnDetector(window=16, false_alarm_rate=0.01),
+        Detector(window=8, false_alarm_rate=0.01),
     ],
     ids=["knn", "evidence"],
 )
@@ -133,7 +134,7 @@ def test_alarms_under_churn_alone_are_told(rng: np.random.Generator) -> None:
 def test_missed_kinds_are_named_with_a_rate_that_would_do(rng: np.random.Generator) -> None:
     told = {one.problem: one for one in diagnose(made(rng, 1000), Deviation()).findings}
     assert "vanished variables are missed" in told
-    assert "detector=" in told["vanished variables are missed"].remedy
+    assert "try smkc.Detector, " in told["vanished variables are missed"].remedy
 
 
 def test_what_is_told_in_words_and_in_jsons_terms_is_the_same(sound: Diagnosis) -> None:
@@ -160,7 +161,7 @@ def test_other_input_and_wrong_settings(rng: np.random.Generator) -> None:
 
 
 def test_a_file_of_constants_is_told_apart_from_a_bad_detector() -> None:
-    diagnosis = diagnose(table(np.ones((400, 3))), Detector(detector="knn", window=16))
+    diagnosis = diagnose(table(np.ones((400, 3))), KnnDetector(window=16))
     assert diagnosis.verdict == "no"
     assert problems(diagnosis)[0] == "nothing varies"
     assert "constant variables" in problems(diagnosis)

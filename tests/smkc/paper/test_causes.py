@@ -10,6 +10,7 @@ import pytest
 from tests import worlds
 
 import smkc
+from smkc.paper import KnnDetector
 
 SEEDS = range(10)
 WINDOW, N_REFERENCE, N_LIVE, AT = 32, 1500, 300, 220
@@ -29,7 +30,7 @@ def world(seed, n_variables, is_smooth):
 def fitted(seed, n_variables, is_smooth, hidden=()):
     reference = world(seed, n_variables, is_smooth)[:N_REFERENCE].copy()
     reference[:, list(hidden)] = np.nan
-    return smkc.Detector(detector="knn", window=WINDOW).fit(worlds.recording_of(reference))
+    return KnnDetector(window=WINDOW).fit(worlds.recording_of(reference))
 
 
 def planted(fault, seed, n_variables, n_guilty=1, is_smooth=False):
@@ -117,7 +118,7 @@ def test_the_detail_says_when(rng):
 
 def test_collisions_are_said(rng):
     table = worlds.coupled(rng, 900, 4)
-    det = smkc.Detector(detector="knn", window=16, buckets=2).fit(worlds.recording_of(table[:600]))
+    det = KnnDetector(window=16, buckets=2).fit(worlds.recording_of(table[:600]))
     live = table[600:]
     worlds.spike(rng, live, 150, 2)
     causes = det.explain(worlds.recording_of(live), 150)
@@ -128,9 +129,7 @@ def test_collisions_are_said(rng):
 
 def test_when_everything_vanishes_all_are_named(rng):
     table = worlds.coupled(rng, 1200, 3)
-    det = smkc.Detector(detector="knn", window=16, least_filled=0.25).fit(
-        worlds.recording_of(table[:900])
-    )
+    det = KnnDetector(window=16, least_filled=0.25).fit(worlds.recording_of(table[:900]))
     live = table[900:]
     live[150:] = np.nan
     with pytest.warns(smkc.errors.UnscoredWarning):
@@ -141,7 +140,7 @@ def test_when_everything_vanishes_all_are_named(rng):
 
 def test_the_first_window_of_a_recording_is_explained(rng):
     table = worlds.coupled(rng, 900, 3)
-    det = smkc.Detector(detector="knn", window=16).fit(worlds.recording_of(table[:600]))
+    det = KnnDetector(window=16).fit(worlds.recording_of(table[:600]))
     live = table[600:]
     worlds.spike(rng, live, 5, 1)
     assert det.explain(worlds.recording_of(live), 0, 5)[0].variable == "v001"

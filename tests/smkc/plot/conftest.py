@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from smkc.decide import Alert
-from smkc.detector import Detector
+from smkc.decide import Alert, Scored
+from smkc.paper import KnnDetector
 from smkc.recording import Recording
 
 HOSTILE = '<img src=x onerror="alert(1)">&</script><script>alert(2)</script>%{x} $a$'
@@ -15,8 +15,9 @@ HOSTILE = '<img src=x onerror="alert(1)">&</script><script>alert(2)</script>%{x}
 @dataclass(frozen=True)
 class Watched:
     recording: Recording
-    detector: Detector
+    detector: KnnDetector
     alerts: list[Alert]
+    scored: Scored
 
 
 def make_recording(rng: np.random.Generator, rows: int, names: list[str]) -> Recording:
@@ -36,15 +37,14 @@ def make_recording(rng: np.random.Generator, rows: int, names: list[str]) -> Rec
 def watched() -> Watched:
     rng = np.random.default_rng(5)
     names = ["cpu", "mem", "disk", HOSTILE]
-    detector = Detector(detector="knn", window=16, false_alarm_rate=0.01).fit(
-        make_recording(rng, 1500, names)
-    )
+    detector = KnnDetector(window=16, false_alarm_rate=0.01).fit(make_recording(rng, 1500, names))
     live = make_recording(rng, 400, names)
     trace = live.values.copy()
     hostile = live.names.index(HOSTILE)
     is_fault = (live.codes == hostile) & (live.row_numbers >= 200) & (live.row_numbers < 210)
     trace[is_fault] += 40 * rng.normal(size=int(is_fault.sum())).astype(np.float32)
     live = live.with_values(trace)
-    alerts = detector.alerts(live)
+    scored = detector.score(live)
+    alerts = scored.alerts()
     assert any(alert.first_row <= 205 <= alert.last_row for alert in alerts)
-    return Watched(live, detector, alerts)
+    return Watched(live, detector, alerts, scored)

@@ -77,9 +77,7 @@ def _requests(log: Path) -> list[str]:
 
 
 def test_the_report_draws_without_a_word_and_without_network(watched, tmp_path: Path) -> None:
-    page = plot.report(
-        tmp_path / "report.html", watched.recording, watched.detector, watched.alerts
-    )
+    page = plot.report(tmp_path / "report.html", watched.scored)
     seen = visit(page, tmp_path)
     assert seen.complaints == []
     assert seen.requests == []

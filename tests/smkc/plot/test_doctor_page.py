@@ -9,9 +9,9 @@ from tests.smkc.plot.conftest import HOSTILE, make_recording
 from tests.smkc.plot.test_browser import CHROMIUM, visit
 from tests.smkc.plot.test_report import Outline
 
-from smkc.detector import Detector
 from smkc.doctor import CHURN, KINDS, Diagnosis, diagnose
 from smkc.errors import InputError
+from smkc.paper import KnnDetector
 from smkc.plot.doctor_page import doctor_page
 
 
@@ -20,7 +20,7 @@ def diagnosis() -> Diagnosis:
     rng = np.random.default_rng(6)
     recording = make_recording(rng, 1000, ["cpu", "mem", "disk", HOSTILE])
     still = np.where(recording.codes == recording.names.index(HOSTILE), 1, recording.values)
-    detector = Detector(detector="knn", window=16, false_alarm_rate=0.01)
+    detector = KnnDetector(window=16, false_alarm_rate=0.01)
     return diagnose(recording.with_values(still.astype(np.float32)), detector, places=3)
 
 
@@ -58,7 +58,7 @@ def test_hostile_names_stay_text(diagnosis: Diagnosis, page: Path) -> None:
 
 def test_no_is_a_page_too(tmp_path: Path) -> None:
     short = make_recording(np.random.default_rng(1), 60, ["cpu"])
-    none = diagnose(short, Detector(detector="knn", window=16))
+    none = diagnose(short, KnnDetector(window=16))
     words = " ".join(Outline(doctor_page(tmp_path / "p.html", none).read_text("utf-8")).words)
     assert "Too little data" in words
     assert "nothing could be tried" in words

@@ -18,7 +18,7 @@ def test_each_figure_becomes_a_png(watched, tmp_path: Path) -> None:
         start=recording.times[190], end=recording.times[210], kind="x", story="", variables=()
     )
     scores = detector.decision_function(recording)
-    views = plot.view_alerts(recording, detector, alerts)
+    views = plot.view_alerts(watched.scored)
     figures = {
         "score": plot.score_figure(
             recording.times, scores, detector.threshold_, alerts, [incident]
@@ -44,7 +44,7 @@ def test_score_figure_shows_peak_threshold_and_bands(watched) -> None:
 
 
 def test_views_show_the_peak_beside_a_normal_window(watched) -> None:
-    views = plot.view_alerts(watched.recording, watched.detector, watched.alerts)
+    views = plot.view_alerts(watched.scored)
     strongest = views[0]
     assert [view.alert.p_value for view in views] == sorted(v.alert.p_value for v in views)
     assert watched.alerts[strongest.number - 1] is strongest.alert
@@ -59,7 +59,7 @@ def test_views_show_the_peak_beside_a_normal_window(watched) -> None:
 
 
 def test_no_alerts_no_views(watched) -> None:
-    assert plot.view_alerts(watched.recording, watched.detector, []) == []
+    assert plot.view_alerts(watched.scored, []) == []
 
 
 def test_kernel_pictures_of_one_channel_share_a_colour_range(rng: np.random.Generator) -> None:
@@ -69,7 +69,10 @@ def test_kernel_pictures_of_one_channel_share_a_colour_range(rng: np.random.Gene
 
 
 def test_presence_of_a_recording_without_observations() -> None:
-    plot.presence_figure(Recording.from_rows([0, 1], [{}, {}]))
+    upper, lower = plot.presence_figure(Recording.from_rows([0, 1], [{}, {}])).axes
+    (line,) = upper.lines
+    assert line.get_ydata().tolist() == [0, 0]
+    assert not lower.collections
 
 
 def test_wrong_shapes_and_names_are_refused(tmp_path: Path) -> None:

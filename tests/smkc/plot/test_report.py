@@ -11,6 +11,7 @@ from smkc import plot
 from smkc.detector import Detector
 from smkc.errors import InputError
 from smkc.fleet import Change, Incident
+from smkc.paper import KnnDetector
 from smkc.plot.page import safe_json
 from smkc.plot.sections import text
 from smkc.recording import Recording
@@ -46,7 +47,7 @@ class Outline(HTMLParser):
 @pytest.fixture(scope="module")
 def source(watched, tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("report") / "report.html"
-    return plot.report(path, watched.recording, watched.detector, watched.alerts).read_text("utf-8")
+    return plot.report(path, watched.scored).read_text("utf-8")
 
 
 def test_the_page_says_what_matters(watched, source: str) -> None:
@@ -94,15 +95,13 @@ def test_charts_hold_the_scores_peak_and_the_alert_bands(watched, source: str) -
 
 def test_the_number_of_alerts_in_detail_is_bounded_and_said(watched, tmp_path: Path) -> None:
     many = [watched.alerts[0]] * 30
-    page = plot.report(
-        tmp_path / "r.html", watched.recording, watched.detector, many, max_alerts=2
-    ).read_text("utf-8")
+    page = plot.report(tmp_path / "r.html", watched.scored, many, max_alerts=2).read_text("utf-8")
     assert page.count('<article class="card alert"') == 2
     assert "The 2 strongest of 30" in page
 
 
 def test_without_alerts_the_page_says_so(watched, tmp_path: Path) -> None:
-    page = plot.report(tmp_path / "r.html", watched.recording, watched.detector, []).read_text()
+    page = plot.report(tmp_path / "r.html", watched.scored, []).read_text()
     assert "No alert" in page
     assert "Nothing was past the threshold" in page
 
@@ -122,9 +121,7 @@ def test_planted_incidents_found_and_missed_are_both_told(watched, tmp_path: Pat
     routine = Change(start=times[free], end=times[free], kind="rollout", story="calm")
     page = plot.report(
         tmp_path / "r.html",
-        watched.recording,
-        watched.detector,
-        watched.alerts,
+        watched.scored,
         incidents=[met, missed],
         routine=[routine],
     ).read_text("utf-8")
@@ -136,8 +133,8 @@ def test_planted_incidents_found_and_missed_are_both_told(watched, tmp_path: Pat
 
 def test_plain_numbers_as_times(tmp_path: Path, rng: np.random.Generator) -> None:
     normal = Recording.from_rows(np.arange(800), [{"a": x} for x in rng.normal(size=800)])
-    detector = Detector(detector="knn", window=16, false_alarm_rate=0.01).fit(normal)
-    page = plot.report(tmp_path / "r.html", normal.rows(0, 300), detector).read_text("utf-8")
+    detector = KnnDetector(window=16, false_alarm_rate=0.01).fit(normal)
+    page = plot.report(tmp_path / "r.html", detector.score(normal.rows(0, 300))).read_text("utf-8")
     words = " ".join(Outline(page).words)
     assert "0 to 299" in words
     assert "UTC" not in words
@@ -149,12 +146,12 @@ def test_a_page_is_small_beside_the_script_it_carries(source: str) -> None:
 
 
 def test_nothing_to_report_and_nowhere_to_write(watched, tmp_path: Path) -> None:
-    empty = watched.recording.rows(0, 0)
+    empty = Detector().fit(watched.recording).score(watched.recording.rows(0, 0))
     with pytest.raises(InputError, match="no rows"):
-        plot.report(tmp_path / "r.html", empty, watched.detector)
+        plot.report(tmp_path / "r.html", empty)
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="choose another place"):
-        plot.report(tmp_path / "file" / "r.html", watched.recording, watched.detector, [])
+        plot.report(tmp_path / "file" / "r.html", watched.scored, [])
     assert not list(tmp_path.glob(".report-*"))
 
 

@@ -34,7 +34,7 @@ def test_presence_by_first_appearance_in_percent() -> None:
     assert grid.names == ("b", "a")
     assert grid.share.tolist() == [[100, 0], [50, 50]]
     assert grid.times.tolist() == [0, 2]
-    assert (grid.n_variables, grid.rows_a_bin) == (2, 2)
+    assert (grid.n_variables, grid.rows_per_bin) == (2, 2)
 
 
 def test_presence_is_bounded_in_both_directions() -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests import promise, worlds
 
 import smkc
+from smkc.paper import KnnDetector
 from smkc.recording import Recording
 from smkc.scale import ScaleSettings, Summary, score_file
 
@@ -111,11 +112,11 @@ def detectors(recordings) -> dict[str, smkc.Detector]:
     return {
         "evidence": smkc.Detector(false_alarm_rate=0.02).fit(reference),
         "evidence prompt": smkc.Detector(align="prompt", false_alarm_rate=0.01).fit(reference),
-        "knn": smkc.Detector(detector="knn", **SMALL).fit(reference),
-        "knn prompt": smkc.Detector(detector="knn", align="prompt", **SMALL).fit(reference),
-        "knn stride": smkc.Detector(detector="knn", stride=5, **SMALL).fit(reference),
-        "knn far": smkc.Detector(detector="knn", stride=37, **SMALL).fit(reference),
-        "knn unscaled": smkc.Detector(detector="knn", scaling=None, **SMALL).fit(reference),
+        "knn": KnnDetector(**SMALL).fit(reference),
+        "knn prompt": KnnDetector(align="prompt", **SMALL).fit(reference),
+        "knn stride": KnnDetector(stride=5, **SMALL).fit(reference),
+        "knn far": KnnDetector(stride=37, **SMALL).fit(reference),
+        "knn unscaled": KnnDetector(scaling=None, **SMALL).fit(reference),
     }
 
 

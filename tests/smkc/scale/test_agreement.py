@@ -7,6 +7,7 @@ from tests import promise, worlds
 from tests.smkc.scale.conftest import TINY, long_table, write
 
 import smkc
+from smkc.loading import make_detector
 from smkc.scale import RayCluster, score_file
 
 # As users have it: the defaults, of which components and neighbours matter to rounding. The
@@ -30,7 +31,7 @@ def recording():
 
 @pytest.fixture(scope="module", params=DETECTORS)
 def detector(request, recording):
-    made = smkc.Detector(detector=request.param, align="prompt", **DETECTORS[request.param])
+    made = make_detector({"detector": request.param, "align": "prompt", **DETECTORS[request.param]})
     return made.fit(recording.rows(0, N_REFERENCE))
 
 
@@ -63,7 +64,7 @@ def test_stream(detector, live, batch):
     stream = detector.stream()
     scores = [stream.push(live.times[t], live.row(t)) for t in range(len(live))]
     promise.assert_scores_agree(scores, batch[0], detector)
-    if detector.detector == "evidence":
+    if detector.kind == "evidence":
         np.testing.assert_array_equal(stream.p_value, detector.score_windows(live).p_value[-1])
     with np.errstate(invalid="ignore"):
         is_marked = np.array(scores, float) > detector.threshold_

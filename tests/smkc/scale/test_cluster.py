@@ -19,8 +19,8 @@ from tests.smkc.scale.conftest import (
     write,
 )
 
-from smkc.detector import Detector
 from smkc.errors import InputError, ReadError, SettingError
+from smkc.paper import KnnDetector
 from smkc.scale import RayCluster, ScaleSettings, block, fit_file, fitting, score_file
 
 pytest.importorskip("ray", reason='Ray is not installed; run: pip install ".[ray]"')
@@ -108,8 +108,8 @@ def test_what_is_learned_is_the_same_as_on_one_machine(cluster, tmp_path, monkey
     monkeypatch.setattr(fitting, "STRETCH_WINDOWS", 8)
     path = write(tmp_path / "reference.parquet", long_table(churning(7, 3000)), 400)
     settings = {**SMALL, "reference_size": 300}
-    here = fit_file(path, Detector(detector="knn", **settings)).fitted_.to_arrays()[0]
-    there = cluster.fit_file(path, Detector(detector="knn", **settings)).fitted_.to_arrays()[0]
+    here = fit_file(path, KnnDetector(**settings)).fitted_.to_arrays()[0]
+    there = cluster.fit_file(path, KnnDetector(**settings)).fitted_.to_arrays()[0]
     for name, expected in here.items():
         promise.assert_features_agree(there[name], expected)
 

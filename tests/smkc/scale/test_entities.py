@@ -15,6 +15,7 @@ from tests.smkc.scale.conftest import (
 
 import smkc
 from smkc.errors import InputError, UnscoredWarning
+from smkc.paper import KnnDetector
 from smkc.scale import ScaleSettings, score_file
 
 
@@ -59,7 +60,7 @@ def test_entities_may_follow_one_another_and_have_detectors_of_their_own(recordi
     parts, own = [], {}
     for name, recording in recordings.items():
         parts.append(long_table(recording.rows(N_REFERENCE), host=name))
-        own[name] = smkc.Detector(detector="knn", **SMALL).fit(recording.rows(0, N_REFERENCE))
+        own[name] = KnnDetector(**SMALL).fit(recording.rows(0, N_REFERENCE))
     path = write(tmp_path / "hosts.parquet", pa.concat_tables(parts))
     out = tmp_path / "out.parquet"
     score_file(path, own, out, entity="host", settings=TINY)

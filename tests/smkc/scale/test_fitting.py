@@ -5,6 +5,7 @@ from tests.smkc.scale.conftest import SMALL, churning, long_table, write
 
 import smkc
 from smkc.errors import SettingError, WindowError
+from smkc.paper import KnnDetector
 from smkc.scale import fit_file, fitting
 
 
@@ -28,8 +29,8 @@ def arrays_of(detector):
 def test_one_stretch_is_learned_as_in_memory(reference):
     """With all data in one stretch and room for all windows nothing is left to chance."""
     settings = {**SMALL, "reference_size": 4096}
-    whole = smkc.Detector(detector="knn", **settings).fit(smkc.read(reference))
-    apart = fit_file(reference, smkc.Detector(detector="knn", **settings))
+    whole = KnnDetector(**settings).fit(smkc.read(reference))
+    apart = fit_file(reference, KnnDetector(**settings))
     for name, expected in arrays_of(whole).items():
         promise.assert_features_agree(arrays_of(apart)[name], expected)
     live = churning(8)
@@ -39,25 +40,25 @@ def test_one_stretch_is_learned_as_in_memory(reference):
 @pytest.mark.usefixtures("stretched")
 def test_stretches_make_one_sample_of_the_whole(reference):
     settings = {**SMALL, "reference_size": 300}
-    detector = fit_file(reference, smkc.Detector(detector="knn", **settings))
+    detector = fit_file(reference, KnnDetector(**settings))
     density = detector.fitted_.density
     assert len(density.references) == 300
     n_stretches = len(list(fitting._stretches(smkc.scale.Source.open(reference), 16)))
     assert n_stretches > 5
     assert density.references.seen == 3000 - 15 * n_stretches
-    whole = smkc.Detector(detector="knn", **settings).fit(smkc.read(reference))
+    whole = KnnDetector(**settings).fit(smkc.read(reference))
     live = churning(8)
     one, other = detector.decision_function(live), whole.decision_function(live)
     assert np.corrcoef(one, other)[0, 1] > 0.8
     assert 0.5 < detector.threshold_ / whole.threshold_ < 2
-    again = fit_file(reference, smkc.Detector(detector="knn", **settings))
+    again = fit_file(reference, KnnDetector(**settings))
     for name, expected in arrays_of(detector).items():
         np.testing.assert_array_equal(arrays_of(again)[name], expected, err_msg=name)
 
 
 @pytest.mark.usefixtures("stretched")
 def test_a_sample_is_spread_over_the_file(reference):
-    detector = fit_file(reference, smkc.Detector(detector="knn", **SMALL), sample=3000)
+    detector = fit_file(reference, KnnDetector(**SMALL), sample=3000)
     assert 300 < detector.fitted_.density.references.seen < 1500
 
 
@@ -66,7 +67,7 @@ def test_what_cannot_be_learned_apart_is_said(reference, tmp_path):
         fit_file(reference, smkc.Detector())
     short = write(tmp_path / "short.parquet", long_table(churning(7, 1200).rows(0, 9)))
     with pytest.raises(WindowError, match="fewer rows than the window's 16"):
-        fit_file(short, smkc.Detector(detector="knn", **SMALL))
+        fit_file(short, KnnDetector(**SMALL))
     few = write(tmp_path / "few.parquet", long_table(churning(7, 1200).rows(0, 18)))
     with pytest.raises(WindowError, match="3 windows of 16 rows for 5 neighbours"):
-        fit_file(few, smkc.Detector(detector="knn", **SMALL))
+        fit_file(few, KnnDetector(**SMALL))

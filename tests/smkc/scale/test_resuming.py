@@ -22,7 +22,7 @@ def test_interrupted_anywhere_and_resumed_it_writes_the_same_bytes(
     arguments = {"entity": "host", "settings": settings}
     expected = score_file(fleet, detectors[kind], whole, **arguments)
     n_scored, n_replaced = 0, 0
-    score, replace = Scorer._placed, os.replace
+    score, replace = Scorer.end, os.replace
 
     def counting(self, times, *rest):
         nonlocal n_scored
@@ -36,7 +36,7 @@ def test_interrupted_anywhere_and_resumed_it_writes_the_same_bytes(
             raise Killed
         replace(*paths)
 
-    monkeypatch.setattr(Scorer, "_placed", counting)
+    monkeypatch.setattr(Scorer, "end", counting)
     monkeypatch.setattr(os, "replace", failing)
     n_kills = 0
     while True:

@@ -18,6 +18,8 @@ from tests.smkc.scale.conftest import (
 
 import smkc
 from smkc import progress
+from smkc.loading import make_detector
+from smkc.paper import KnnDetector
 from smkc.recording import Recording
 from smkc.scale import ScaleSettings, score_file
 
@@ -62,7 +64,7 @@ def test_plain_numbers_as_times(tmp_path):
         recording.values,
         recording.names,
     )
-    detector = smkc.Detector(detector="knn", **SMALL).fit(counted.rows(0, N_REFERENCE))
+    detector = KnnDetector(**SMALL).fit(counted.rows(0, N_REFERENCE))
     live = counted.rows(N_REFERENCE).canonical()
     path = write(tmp_path / "live.parquet", long_table(live))
     check_same(path, detector, live, tmp_path / "out.parquet")
@@ -93,7 +95,7 @@ def test_a_grid_goes_on_over_pieces(recordings, kind, step, tmp_path):
     )
     reference = smkc.read(recording.rows(0, N_REFERENCE), step=step)
     settings = SMALL if kind == "knn" else {}
-    detector = smkc.Detector(**({"detector": kind, "false_alarm_rate": 0.2} | settings))
+    detector = make_detector({"detector": kind, "false_alarm_rate": 0.2} | settings)
     if kind == "knn":
         detector.set_params(least_filled=0.01)
     detector.fit(reference)
@@ -114,7 +116,7 @@ def test_a_grid_of_plain_numbers(step, tmp_path):
     counted = Recording(ticks, recording.indptr, recording.codes, recording.values, recording.names)
     path = write(tmp_path / "live.parquet", long_table(counted))
     live = smkc.read(path, step=step)
-    detector = smkc.Detector(detector="knn", least_filled=0.01, scaling=None, **SMALL)
+    detector = KnnDetector(least_filled=0.01, scaling=None, **SMALL)
     detector.fit(live.rows(0, 300))
     out = tmp_path / "out.parquet"
     score_file(path, detector, out, read={"step": step}, settings=TINY)

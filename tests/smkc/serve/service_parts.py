@@ -64,7 +64,7 @@ def keys_of(service: Service) -> list[str]:
 
 
 def settings(**more: Any) -> dict[str, Any]:
-    return {"history": "1h", "least_rows": 200} | more
+    return {"history": "1h", "min_rows": 200} | more
 
 
 def samples_of(rows: Sequence[Row]) -> Samples:

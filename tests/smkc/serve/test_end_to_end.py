@@ -43,16 +43,16 @@ name = "shop"
 query = '{{job="node", __name__="load"}}'
 step = "1s"
 history = "{n_history}s"
-least_rows = 300
+min_rows = 300
 # At a step of a second: a rate that a reference of forty minutes can show.
-false_alarms_a_day = 20.0
+false_alarms_per_day = 20.0
 detector = {{ window = {window} }}
 [[watch]]
 name = "host"
 query = '{{job="node", __name__=~"node_cpu_seconds_total|node_load1|node_memory_Mem.*_bytes"}}'
 step = "1s"
 history = "60s"
-least_rows = 40
+min_rows = 40
 detector = {{ window = {window} }}
 """
 

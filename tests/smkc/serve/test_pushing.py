@@ -68,7 +68,7 @@ def test_rows_that_came_while_it_was_busy_are_all_there(feed, clock):
 
 
 def test_bodies_wait_in_the_inbox_while_there_is_no_room(feed, clock, monkeypatch):
-    monkeypatch.setattr(bins, "MOST_ROWS", 16)
+    monkeypatch.setattr(bins, "MAX_OPEN_ROWS", 16)
     send(feed, STEADY)
     clock.step(200 * STEP)
     for _ in range(60):

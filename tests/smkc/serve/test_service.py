@@ -158,7 +158,7 @@ def test_an_entity_that_is_gone_makes_room_for_another(playback, tmp_path):
         }
 
     playback.values = values
-    short = settings(history="15m", least_rows=60, entity="namespace", max_lanes=2)
+    short = settings(history="15m", min_rows=60, entity="namespace", max_lanes=2)
     clock = FastClock(NOW, NOW)
     with running(pull_config(playback.url, tmp_path, **short), clock) as service:
         follow_until(service, clock, 300, "eu")

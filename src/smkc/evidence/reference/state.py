@@ -70,6 +70,8 @@ class Blame:
         each variable's share of all, the largest first; they sum to 1 if anything was said.
     by_evidence
         the same within each evidence that spoke of variables.
+    by_question
+        nats of the variables that were loud by themselves, by the question that each was asked.
     silent, n_usual
         those that fell silent at once, if a large share did, and how many are usually there.
     """
@@ -77,6 +79,7 @@ class Blame:
     evidences: Mapping[str, float]
     variables: Mapping[str, float]
     by_evidence: Mapping[str, Mapping[str, float]]
+    by_question: Mapping[str, Mapping[str, float]]
     silent: tuple[str, ...] = ()
     n_usual: int = 0
 
@@ -189,9 +192,8 @@ class EvidenceState:
         given = [bearers.get(name, name) for name in self._model.asked_columns]
         seasonal = self._model.variables.seasons.columns
         asked = (*given, *(given[column] for column in seasonal), *fresh)
-        for question, each in self._loudest(scorer, asked, first, last).items():
-            said[question] = sum(each.values())
-            by_evidence[question] = _shares(each)
+        by_question = self._loudest(scorer, asked, first, last)
+        for each in by_question.values():
             for name, x in each.items():
                 total[name] = total.get(name, 0.0) + x
         spoke = {name: shares for name, shares in by_evidence.items() if shares}
@@ -200,6 +202,7 @@ class EvidenceState:
             evidences=said,
             variables=_shares(total),
             by_evidence=spoke,
+            by_question=by_question,
             silent=silent,
             n_usual=n_usual,
         )

@@ -71,7 +71,7 @@ class GroupedReferences:
         (n, d) float32.
     rounded
         the same in half precision, filled up to whole tiles.
-    tiles_a_group
+    tiles_per_group
         consecutive tiles of references that share their groups.
     tiles
         how the work is cut.
@@ -86,18 +86,18 @@ class GroupedReferences:
 
     vectors: Tensor
     rounded: RoundedReferences
-    tiles_a_group: int
+    tiles_per_group: int
     tiles: Tiles
 
     @classmethod
     def of(cls, vectors: Tensor, tiles: Tiles = DEFAULT_TILES) -> "GroupedReferences":
         """Prepare (n, d) float32 unit vectors, d being MOST_WIDTH at most."""
         n, width = vectors.shape
-        tiles_a_group = 1
-        while n * COLUMNS.value > tiles.most_groups * tiles_a_group * tiles.references:
-            tiles_a_group *= 2
+        tiles_per_group = 1
+        while n * COLUMNS.value > tiles.most_groups * tiles_per_group * tiles.references:
+            tiles_per_group *= 2
         # A window's groups are a multiple of 16, so that they are read 16 bytes at a time.
-        n_padded = _multiple(n, tiles_a_group * tiles.references * 16 // int(COLUMNS.value))
+        n_padded = _multiple(n, tiles_per_group * tiles.references * 16 // int(COLUMNS.value))
         rounded = RoundedReferences.of(vectors)
         residuals = rounded.residuals.new_zeros((n_padded, _padded_width(width)))
         residuals[:n, :width] = rounded.residuals
@@ -106,14 +106,14 @@ class GroupedReferences:
         return cls(
             vectors=vectors.contiguous(),
             rounded=replace(rounded, residuals=residuals, offsets=offsets),
-            tiles_a_group=tiles_a_group,
+            tiles_per_group=tiles_per_group,
             tiles=tiles,
         )
 
     @property
     def group_size(self) -> int:
         """How many references share a group, a power of 2."""
-        return self.tiles.references * self.tiles_a_group // int(COLUMNS.value)
+        return self.tiles.references * self.tiles_per_group // int(COLUMNS.value)
 
     @property
     def n_groups(self) -> int:
@@ -169,7 +169,7 @@ class GroupedReferences:
             width = self.rounded.residuals.shape[1]
             rounded = torch.nn.functional.pad(rounded, (0, width - rounded.shape[1]))
         n_tiles = triton.cdiv(n_queries, tiles.windows)
-        n_steps = len(self.rounded.residuals) // (self.tiles_a_group * tiles.references)
+        n_steps = len(self.rounded.residuals) // (self.tiles_per_group * tiles.references)
         # Every processor has one tile of windows and passes by the references, all at one pace, so
         # that the second-level cache serves them; few tiles of windows share the references out.
         n_parts = min(max(_processors(rounded.device) // n_tiles, 1), n_steps)
@@ -179,7 +179,7 @@ class GroupedReferences:
             WIDTH=width,
             WINDOWS=tiles.windows,
             TILE=tiles.references,
-            TILES_A_GROUP=self.tiles_a_group,
+            TILES_A_GROUP=self.tiles_per_group,
             IS_RESIDENT=width <= RESIDENT_WIDTH,
             num_warps=tiles.warps,
             num_stages=tiles.stages,
@@ -191,8 +191,8 @@ class GroupedReferences:
         Memory allowing, one tile of windows a processor; otherwise two processors share one, ...
         """
         tile, n_processors = self.tiles.windows, _processors(self.vectors.device)
-        bytes_a_tile = 4 * tile * (2 * self.n_groups + 3 * self.most_measured)
-        n_shares = int(triton.cdiv(n_processors, max(1, BLOCK_BYTES // bytes_a_tile)))
+        bytes_per_tile = 4 * tile * (2 * self.n_groups + 3 * self.most_measured)
+        n_shares = int(triton.cdiv(n_processors, max(1, BLOCK_BYTES // bytes_per_tile)))
         return tile * (n_processors // n_shares)
 
 
@@ -227,7 +227,7 @@ def _multiply(  # type: ignore[no-untyped-def]
     n_queries,
     n_groups,
     n_steps,
-    steps_a_part,
+    steps_per_part,
     WIDTH: tl.constexpr,
     WINDOWS: tl.constexpr,
     TILE: tl.constexpr,
@@ -251,8 +251,8 @@ def _multiply(  # type: ignore[no-untyped-def]
         q = tl.load(
             queries + rows[:, None] * WIDTH + components[None, :], mask=is_row[:, None], other=0.0
         )
-    first_step = tl.program_id(1) * steps_a_part
-    end = tl.minimum(first_step + steps_a_part, n_steps)
+    first_step = tl.program_id(1) * steps_per_part
+    end = tl.minimum(first_step + steps_per_part, n_steps)
     largest = tl.full((WINDOWS, COLUMNS), NOTHING, tl.float32)
     next_largest = largest
     for number in range(first_step * TILES_A_GROUP, end * TILES_A_GROUP):

@@ -1,6 +1,6 @@
 """The training-free density: features, projection, nearest neighbours in a reference set.
 
-In: windows of a prepared recording. Out: one score a window, higher = farther from normal.
+In: windows of a prepared recording. Out: one score per window, higher = farther from normal.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -31,7 +31,7 @@ class KnnDensity:
     Parameters
     ----------
     window
-        rows a window.
+        rows per window.
     representation, sketch, projection
         how a window becomes a unit vector.
     neighbours

@@ -1,6 +1,6 @@
 """The training-free density on a torch device: features, projection and neighbours are made there.
 
-In: windows of a prepared recording. Out: one score a window, those of the processor to rounding.
+In: windows of a prepared recording. Out: one score per window, those of the processor to rounding.
 This module needs torch (extra ``deep``); nothing imports it unless a device is asked for.
 """
 

@@ -14,7 +14,7 @@ __all__ = ["cosines", "invert_roots", "log_distances", "similarity", "to_log_dis
 
 # Numba widens constants to float64 unless they are float32 already.
 ZERO, HALF, ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
-LARGEST = np.float32(3.0e38)
+MAX_FINITE = np.float32(3.0e38)
 
 # Cephes' logf (S. Moshier): a polynomial on [sqrt(1/2), sqrt(2)), error below 2e-7.
 SQRT_HALF_BITS = np.int32(0x3F3504F3)
@@ -159,12 +159,12 @@ def to_log_distance(
         return
     factor = np.float32(min(1.0 / (2.0 * sigma * sigma), 3.0e38))
     for i in range(n):
-        out[i] = _log(ONE + min(squares[i] * factor, LARGEST))
+        out[i] = _log(ONE + min(squares[i] * factor, MAX_FINITE))
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _log(y: np.float32) -> np.float32:
-    """Return log(y) for 1 <= y <= LARGEST in float32; log(1) is exactly 0."""
+    """Return log(y) for 1 <= y <= MAX_FINITE in float32; log(1) is exactly 0."""
     bits = np.float32(y).view(np.int32)
     exponent = np.int32(np.int32(bits - SQRT_HALF_BITS) >> MANTISSA_BITS)
     mantissa = np.int32(bits - (exponent << MANTISSA_BITS))

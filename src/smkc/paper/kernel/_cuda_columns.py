@@ -21,7 +21,7 @@ __all__ = ["MOST_BUCKETS", "Columns", "Observed", "compact_columns", "packed"]
 MOST_BUCKETS = 256
 
 # Rows that a block of threads takes at a time.
-MOST_ROWS = 256
+MAX_BLOCK_ROWS = 256
 
 
 class Observed(NamedTuple):
@@ -58,7 +58,7 @@ def compact_columns(observed: Observed, starts: Tensor, window: int, sketch: Ske
     """
     values = torch.empty((len(starts), sketch.width, window), device=starts.device)
     counts = torch.empty(len(starts), dtype=torch.int32, device=starts.device)
-    rows = min(MOST_ROWS, -(-window // 32) * 32)
+    rows = min(MAX_BLOCK_ROWS, -(-window // 32) * 32)
     kernel = compiled(
         "columns",
         starts.device,

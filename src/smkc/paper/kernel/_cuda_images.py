@@ -11,10 +11,10 @@ from smkc.paper.kernel._cuda_columns import Columns
 from smkc.paper.kernel._nvrtc import Kernel, compiled
 from smkc.paper.kernel.representation import CHANNELS, Representation
 
-__all__ = ["LONGEST", "SHORTEST", "fill_images", "image_kernels"]
+__all__ = ["MAX_WINDOW_ROWS", "MIN_WINDOW_ROWS", "fill_images", "image_kernels"]
 
 # Windows that have pairs, and whose image fits the registers of one block of threads.
-SHORTEST, LONGEST = 2, 256
+MIN_WINDOW_ROWS, MAX_WINDOW_ROWS = 2, 256
 
 
 def fill_images(columns: Columns, representation: Representation, out: Tensor) -> Tensor:

@@ -9,7 +9,12 @@ import triton
 from torch import Tensor
 
 from smkc.paper.kernel._cuda_columns import MOST_BUCKETS, Columns, Observed, compact_columns, packed
-from smkc.paper.kernel._cuda_images import LONGEST, SHORTEST, fill_images, image_kernels
+from smkc.paper.kernel._cuda_images import (
+    MAX_WINDOW_ROWS,
+    MIN_WINDOW_ROWS,
+    fill_images,
+    image_kernels,
+)
 from smkc.paper.kernel._triton_band import MOST_PAIRS, fill_bands
 from smkc.paper.kernel.representation import Representation
 
@@ -34,7 +39,7 @@ def check(device: torch.device) -> None:
     if capability < LEAST_CAPABILITY:
         found, least = (".".join(map(str, one)) for one in (capability, LEAST_CAPABILITY))
         raise RuntimeError(f"it is of compute capability {found}, and kernels need {least}")
-    image_kernels(device, SHORTEST, Representation.parse("full image"))
+    image_kernels(device, MIN_WINDOW_ROWS, Representation.parse("full image"))
 
 
 def can_fill(representation: Representation, length: int) -> bool:
@@ -42,7 +47,7 @@ def can_fill(representation: Representation, length: int) -> bool:
     if representation.proj or representation.down:
         return False
     if representation.layout == "image":
-        return SHORTEST <= length <= LONGEST
+        return MIN_WINDOW_ROWS <= length <= MAX_WINDOW_ROWS
     side, lags = triton.next_power_of_2(length), triton.next_power_of_2(representation.size)
     return representation.layout == "band" and side * lags <= MOST_PAIRS
 

@@ -31,7 +31,7 @@ __all__ = ["full_precision", "fused_kernels", "torch_features", "torch_images", 
 BLOCK_BYTES = 512 * 2**20
 
 # Float32's range ends a little above it; see ``smkc.paper.kernel._channels``.
-LARGEST = 3.0e38
+MAX_FINITE = 3.0e38
 
 
 @contextmanager
@@ -206,9 +206,9 @@ def _fill_channels(
             median = _median(far.flatten(1)[:, pairs.counted])
             if which == 0:
                 sigma.copy_(median)
-            factor = (0.5 / median.square()).clamp(max=LARGEST).float()
+            factor = (0.5 / median.square()).clamp(max=MAX_FINITE).float()
             factor = torch.where(median > 0, factor, 0.0).view(-1, 1, 1)
-            out[:, place[distance]] = (far.square_() * factor).clamp_(max=LARGEST).log1p_()
+            out[:, place[distance]] = (far.square_() * factor).clamp_(max=MAX_FINITE).log1p_()
 
 
 def _inverse(norms: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
 """The learned density: networks that know normal kernel images score windows of a recording.
 
-In: windows of a prepared recording, to learn from and then to judge. Out: one score a window,
+In: windows of a prepared recording, to learn from and then to judge. Out: one score per window,
 higher = farther from normal. It has the surface of :class:`smkc.paper.density.Density`.
 """
 
@@ -53,7 +53,7 @@ class LearnedDensity:
     Parameters
     ----------
     window
-        rows a window.
+        rows per window.
     representation, sketch
         how a window becomes a kernel image.
     least_filled
@@ -188,10 +188,8 @@ class LearnedDensity:
         model = self._trained()
         shape = self.representation.shape(self.window, self.sketch.width)
         pixels = torch.from_numpy(latest.features().reshape(1, *shape))
-        tau = torch.full((1,), torch.nan)
-        if "log_g" in self.settings.channels:
-            states = torch.from_numpy(np.ascontiguousarray(latest.states.T))
-            tau = torch_images(states[None], ("log_g",))[1]
+        states = torch.from_numpy(np.ascontiguousarray(latest.states.T))
+        tau = torch_images(states[None], ("log_g",))[1]
         parts = model.components_of_batch((pixels, tau))
         return float(model.fused(parts)[0])
 

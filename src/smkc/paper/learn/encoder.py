@@ -144,7 +144,8 @@ class Encoder(nn.Module):
         images
             (B, K, L, L) kernel images.
         tau
-            (B,) scale tokens. NaN, where the image has no log_g, is read as 0, the middle.
+            (B,) scale tokens. NaN, for images whose scale was not measured, is read as 0, the
+            middle.
         visible
             (B, V) which tokens may be seen; all, in order, if not given. A patch whose mirror
             image may not be seen is read as unseen.

@@ -29,7 +29,7 @@ class HeldOut:
     Parameters
     ----------
     window
-        L, rows a window.
+        L, rows per window.
     firsts, ends
         (n,) each block's first row, and the row after its last.
 

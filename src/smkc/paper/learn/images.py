@@ -20,6 +20,9 @@ from smkc.recording import Recording
 
 __all__ = ["ImageSource", "RecordingImages", "SomeImages"]
 
+# The channel that the scale token comes with: its bandwidth is the token's sigma(g).
+SCALE_CHANNEL = "log_g"
+
 # Images of up to this many bytes stay on a GPU once they were made: making them anew in every
 # epoch takes longer than a step. On the CPU it is the other way round.
 KEPT_BYTES = 4 * 2**30
@@ -47,7 +50,8 @@ class ImageSource(Protocol):
 class RecordingImages:
     """The windows of a prepared recording.
 
-    On the CPU images are the library's own; on another device the same steps run in torch.
+    On the CPU images are the library's own; on another device the same steps run in torch. Every
+    window has its scale token, whichever channels its image has.
 
     Parameters
     ----------
@@ -132,12 +136,21 @@ class RecordingImages:
         return some
 
     def _made(self, starts: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        # The scale token is a by-product of log_g: without that channel it is made and left out.
+        has_scale = SCALE_CHANNEL in self.channels
+        channels = self.channels if has_scale else (*self.channels, SCALE_CHANNEL)
+        pixels, tau = self._compared(starts, channels)
+        return (pixels if has_scale else pixels[:, :-1].contiguous()), tau
+
+    def _compared(
+        self, starts: NDArray[np.int64], channels: tuple[str, ...]
+    ) -> tuple[Tensor, Tensor]:
         if self.device.type == "cpu":
-            made, tau = images(self.prepared, starts, self.window, self.sketch, self.channels)
+            made, tau = images(self.prepared, starts, self.window, self.sketch, channels)
             return torch.from_numpy(made), torch.from_numpy(tau)
         if self._windows is None:
             self._windows = TorchWindows(self.prepared, self.window, self.sketch, self.device)
-        return self._windows.images(starts, self.channels)
+        return self._windows.images(starts, channels)
 
 
 class SomeImages:

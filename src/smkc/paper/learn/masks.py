@@ -173,7 +173,7 @@ class Masking:
         """(n, pairs) bool: pairs of highest priority that make up exactly M tokens."""
         n_masked = self.n_masked(patches)
         order = priority.argsort(dim=1, descending=True, stable=True)
-        counts = patches.tokens_a_pair[order]
+        counts = patches.tokens_per_pair[order]
         taken = counts.cumsum(1) <= n_masked
         # One token may be missing where the next pair has two; then a pair of one token remains.
         short = n_masked - (counts * taken).sum(1, keepdim=True)

@@ -26,6 +26,9 @@ __all__ = ["OBJECTIVES", "LearnSettings", "LearnedModel"]
 # 4, 8 and surprise alone, these told validation anomalies best or level with the best.
 SURPRISE_WEIGHTS = {"recon": 4.0, "prediction": 0.5}
 
+# The same with the paper's scoring: it asks for a fixed weighted sum and names no weights.
+PAPER_WEIGHT = 1.0
+
 
 class LearnedModel:
     """Networks trained on normal windows, and a score of how far a window is from those.
@@ -103,7 +106,7 @@ class LearnedModel:
             )
         if labels is not None and len(labels) != len(held_out):
             raise InputError(
-                f"labels for {len(labels)} of {len(held_out)} held-out windows; give one a window"
+                f"labels for {len(labels)} of {len(held_out)} held-out windows; give one per window"
             )
         is_normal = np.ones(len(held_out), bool) if labels is None else ~labels
         normal = held_out if labels is None else SomeImages(held_out, is_normal)
@@ -159,7 +162,9 @@ class LearnedModel:
 
     def _fusion(self, components: NDArray[np.float64], is_normal: NDArray[np.bool_]) -> Fusion:
         if self.settings.objective != "ensemble":
-            return WeightedSum(np.array([1.0, SURPRISE_WEIGHTS[self.settings.objective]]))
+            tuned = self.settings.scoring == "tuned"
+            weight = SURPRISE_WEIGHTS[self.settings.objective] if tuned else PAPER_WEIGHT
+            return WeightedSum(np.array([1.0, weight]))
         if not is_normal.all():
             return LogisticFusion.fitted(components, ~is_normal)
         return TailFusion.fitted(components[:, self._main()])

@@ -54,7 +54,7 @@ class Training:
     patience
         epochs without a lower validation loss after which training stops.
     batch_size
-        windows a step; halved where memory runs out.
+        windows per step; halved where memory runs out.
     learning_rate, weight_decay
         of AdamW.
     schedule

@@ -49,7 +49,7 @@ class Patches(nn.Module):
         (T,) the token at (j, i); under ``triangle`` the token itself.
     pair_rows, pair_columns
         (N(N+1)/2,) row and column of each pair, row <= column.
-    tokens_a_pair
+    tokens_per_pair
         (N(N+1)/2,) how many tokens each pair has, 1 or 2.
 
     Examples
@@ -68,7 +68,7 @@ class Patches(nn.Module):
     mirror: Tensor
     pair_rows: Tensor
     pair_columns: Tensor
-    tokens_a_pair: Tensor
+    tokens_per_pair: Tensor
     token_of_place: Tensor
     places: Tensor
     is_below: Tensor
@@ -101,7 +101,7 @@ class Patches(nn.Module):
             "mirror": mirrored if is_full else torch.arange(len(rows)),
             "pair_rows": upper[0],
             "pair_columns": upper[1],
-            "tokens_a_pair": 1 + (upper[0] != upper[1]).long() * is_full,
+            "tokens_per_pair": 1 + (upper[0] != upper[1]).long() * is_full,
             "token_of_place": places if is_full else pair_at.flatten(),
             "places": rows * side + columns,
             "is_below": (steps[:, None] > steps).flatten(),

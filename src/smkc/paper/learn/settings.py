@@ -15,7 +15,7 @@ from smkc.paper.learn.prediction import PredictionConfig
 from smkc.paper.learn.reconstruction import ReconstructionConfig
 from smkc.paper.learn.training import INITIAL_WEIGHTS, Training, seeded
 
-__all__ = ["OBJECTIVES", "LearnSettings"]
+__all__ = ["OBJECTIVES", "SCORINGS", "LearnSettings"]
 
 # What a model may learn by, and the networks that each choice trains.
 OBJECTIVES = {
@@ -23,6 +23,10 @@ OBJECTIVES = {
     "prediction": ("prediction",),
     "ensemble": ("recon", "prediction"),
 }
+
+# How components of a score are made: as the paper describes them, or as validation windows liked
+# best. See :class:`smkc.learn.learner.Learner`.
+SCORINGS = ("tuned", "paper")
 
 # Patches a side, at least, where their size is left open: time grows with its fourth power.
 LEAST_SIDE = 8
@@ -50,7 +54,11 @@ class LearnSettings:
     decoder_layers, predictor_layers
         cross blocks of reconstruction and of prediction.
     expects_errors
-        whether reconstruction also learns how large an error to expect, and is surprised by more.
+        whether reconstruction also learns how large an error to expect, and is surprised by more;
+        the paper's does not.
+    scoring
+        ``tuned``, or ``paper`` for density and surprise as the paper describes them. The networks
+        are the same.
     masking
         how patches are masked, in training and in scoring.
     n_masks
@@ -79,6 +87,7 @@ class LearnSettings:
     decoder_layers: int = 2
     predictor_layers: int = 4
     expects_errors: bool = True
+    scoring: str = "tuned"
     masking: Masking = field(default_factory=Masking)
     n_masks: int = 16
     neighbours: int = 20
@@ -91,6 +100,10 @@ class LearnSettings:
         if self.objective not in OBJECTIVES:
             raise SettingError(
                 f"objective={self.objective!r} is not known; use one of {', '.join(OBJECTIVES)}"
+            )
+        if self.scoring not in SCORINGS:
+            raise SettingError(
+                f"scoring={self.scoring!r} is not known; use one of {', '.join(SCORINGS)}"
             )
         for name in ("n_masks", "neighbours", "reference_size"):
             if getattr(self, name) < 1:

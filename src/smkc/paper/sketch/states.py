@@ -72,12 +72,6 @@ class Sketch:
         """
         return np.ascontiguousarray(self._all_buckets(self.hashed(recording)).T)
 
-    def state_of_row(self, hashes: Hashes, values: NDArray[np.float32]) -> NDArray[np.float32]:
-        """(2m,) float32: the state of one row of (n,) values with these hashes."""
-        codes = np.arange(len(values), dtype=np.int32)
-        indptr = np.array([0, len(values)], np.int64)
-        return self._all_buckets(self._with(hashes, indptr, codes, values))[:, 0]
-
     def _with(
         self,
         hashes: Hashes,

@@ -139,7 +139,7 @@ class LaneAnswer(OfLane):
     vanished: int = Field(description="variables that went, since the service started")
     refused: int = Field(description="variables beyond the limit, since the service started")
     set_aside: int = Field(description="rows that could not be taken, since the service started")
-    window: int = Field(description="rows a window of the model; 0 before the first fit")
+    window: int = Field(description="rows per window of the model; 0 before the first fit")
     fitted_at: int | None = Field(description="row before which the model took over")
     is_refitting: bool = Field(description="whether a new model is being fitted")
     latest: VerdictAnswer | None = Field(description="what was said of the latest row")
@@ -152,7 +152,7 @@ class WatchAnswer(Answer):
 
     name: Text
     source: Text = Field(description="prometheus or push")
-    step: int = Field(description="milliseconds a row")
+    step: int = Field(description="milliseconds per row")
     phase: Text = Field(description="that of its least advanced lane")
     progress: float = Field(description="share of the history that was fetched, 0 to 1")
     lag: int = Field(description="milliseconds, the largest of its lanes")
@@ -230,7 +230,7 @@ class ChannelAnswer(Answer):
 class KernelAnswer(Answer):
     """An alert's window beside a normal one; without channels where too few rows are kept."""
 
-    length: int = Field(0, description="rows a window; an image has its square of points")
+    length: int = Field(0, description="rows per window; an image has its square of points")
     window: tuple[int, ...] = Field((), description="first and last time of the alert's window")
     normal_window: tuple[int, ...] = Field((), description="of the normal window")
     channels: tuple[ChannelAnswer, ...] | None = None

@@ -39,8 +39,8 @@ __all__ = [
 # Milliseconds up to the end of the year 9999.
 LAST_TIME = 253_402_300_799_999
 
-DAY = 86_400_000
-DEFAULT_SPAN = DAY // 4
+DAY_MILLISECONDS = 86_400_000
+DEFAULT_SPAN = DAY_MILLISECONDS // 4
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": Problem, "description": "It cannot be used."},
@@ -48,7 +48,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     403: {"model": Problem, "description": "The token's role may not do this."},
     404: {"model": Problem, "description": "There is no such thing."},
     422: {"model": Problem, "description": "A parameter is not as described."},
-    429: {"model": Problem, "description": "Too many requests a minute; see Retry-After."},
+    429: {"model": Problem, "description": "Too many requests per minute; see Retry-After."},
     503: {"model": Problem, "description": "Not now; see Retry-After."},
 }
 

@@ -53,8 +53,8 @@ class Limited:
         self._app = app
         self._service = service
         self._keys = keys
-        self._rate = Rate(service.config.limits.requests_a_minute)
-        self._seconds = float(service.config.limits.request_seconds)
+        self._rate = Rate(service.config.limits.requests_per_minute)
+        self._seconds = float(service.config.limits.request_timeout_seconds)
         self._n_working = {"requests": 0, "scrapes": 0}
         self._n_live = 0
         self._n_probes = 0
@@ -93,7 +93,7 @@ class Limited:
             return None
         return refusal(
             503 if scope["path"] in SENT_AGAIN else 429,
-            "more requests a minute than the limit allows; wait, or raise requests_a_minute",
+            "more requests per minute than the limit allows; wait, or raise requests_per_minute",
             {"Retry-After": str(math.ceil(wait))},
         )
 

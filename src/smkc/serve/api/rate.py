@@ -1,4 +1,4 @@
-"""Rate: how many requests a minute one client may send.
+"""Rate: how many requests per minute one client may send.
 
 In: a client's name or address and the time. Out: how long it must wait, mostly not at all. A
 bucket a client, refilled evenly (a leaky bucket as a meter); the clients seen last are remembered.

@@ -26,7 +26,7 @@ log = logging.getLogger("smkc.serve.api")
 BUSY_SECONDS = 5
 
 # So much of a sentence is sent; a place in a body may be named by its sender.
-MOST_SIGNS = 500
+MAX_ERROR_CHARACTERS = 500
 
 # So many places of a failure are logged, the innermost.
 MOST_PLACES = 6
@@ -34,7 +34,7 @@ MOST_PLACES = 6
 
 def refusal(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
     """Return an error as everybody gets it."""
-    shown = sentence[:MOST_SIGNS].encode("utf-8", "replace").decode()
+    shown = sentence[:MAX_ERROR_CHARACTERS].encode("utf-8", "replace").decode()
     return JSONResponse({"error": shown}, status, headers)
 
 

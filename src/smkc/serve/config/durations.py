@@ -9,7 +9,7 @@ from smkc.recording.grid import DURATION, NANOSECONDS
 __all__ = ["duration", "show_duration"]
 
 MILLISECOND = NANOSECONDS["ms"]
-LONGEST = 100 * 365 * 86_400_000  # milliseconds: a slip rather than a wish
+MAX_DURATION = 100 * 365 * 86_400_000  # milliseconds: a slip rather than a wish
 
 
 def duration(text: object) -> int:
@@ -26,7 +26,7 @@ def duration(text: object) -> int:
     if found is None:
         raise SettingError(f"{text!r} is no duration; write it like '15s', '500ms', '6h' or '7d'")
     exact = float(found[1]) * NANOSECONDS[found[2]] / MILLISECOND
-    if exact > LONGEST:
+    if exact > MAX_DURATION:
         raise SettingError(f"{text!r} is longer than a century; choose a shorter duration")
     if exact != int(exact):
         raise SettingError(f"{text!r} is no whole number of milliseconds; round it")

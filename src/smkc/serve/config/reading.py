@@ -35,20 +35,20 @@ WATCH: dict[str, Reader] = {
     "counters": text,
     "step": span,
     "history": span,
-    "least_rows": whole,
+    "min_rows": whole,
     "lateness": span,
     "max_series": whole,
     "max_lanes": whole,
-    "false_alarms_a_day": number,
+    "false_alarms_per_day": number,
     "refit_every": span,
     "detector": tables.anything,
 }
 LIMITS: dict[str, Reader] = {
     "body_bytes": whole,
     "decoded_bytes": whole,
-    "samples_a_request": whole,
-    "requests_a_minute": whole,
-    "request_seconds": whole,
+    "samples_per_request": whole,
+    "requests_per_minute": whole,
+    "request_timeout_seconds": whole,
 }
 # Tables that may stand several times, and what they are together.
 PLURAL = {"watch": "watches", "alertmanager": "alertmanagers", "webhook": "webhooks"}

@@ -23,7 +23,7 @@ __all__ = ["TOKENS_VARIABLE", "Config", "Limits", "Listen", "Retention"]
 TOKENS_VARIABLE = "SMKC_TOKENS"
 """Environment variable with tokens: ``name:role:token[:expiry],...``."""
 
-DAY = 86_400_000
+DAY_MILLISECONDS = 86_400_000
 
 # Hosts that stand for all addresses of this machine, and one of these that can be opened.
 OF_EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
@@ -73,19 +73,19 @@ class Limits:
     ----------
     body_bytes, decoded_bytes
         of a request as it is sent, and unpacked.
-    samples_a_request
+    samples_per_request
         readings in one request.
-    requests_a_minute
+    requests_per_minute
         of one client.
-    request_seconds
+    request_timeout_seconds
         until a request must be answered.
     """
 
     body_bytes: int = 16 * 2**20
     decoded_bytes: int = 128 * 2**20
-    samples_a_request: int = 1_000_000
-    requests_a_minute: int = 600
-    request_seconds: int = 30
+    samples_per_request: int = 1_000_000
+    requests_per_minute: int = 600
+    request_timeout_seconds: int = 30
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -98,9 +98,9 @@ class Limits:
 class Retention:
     """How many milliseconds history is kept: rows, verdicts on them, and alerts."""
 
-    rows: int = 7 * DAY
-    scores: int = 90 * DAY
-    alerts: int = 365 * DAY
+    rows: int = 7 * DAY_MILLISECONDS
+    scores: int = 90 * DAY_MILLISECONDS
+    alerts: int = 365 * DAY_MILLISECONDS
 
     def __post_init__(self) -> None:
         for one in fields(self):

@@ -12,7 +12,6 @@ from typing import Any
 from smkc.errors import SettingError
 from smkc.recording import Identity
 from smkc.serve.config.durations import show_duration
-from smkc.serve.config.keys import check_keys
 
 __all__ = ["WatchConfig"]
 
@@ -28,7 +27,7 @@ MOST_SERIES = 1_000_000
 OWN_WORDS = {
     "identity": "families",
     "counters": "counters",
-    "false_alarm_rate": "false_alarms_a_day",
+    "false_alarm_rate": "false_alarms_per_day",
 }
 
 
@@ -58,9 +57,9 @@ class WatchConfig:
     step
         from one row to the next.
     history
-        what is read at the start and learned from; by default 6 hours, or twice ``least_rows``
+        what is read at the start and learned from; by default 6 hours, or twice ``min_rows``
         steps where that is longer.
-    least_rows
+    min_rows
         rows before the first scores.
     lateness
         how long after its end a row is asked for or, for ``push``, closed; by default one step.
@@ -68,7 +67,7 @@ class WatchConfig:
         names that a lane takes a row at most; the rest is counted.
     max_lanes
         lanes at most; the samples of further entities are counted.
-    false_alarms_a_day
+    false_alarms_per_day
         alerts that normal rows of a lane may raise in a day, about. Which p-value opens an alert
         follows from it and the step: see :func:`smkc.serve.lane.alerting.alert_rate`.
     refit_every
@@ -93,11 +92,11 @@ class WatchConfig:
     counters: str = "auto"
     step: int = 15_000
     history: int = -1
-    least_rows: int = 240
+    min_rows: int = 240
     lateness: int = -1
     max_series: int = 20_000
     max_lanes: int = 200
-    false_alarms_a_day: float = 1.0
+    false_alarms_per_day: float = 1.0
     refit_every: int = 0
     detector: Mapping[str, Any] = field(default_factory=dict)
 
@@ -111,7 +110,7 @@ class WatchConfig:
         if self.lateness == -1:
             object.__setattr__(self, "lateness", self.step)
         if self.history == -1:
-            enough = max(USUAL_HISTORY, 2 * self.least_rows * self.step)
+            enough = max(USUAL_HISTORY, 2 * self.min_rows * self.step)
             object.__setattr__(self, "history", enough)
         self._check_source()
         self._check_labels()
@@ -160,24 +159,26 @@ class WatchConfig:
 
     def _check_numbers(self) -> None:
         _check_whole("step", self.step, SHORTEST_STEP, 86_400_000)
-        _check_whole("least_rows", self.least_rows, 2, 1_000_000)
+        _check_whole("min_rows", self.min_rows, 2, 1_000_000)
         _check_whole("lateness", self.lateness, -1, 86_400_000)
         _check_whole("history", self.history, -1)
         _check_whole("max_series", self.max_series, 1, MOST_SERIES)
         _check_whole("max_lanes", self.max_lanes, 1, 100_000)
         _check_whole("refit_every", self.refit_every, 0)
-        alarms = self.false_alarms_a_day
+        alarms = self.false_alarms_per_day
         if not isinstance(alarms, int | float) or isinstance(alarms, bool):
-            raise SettingError(f"false_alarms_a_day={alarms!r}: give a number, such as 1.0")
+            raise SettingError(f"false_alarms_per_day={alarms!r}: give a number, such as 1.0")
         if not 0 < alarms < math.inf:
-            raise SettingError(f"false_alarms_a_day={alarms!r}: give a number above 0, such as 1.0")
+            raise SettingError(
+                f"false_alarms_per_day={alarms!r}: give a number above 0, such as 1.0"
+            )
 
     def _check_durations(self) -> None:
-        if self.history < self.least_rows * self.step:
-            needed = show_duration(self.least_rows * self.step)
+        if self.history < self.min_rows * self.step:
+            needed = show_duration(self.min_rows * self.step)
             raise SettingError(
                 f"history={show_duration(self.history)!r} holds fewer than "
-                f"least_rows={self.least_rows} steps of {show_duration(self.step)}; make it "
+                f"min_rows={self.min_rows} steps of {show_duration(self.step)}; make it "
                 f"{needed} or longer"
             )
         if 0 < self.refit_every < self.step:
@@ -198,20 +199,17 @@ def _check_whole(name: str, value: object, least: int, most: int = 2**53) -> Non
 
 
 def _check_detector(given: Mapping[str, Any]) -> None:
-    from smkc.detector import Detector
-    from smkc.settings import empty_fitted
+    from smkc.loading import make_detector
 
     for key, own in OWN_WORDS.items():
         if key in given:
             raise SettingError(f"detector: {key} is set by {own} of the watch; take it out here")
-    usual = Detector().get_params()
-    check_keys(given, tuple(key for key in usual if key not in OWN_WORDS), "detector")
     if given.get("detector", "evidence") != "evidence":
         raise SettingError(
             f"detector: detector={given['detector']!r} does not follow what is normal; a watch "
             "uses 'evidence', so leave this out"
         )
     try:
-        empty_fitted({**usual, **given})
+        make_detector(given)._empty()
     except SettingError as error:
         raise SettingError(f"detector: {error}") from None

@@ -5,18 +5,26 @@ ETag; what they load lies under a name made from its content and may be kept for
 """
 
 import hashlib
+import json
+from dataclasses import asdict
 from functools import lru_cache
 from importlib.resources import files
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-__all__ = ["routes"]
+from smkc.decide.words import EVIDENCES, KINDS, OTHER_KIND
+from smkc.plot.sections import CHANNEL_WORDS
+
+__all__ = ["routes", "terms_script"]
 
 PAGES = {"page": "page.html", "login": "login.html"}
 
 # The colours, which the report has too.
 PALETTE = "palette.css"
+
+# The script that is made from the words of the report.
+TERMS = "terms.js"
 
 # Where a page names the folder of what it loads.
 FOLDER = "{{assets}}"
@@ -78,11 +86,21 @@ def _assets() -> dict[str, bytes]:
     """Read all that pages load, by name."""
     folder = files(__package__).joinpath("assets")
     found = [files("smkc.plot").joinpath(PALETTE), *folder.iterdir()]
-    return {
-        one.name: one.read_bytes()
-        for one in sorted(found, key=lambda one: one.name)
-        if one.name.rpartition(".")[2] in CONTENT_TYPES
+    read = {
+        one.name: one.read_bytes() for one in found if one.name.rpartition(".")[2] in CONTENT_TYPES
     }
+    return dict(sorted((read | {TERMS: terms_script().encode()}).items()))
+
+
+def terms_script() -> str:
+    """Return the words that Python has for kinds, evidences and channels, as a script."""
+    terms = {
+        "KINDS": {name: asdict(words) for name, words in KINDS.items()},
+        "OTHER_KIND": asdict(OTHER_KIND),
+        "EVIDENCES": {name: words.sentence for name, words in EVIDENCES.items()},
+        "CHANNELS": {name: words for name, (words, _) in CHANNEL_WORDS.items()},
+    }
+    return "".join(f"export const {name} = {json.dumps(one)};\n" for name, one in terms.items())
 
 
 @lru_cache(maxsize=1)

@@ -53,10 +53,10 @@ class Collector:
 
     def add(self, code: int, time: int, value: float) -> None:
         """Add one reading: of a variable's number, at milliseconds since 1970."""
-        if len(self._of) >= self._limits.samples_a_request:
+        if len(self._of) >= self._limits.samples_per_request:
             raise DecodeError(
-                f"the body holds more than the {self._limits.samples_a_request:,} samples allowed; "
-                "send it in smaller parts, or raise samples_a_request under [limits]",
+                f"the body holds more than the {self._limits.samples_per_request:,} samples "
+                "allowed; send it in smaller parts, or raise samples_per_request under [limits]",
                 413,
             )
         try:

@@ -98,11 +98,11 @@ def read_json(data: bytes, limits: Limits) -> Any:
 
 def _check_nodes(data: bytes, limits: Limits) -> None:
     n_nodes = sum(data.count(sign) for sign in (b",", b"[", b"{", b"\n"))
-    most = NODES_A_SAMPLE * limits.samples_a_request + ROOM_FOR_OTHERS
+    most = NODES_A_SAMPLE * limits.samples_per_request + ROOM_FOR_OTHERS
     if n_nodes > most:
         raise DecodeError(
             f"the body has {n_nodes:,} parts, and {most:,} are allowed; send it in smaller parts, "
-            "or raise samples_a_request under [limits]",
+            "or raise samples_per_request under [limits]",
             413,
         )
 

@@ -39,7 +39,7 @@ PROTOBUF, JSON = "application/x-protobuf", "application/json"
 
 DELTA, CUMULATIVE = 1, 2  # AggregationTemporality
 NO_RECORDED_VALUE = 1  # DataPointFlags: the series went stale
-NANOSECONDS = 1_000_000  # a millisecond
+NANOSECONDS_PER_MILLISECOND = 1_000_000  # a millisecond
 
 NAMES_REMEMBERED = 1 << 16
 LONGEST_REMEMBERED = 1024  # bytes of name and labels: what is remembered stays below 150 MB
@@ -123,7 +123,7 @@ def decode_otlp(body: bytes, content_type: str, encoding: str, limits: Limits) -
         if kind == JSON:
             points = _json_points(read_json(data, limits))
         else:
-            most = FIELDS_A_SAMPLE * limits.samples_a_request + ROOM_FOR_OTHERS
+            most = FIELDS_A_SAMPLE * limits.samples_per_request + ROOM_FOR_OTHERS
             points = _protobuf_points(Scan(data, most))
         for metric, point in points:
             _add(collector, metric, point)
@@ -231,7 +231,7 @@ def _resource(resource: Any) -> Resource:
 
 
 def _add(collector: Collector, metric: Metric, point: Any) -> None:
-    time = point.time_unix_nano // NANOSECONDS
+    time = point.time_unix_nano // NANOSECONDS_PER_MILLISECOND
     is_gone = bool(point.flags & NO_RECORDED_VALUE)
     is_delta = metric.temporality == DELTA
     if metric.kind.point is metrics.NumberDataPoint:

@@ -97,7 +97,7 @@ def encode_remote_write(samples: Samples) -> bytes:
 
 def _read_v1(data: bytes, limits: Limits) -> Samples:
     collector = Collector(limits)
-    scan = Scan(data, limits.samples_a_request + ROOM_FOR_OTHERS)
+    scan = Scan(data, limits.samples_per_request + ROOM_FOR_OTHERS)
     for number, span in scan.parts(scan.whole):
         if number == SERIES_V1:
             _add(collector, TimeSeries.FromString(scan.message(span)), _name_v1)
@@ -106,7 +106,7 @@ def _read_v1(data: bytes, limits: Limits) -> Samples:
 
 def _read_v2(data: bytes, limits: Limits) -> Samples:
     collector = Collector(limits)
-    scan = Scan(data, 4 * limits.samples_a_request + ROOM_FOR_OTHERS)
+    scan = Scan(data, 4 * limits.samples_per_request + ROOM_FOR_OTHERS)
     symbols = [
         data[slice(*span)] for number, span in scan.parts(scan.whole) if number == SYMBOLS_V2
     ]

@@ -67,7 +67,7 @@ class Scan:
             if self._left < 0:
                 raise DecodeError(
                     f"the body holds more than {self._most:,} fields; send it in smaller parts, "
-                    "or raise samples_a_request under [limits]",
+                    "or raise samples_per_request under [limits]",
                     413,
                 )
             tag, at = self._varint(at, end)

@@ -41,10 +41,10 @@ METRICS = {
 EVIDENCE, EVIDENCE_METRIC = "evidence.", "smkc_evidence_nats"
 
 # Rows of one lane, and samples altogether, that one request holds at most.
-MOST_ROWS = 500
+MAX_ROWS_PER_WRITE = 500
 MOST_SAMPLES = 10_000
 
-EVERY = 5_000  # milliseconds
+WRITE_EVERY_MILLISECONDS = 5_000  # milliseconds
 
 HEADERS = {
     "Content-Type": "application/x-protobuf",
@@ -100,7 +100,7 @@ class ScoreWriter:
         """Send what is new."""
         if self.standing.must_wait(now):
             return
-        if self._looked_at is not None and 0 <= now - self._looked_at < EVERY:
+        if self._looked_at is not None and 0 <= now - self._looked_at < WRITE_EVERY_MILLISECONDS:
             return
         self._looked_at = now
         if self._taken is None:
@@ -221,8 +221,8 @@ class ScoreWriter:
 
 def _part(lane: LaneStore, after: int, step: int) -> _Part:
     """Return the scores of one lane after a time, so few that the store thins none of them."""
-    until = min(after + MOST_ROWS * step, lane.last_time or after)
-    columns = lane.verdicts(after + 1, until, MOST_ROWS + 1)
+    until = min(after + MAX_ROWS_PER_WRITE * step, lane.last_time or after)
+    columns = lane.verdicts(after + 1, until, MAX_ROWS_PER_WRITE + 1)
     return _Part(
         lane=(lane.watch, lane.entity),
         until=until,

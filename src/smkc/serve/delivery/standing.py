@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from smkc.serve.delivery.posting import Answer
 from smkc.serve.view import IN_HEALTH
 
-__all__ = ["FIRST_WAIT", "LONGEST_WAIT", "ReceiverStatus", "Standing"]
+__all__ = ["FIRST_WAIT", "MAX_RETRY_MILLISECONDS", "ReceiverStatus", "Standing"]
 
 # Milliseconds: the wait after a first failure, and the longest one.
 FIRST_WAIT = 1_000
-LONGEST_WAIT = 300_000
+MAX_RETRY_MILLISECONDS = 300_000
 
 _log = logging.getLogger("smkc.serve.delivery")
 
@@ -82,7 +82,7 @@ class Standing:
 
     def must_wait(self, now: int) -> bool:
         """Whether the receiver is to be left alone; a clock that went back ends the wait."""
-        return self._not_before - LONGEST_WAIT <= now < self._not_before
+        return self._not_before - MAX_RETRY_MILLISECONDS <= now < self._not_before
 
     def note(self, answer: Answer, now: int) -> Answer:
         """Remember how it went; after a failure, leave the receiver alone, twice as long a time."""
@@ -99,10 +99,12 @@ class Standing:
                 self._failing_since = now
                 who = self.kind, self.name
                 _log.warning("%s %s: %s; it is tried again", *who, answer.said, extra=IN_HEALTH)
-            wait = min(FIRST_WAIT * 2.0 ** min(self._in_a_row, 30), LONGEST_WAIT)
+            wait = min(FIRST_WAIT * 2.0 ** min(self._in_a_row, 30), MAX_RETRY_MILLISECONDS)
             wait *= self._rng.uniform(0.5, 1.0)
             self._in_a_row += 1
-            self._not_before = now + int(max(wait, min(1000 * answer.wait_s, LONGEST_WAIT)))
+            self._not_before = now + int(
+                max(wait, min(1000 * answer.wait_s, MAX_RETRY_MILLISECONDS))
+            )
             return answer
 
     def drop(self, what: str, count: int, reason: str, now: int) -> None:

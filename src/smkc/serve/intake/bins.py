@@ -21,7 +21,7 @@ AHEAD_MS = 600_000
 
 STEPS_AHEAD = 16
 
-MOST_ROWS = 65_536
+MAX_OPEN_ROWS = 65_536
 """Rows that may wait: eleven days of 15 s steps, should somebody push history."""
 
 LEAST_ROOM = 1 << 20
@@ -114,7 +114,7 @@ class Bins:
     @property
     def is_filling(self) -> bool:
         """Whether more than half of the room is taken: better let rows close before more comes."""
-        return 2 * self.n_pending > self._room or 2 * len(self._due) > MOST_ROWS
+        return 2 * self.n_pending > self._room or 2 * len(self._due) > MAX_OPEN_ROWS
 
     def take(self, samples: Samples) -> None:
         """Add samples; nothing is closed by that."""
@@ -133,7 +133,7 @@ class Bins:
         self._waiting.append(kept)
         for end in np.unique(kept.ends).tolist():
             self._due.setdefault(end, self._due_time(end))
-        if self.n_pending > self._room or len(self._due) > MOST_ROWS:
+        if self.n_pending > self._room or len(self._due) > MAX_OPEN_ROWS:
             self._make_room()
 
     def hear(self, time: int) -> None:
@@ -226,8 +226,8 @@ class Bins:
         self._waiting = [kept]
         self.duplicates += duplicates
         rows = np.unique(kept.ends)
-        if len(rows) > MOST_ROWS:
-            self._forget(kept.ends >= rows[MOST_ROWS])
+        if len(rows) > MAX_OPEN_ROWS:
+            self._forget(kept.ends >= rows[MAX_OPEN_ROWS])
         kept = self._merged()
         if len(kept.ends) > self._room:
             self._forget(np.arange(len(kept.ends)) >= self._room)

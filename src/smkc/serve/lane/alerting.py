@@ -25,7 +25,7 @@ __all__ = [
     "severity_of",
 ]
 
-DAY = 86_400_000  # milliseconds
+DAY_MILLISECONDS = 86_400_000  # milliseconds
 
 # A rate outside of these makes no sense: no reference shows rarer rows, and one row in twenty is no
 # alert any more.
@@ -33,7 +33,7 @@ RAREST, COMMONEST = 1e-6, 0.05
 
 # Rows closer together than this, in milliseconds, count as one look: what is asked of a row looks
 # back over the rows before it, so that a shorter step brings more rows but hardly more chances.
-LOOK = 60_000
+LOOK_MILLISECONDS = 60_000
 
 # An alert goes on while the p-value stays below a rate so many times higher, as in Detector.alerts.
 RELEASE_RATE = 10.0
@@ -74,12 +74,12 @@ class Change:
     alert: AlertRecord
 
 
-def alert_rate(false_alarms_a_day: float, step: int) -> float:
+def alert_rate(false_alarms_per_day: float, step: int) -> float:
     """Return the p-value below which a row raises an alert.
 
     Parameters
     ----------
-    false_alarms_a_day
+    false_alarms_per_day
         alerts that normal data may raise in a day.
     step
         milliseconds from row to row.
@@ -89,7 +89,7 @@ def alert_rate(false_alarms_a_day: float, step: int) -> float:
     >>> round(1 / alert_rate(1.0, 300_000)), round(1 / alert_rate(1.0, 2_000))
     (288, 1440)
     """
-    rate = false_alarms_a_day * max(step, LOOK) / DAY
+    rate = false_alarms_per_day * max(step, LOOK_MILLISECONDS) / DAY_MILLISECONDS
     return min(max(rate, RAREST), COMMONEST)
 
 

@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from smkc.detector import Detector
+from smkc.base import BaseDetector
 from smkc.errors import ModelFileError
 from smkc.loading import load
 from smkc.serve.lane.follower import Follower
@@ -23,7 +23,7 @@ __all__ = ["Checkpoint", "LaneFiles"]
 log = logging.getLogger("smkc.serve.lane.files")
 
 # So many models and checkpoints stay: the latest, and one in case it is damaged.
-KEPT = 2
+CHECKPOINTS_KEPT = 2
 
 # Rows that could not be taken are written here, as long as the file is no longer than this.
 ROWS_SET_ASIDE = "rows-set-aside.jsonl"
@@ -65,7 +65,7 @@ class LaneFiles:
         """Return where the model lies that took over before a row."""
         return self.folder / f"model-{row}.smkc"
 
-    def save_model(self, row: int, detector: Detector) -> None:
+    def save_model(self, row: int, detector: BaseDetector) -> None:
         """Write a model."""
         self._make_folder()
         detector.save(self.model_path(row))
@@ -79,7 +79,7 @@ class LaneFiles:
                 f"{path} cannot be renamed ({error.strerror or error}); fit again"
             ) from error
 
-    def load_model(self, row: int) -> Detector | None:
+    def load_model(self, row: int) -> BaseDetector | None:
         """Read a model; None if it is not there or damaged, which is then set aside."""
         path = self.model_path(row)
         if not path.exists():
@@ -111,7 +111,7 @@ class LaneFiles:
         found = [Checkpoint(int(match[1]), int(match[2])) for match in self._named(STREAM)]
         return sorted(found, reverse=True)
 
-    def resumed(self, at: Checkpoint, detector: Detector, base: int) -> Follower | None:
+    def resumed(self, at: Checkpoint, detector: BaseDetector, base: int) -> Follower | None:
         """Go on from a checkpoint; None if it is damaged, and then it is set aside."""
         path = self._stream_path(at)
         try:
@@ -176,7 +176,10 @@ class LaneFiles:
         """Keep the latest checkpoints, and the latest models."""
         streams = [self._stream_path(at) for at in self.checkpoints()]
         models = sorted((int(match[1]) for match in self._named(MODEL)), reverse=True)
-        for path in [*streams[KEPT:], *(self.model_path(row) for row in models[KEPT:])]:
+        for path in [
+            *streams[CHECKPOINTS_KEPT:],
+            *(self.model_path(row) for row in models[CHECKPOINTS_KEPT:]),
+        ]:
             with contextlib.suppress(OSError):
                 path.unlink()
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from smkc import model_file
-from smkc.detector import Detector
+from smkc.base import BaseDetector
 from smkc.errors import ModelFileError, SmkcError
-from smkc.loading import load
+from smkc.loading import load, make_detector
 from smkc.recording import Identity, Recording
 from smkc.serve.config import WatchConfig
 
@@ -32,16 +32,18 @@ REFERENCE, MODEL = "refit-reference.smkc", "refit-model.smkc"
 NOTE, ERRORS = "refit.json", "refit.errors"
 
 # How often a process beside looks whether the one that started it is still there.
-LOOK_SECONDS = 0.5
+PARENT_CHECK_SECONDS = 0.5
 
 
-def detector_of(watch: WatchConfig) -> Detector:
+def detector_of(watch: WatchConfig) -> BaseDetector:
     """Return the detector that a watch asks for, not fitted yet."""
     families = watch.families
-    return Detector(
-        identity=None if families == Identity() else families,
-        counters="auto" if watch.counters == "auto" else None,
-        **watch.detector,
+    return make_detector(
+        {
+            **watch.detector,
+            "identity": None if families == Identity() else families,
+            "counters": "auto" if watch.counters == "auto" else None,
+        }
     )
 
 
@@ -129,7 +131,7 @@ class FitBeside:
         """Whether the process has ended, well or not."""
         return self._process.poll() is not None
 
-    def result(self) -> Detector:
+    def result(self) -> BaseDetector:
         """Return the fitted detector, waiting for it; :meth:`cancel` clears up afterwards."""
         code = self._process.wait()
         if code != 0:
@@ -207,7 +209,7 @@ def _fit(folder: Path) -> None:
 def _end_with(parent: int) -> None:
     """End this process when the one that started it has ended."""
     while os.getppid() == parent:
-        time.sleep(LOOK_SECONDS)
+        time.sleep(PARENT_CHECK_SECONDS)
     os._exit(1)
 
 

@@ -11,13 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
+from smkc.base import BaseDetector
 from smkc.decide import Cause
 from smkc.detector import Detector
 from smkc.errors import SettingError
-from smkc.fitted import EvidenceFitted
 from smkc.recording import Recording
 from smkc.serve.rows import Row
-from smkc.stream import EvidenceStream
 
 __all__ = ["Follower", "Judgement", "recording_of"]
 
@@ -46,17 +45,14 @@ class Follower:
         a file that :meth:`save` wrote for the same model; None to begin at ``base``.
     """
 
-    def __init__(self, detector: Detector, base: int, resume: Path | None = None) -> None:
-        stream = detector.stream(resume)
-        if not isinstance(stream, EvidenceStream):
+    def __init__(self, detector: BaseDetector, base: int, resume: Path | None = None) -> None:
+        if not isinstance(detector, Detector):
             raise SettingError(
-                f"a watch cannot follow with detector={detector.detector!r}; leave the setting "
+                f"a watch cannot follow with detector={detector.kind!r}; leave the setting "
                 "out: evidence is the detector that follows what is normal"
             )
-        fitted = detector.fitted_
-        assert isinstance(fitted, EvidenceFitted)
-        self._stream = stream
-        self._block = fitted.known.choices.block
+        self._stream = detector.stream(resume)
+        self._block = self._stream.block
         self.base = base
 
     @property

@@ -233,7 +233,7 @@ class Lane:
             self._recent.take(number, row, None)
             return None, None
         judged = follower.push(row)
-        rate = alert_rate(self.watch.false_alarms_a_day, self.watch.step)
+        rate = alert_rate(self.watch.false_alarms_per_day, self.watch.step)
         verdict = Verdict(
             number=number,
             time=row.time,

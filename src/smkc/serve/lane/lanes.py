@@ -73,7 +73,7 @@ class Lanes:
         last = self.last_time
         if last is None:
             return []
-        before = last - max(self.watch.history, self.watch.least_rows * self.watch.step)
+        before = last - max(self.watch.history, self.watch.min_rows * self.watch.step)
         gone = [lane for lane in self if (lane.journal.last_time or last) < before]
         for lane in gone:
             lane.retire()

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from smkc.detector import Detector
+from smkc.base import BaseDetector
 from smkc.errors import InputError, ModelFileError
 from smkc.serve.config import WatchConfig
 from smkc.serve.lane import fitting
@@ -71,7 +71,7 @@ class LaneModel:
         self.problems: dict[str, str] = {
             f"recovery {number}": problem for number, problem in enumerate(found.problems)
         }
-        self._fit_at_rows = watch.least_rows
+        self._fit_at_rows = watch.min_rows
         note = fitting.noted(files.folder)
         is_due = self.follower is not None and note is not None
         fitting.clear(files.folder, keep_note=is_due)
@@ -138,7 +138,7 @@ class LaneModel:
         if self.follower is None:
             raise BusyError(
                 f"watch {self._watch.name!r}, entity {self._journal.entity!r}: there is no model "
-                f"yet; it is fitted by itself once {self._watch.least_rows} rows are there"
+                f"yet; it is fitted by itself once {self._watch.min_rows} rows are there"
             )
         if self._beside is not None:
             raise BusyError("a new model is being fitted already; wait until it has taken over")
@@ -216,7 +216,7 @@ class LaneModel:
 
     @property
     def _history_rows(self) -> int:
-        return max(self._watch.history // self._watch.step, self._watch.least_rows)
+        return max(self._watch.history // self._watch.step, self._watch.min_rows)
 
     def _reference(self) -> list[Span]:
         """Return the rows to learn from: the last of the history, without those of alerts."""
@@ -230,10 +230,10 @@ class LaneModel:
             for stored in alerts
             if stored.feedback is None and stored.record.last_row >= first
         ]
-        return reference_spans(first, end - 1, left_out, self._watch.least_rows)
+        return reference_spans(first, end - 1, left_out, self._watch.min_rows)
 
     def _swap(
-        self, detector: Detector, spans: Sequence[Span], reason: str, path: Path | None = None
+        self, detector: BaseDetector, spans: Sequence[Span], reason: str, path: Path | None = None
     ) -> None:
         """Let a model take over before the next row.
 

@@ -4,54 +4,21 @@ In: rows with their verdicts, as they come, or the journal that has them. Out: t
 them. All of it follows from the journal: after a restart the same rows have the same causes.
 """
 
-import math
 from collections import deque
-from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from smkc.decide import Cause
+from smkc.evidence.loud import loud_rows, loudness
 from smkc.serve.lane.alerting import LEAST_PAUSE
 from smkc.serve.lane.follower import Follower, recording_of
 from smkc.serve.rows import Row, Verdict
 from smkc.serve.store import LaneStore
 
-__all__ = ["Recent", "causes_at", "loud_rows", "loudness"]
-
-# Rows that are at least so loud, as a share of the loudest, are asked who made them. A surprise is
-# held for two windows, in which pods may have come and gone: over all of these rows a pod that left
-# when it should outweighs a fault that has only begun. Of 77 planted faults of six kinds, each
-# within three windows of the first pod's leaving, the first cause named when the alert opened was
-# guilty in .27 over all rows, .84 at a half, .97 at .8, 1.00 at this, .99 in the loudest row alone.
-LOUD = 0.9
+__all__ = ["Recent", "causes_at"]
 
 # A row's causes take the rows of so many windows; it may be explained some rows later.
 WINDOWS = 3
-
-
-def loudness(nats: Iterable[float]) -> float:
-    """Return how loud evidences are together: the root of the sum of squares, whatever their order.
-
-    Examples
-    --------
-    >>> loudness([3.0, float("nan"), 4.0]), loudness([])
-    (5.0, 0.0)
-    """
-    return math.sqrt(math.fsum(float(much) ** 2 for much in nats if not math.isnan(much)))
-
-
-def loud_rows(loud: Mapping[int, float], first: int, last: int) -> tuple[int, int]:
-    """Return the first and the last loud row among rows first to last, by number.
-
-    Examples
-    --------
-    >>> loud_rows({7: 4.0, 8: 9.5, 9: 10.0, 10: 3.0}, first=6, last=10)
-    (8, 9)
-    """
-    told = {number: loud.get(number, 0.0) for number in range(first, last + 1)}
-    least = LOUD * max(told.values())
-    numbers = [number for number, much in told.items() if much >= least]
-    return numbers[0], numbers[-1]
 
 
 class Recent:
@@ -60,7 +27,7 @@ class Recent:
     Parameters
     ----------
     window
-        rows a window of the model.
+        rows per window of the model.
     """
 
     def __init__(self, window: int) -> None:

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from smkc.detector import Detector
+from smkc.base import BaseDetector
 from smkc.errors import SmkcError
 from smkc.recording import Recording
 from smkc.serve.config import WatchConfig
@@ -24,7 +24,7 @@ __all__ = ["Recovered", "brought_up", "recovered", "reference_rows"]
 log = logging.getLogger("smkc.serve.lane.recovery")
 
 # Rows are read so many at a time for a replay.
-ROWS_AT_A_TIME = 256
+ROWS_PER_REPLAY = 256
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,12 +134,12 @@ def reference_rows(journal: LaneStore, spans: Sequence[Sequence[int]]) -> Record
 
 def _replay(follower: Follower, journal: LaneStore, end: int) -> None:
     while (first := follower.next_row) < end:
-        follower.replay(journal.rows(first, min(first + ROWS_AT_A_TIME, end)))
+        follower.replay(journal.rows(first, min(first + ROWS_PER_REPLAY, end)))
 
 
 def _model(
     journal: LaneStore, watch: WatchConfig, files: LaneFiles, fit: Event
-) -> tuple[Detector | None, list[str]]:
+) -> tuple[BaseDetector | None, list[str]]:
     """Return the model of an event, fitted again if its file is not whole; and what was wrong."""
     detector = files.load_model(fit.at_row)
     if detector is not None:

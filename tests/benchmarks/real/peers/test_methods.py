@@ -14,8 +14,8 @@ from benchmarks.real.peers.smkc_detector import DetectorPeer
 from benchmarks.real.peers.stumpy_discord import StumpyDiscord
 from benchmarks.real.peers.windowed_knn import WindowedKnn
 from benchmarks.real.peers.z_scores import PlainZ, RobustZ
-from smkc.detector import Detector
 from smkc.errors import MissingExtraError, SettingError
+from smkc.paper import KnnDetector
 
 NAN = np.nan
 REFERENCE = recording(usual(n_rows=150))
@@ -148,7 +148,7 @@ def test_pyod_scores_are_its_own():
 def test_a_detector_peer_is_the_detector_with_the_rows_before():
     whole = recording(np.concatenate([usual(n_rows=150), usual(n_rows=60, seed=2, first=150)]))
     peer = DetectorPeer(detector="knn", window=16, align="prompt").fit(whole.rows(0, 150))
-    expected = Detector(detector="knn", window=16, align="prompt").fit(whole.rows(0, 150))
+    expected = KnnDetector(window=16, align="prompt").fit(whole.rows(0, 150))
     actual = peer.score(whole.rows(150))
     assert np.isfinite(actual).all()
     np.testing.assert_array_equal(actual, expected.decision_function(whole.rows(135))[15:])

@@ -5,6 +5,7 @@ import pytest
 
 from smkc import Detector, load
 from smkc.errors import DeviceWarning, SettingError
+from smkc.paper import KnnDetector
 from smkc.paper.density import KnnDensity, Projection
 from smkc.paper.kernel import Representation
 from smkc.paper.sketch import Sketch
@@ -75,10 +76,10 @@ def test_windows_without_enough_observations_have_no_score():
 
 def test_a_detector_works_on_a_device(tmp_path):
     reference, live = telemetry(400), telemetry(120, seed=1)
-    settings = {"detector": "knn", "window": WINDOW, "neighbours": 5, "reference_size": 200}
+    settings = {"window": WINDOW, "neighbours": 5, "reference_size": 200}
     settings["false_alarm_rate"] = 0.01  # as much as so short a reference can show
-    plain = Detector(**settings).fit(reference)
-    ours = Detector(**settings, device=DEVICE).fit(reference)
+    plain = KnnDetector(**settings).fit(reference)
+    ours = KnnDetector(**settings, device=DEVICE).fit(reference)
     expected = plain.decision_function(live)
     np.testing.assert_allclose(ours.decision_function(live), expected, atol=1e-4)
     path = tmp_path / "model.smkc"
@@ -95,17 +96,17 @@ def test_a_detector_works_on_a_device(tmp_path):
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_without_the_device_the_processor_does_the_work_and_a_warning_says_so():
     reference, live = telemetry(300), telemetry(80, seed=1)
-    settings = {"detector": "knn", "window": WINDOW, "neighbours": 5}
-    expected = Detector(**settings).fit(reference).decision_function(live)
+    settings = {"window": WINDOW, "neighbours": 5}
+    expected = KnnDetector(**settings).fit(reference).decision_function(live)
     with pytest.warns(DeviceWarning, match="device='cuda' cannot be used: torch finds no such"):
-        found = Detector(**settings, device="cuda").fit(reference)
+        found = KnnDetector(**settings, device="cuda").fit(reference)
     np.testing.assert_array_equal(found.decision_function(live), expected)
 
 
 def test_what_is_no_device_is_said():
     with pytest.raises(SettingError, match="device='gpu' is not known; use cpu or cuda"):
-        Detector(detector="knn", device="gpu").fit(telemetry(300))
+        KnnDetector(device="gpu").fit(telemetry(300))
     with pytest.raises(SettingError, match="device=3: give text"):
-        Detector(detector="knn", device=3).fit(telemetry(300))
-    with pytest.raises(SettingError, match="detector='evidence' works on the processor"):
+        KnnDetector(device=3).fit(telemetry(300))
+    with pytest.raises(SettingError, match=r"no setting 'device'.*smkc\.paper\.KnnDetector"):
         Detector(device="cuda").fit(telemetry(300))

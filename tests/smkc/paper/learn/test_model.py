@@ -222,3 +222,36 @@ def test_one_window_at_once_scores_the_same_to_rounding(fitted):
     alone = model.components_of_batch(source(TEST).batch(np.array([3])))
     np.testing.assert_allclose(alone, together[3:4], rtol=1e-3, atol=1e-5)
     assert model.fused(alone) == pytest.approx(model.score(source(TEST))[3], rel=1e-2)
+
+
+@pytest.mark.parametrize("objective", ["recon", "prediction"])
+def test_the_papers_score_is_the_class_tokens_density_plus_the_mean_error(objective):
+    settings = replace(SETTINGS, objective=objective, scoring="paper", expects_errors=False)
+    normal = source(HELD_OUT.normal())
+    model = LearnedModel(settings).fit(source(TRAIN), normal)
+    network = model.learners_[objective].network
+
+    def class_tokens_and_errors(of):
+        batch = of.batch(np.arange(len(of)))
+        with torch.no_grad():
+            return network.embeddings(batch).numpy(), network.errors(batch).numpy()
+
+    def raw(of):
+        tokens, errors = class_tokens_and_errors(of)
+        known, _ = class_tokens_and_errors(source(TRAIN))
+        apart = np.sort(1 - tokens.astype(float) @ known.astype(float).T, axis=1)
+        return np.column_stack([apart[:, : SETTINGS.neighbours].mean(axis=1), errors])
+
+    found = raw(source(TEST))
+    np.testing.assert_allclose(model.components(source(TEST)), found, rtol=1e-3, atol=1e-6)
+    low, middle, high = np.quantile(raw(normal), [0.25, 0.5, 0.75], axis=0)
+    expected = ((found - middle) / (high - low)).sum(axis=1)
+    scores = model.score(source(TEST))
+    assert np.corrcoef(scores, expected)[0, 1] > 0.999
+    again = LearnedModel.from_arrays(settings, *model.to_arrays())
+    assert np.array_equal(again.score(source(TEST)), scores)
+
+
+def test_an_unknown_scoring_is_refused():
+    with pytest.raises(SettingError, match="scoring='best' is not known; use one of tuned, paper"):
+        replace(SETTINGS, scoring="best")

@@ -39,7 +39,7 @@ def test_tokens_of_the_two_layouts():
     assert torch.equal(full.rows[full.mirror], full.columns)
     assert torch.equal(full.columns[full.mirror], full.rows)
     for patches in (triangle, full):
-        assert torch.equal(patches.tokens_a_pair, torch.bincount(patches.pairs))
+        assert torch.equal(patches.tokens_per_pair, torch.bincount(patches.pairs))
 
 
 @pytest.mark.parametrize("tokens", TOKEN_LAYOUTS)

@@ -49,7 +49,7 @@ def configuration(folder, **limits):
                 {"name": "shop", "source": "push", "step": "15s"},
                 {"name": "fleet", "source": "push", "step": "15s", "entity": "pod"},
             ],
-            "limits": {"requests_a_minute": 1_000_000, "body_bytes": 1_000_000, **limits},
+            "limits": {"requests_per_minute": 1_000_000, "body_bytes": 1_000_000, **limits},
         }
     )
 

@@ -100,7 +100,7 @@ def test_busy_connections_leave_room_for_the_probes_and_metrics(serve, monkeypat
 
 
 def test_a_neighbour_does_not_use_up_the_rate_of_a_scrape(serve):
-    server = serve(limits={"requests_a_minute": 5})
+    server = serve(limits={"requests_per_minute": 5})
     codes = [get(server.url, "/api/v1/session").status_code for _ in range(8)]
     assert codes[-1] == 429
     assert [get(server.url, "/metrics").status_code for _ in range(5)] == [200] * 5

@@ -145,7 +145,7 @@ def test_a_forwarded_address_is_not_believed(serve):
     """Else everybody could be anybody to the rate limit."""
     import httpx
 
-    server = serve(limits={"requests_a_minute": 3})
+    server = serve(limits={"requests_per_minute": 3})
     codes = [
         httpx.get(
             server.url + "/api/v1/session",

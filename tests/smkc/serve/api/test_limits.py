@@ -122,7 +122,7 @@ def test_a_snappy_bomb_is_refused(serve):
 
 
 def test_too_many_samples_are_refused(serve):
-    server = serve(limits={"samples_a_request": 100})
+    server = serve(limits={"samples_per_request": 100})
     for n, status in ((100, 200), (101, 413)):
         times = [1_800_000_000 + i for i in range(n)]
         content = json.dumps({"time": times, "series": {"a": [1.0] * n}})
@@ -142,7 +142,7 @@ def test_deep_nesting_is_refused(open_server, path, sign):
 
 @pytest.mark.parametrize("is_chunked", [False, True], ids=["length", "chunked"])
 def test_a_body_that_does_not_come_ends_in_408(serve, is_chunked):
-    server = serve(limits={"request_seconds": 1})
+    server = serve(limits={"request_timeout_seconds": 1})
     kind = "Transfer-Encoding: chunked" if is_chunked else "Content-Length: 100000"
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as line:
         line.sendall(
@@ -163,7 +163,7 @@ def test_a_body_that_does_not_come_ends_in_408(serve, is_chunked):
 
 def test_a_route_that_does_not_end_is_answered_for(serve):
     gate = threading.Event()
-    server = serve(limits={"request_seconds": 1}, watches=lambda: gate.wait(20) and [])
+    server = serve(limits={"request_timeout_seconds": 1}, watches=lambda: gate.wait(20) and [])
     try:
         answer = get(server.url, "/api/v1/watches")
         assert answer.status_code == 503
@@ -191,16 +191,16 @@ def test_a_head_that_does_not_come_is_not_waited_for(serve, monkeypatch):
 
 
 def test_too_often_is_429_with_a_time_to_wait(serve):
-    server = serve(limits={"requests_a_minute": 5})
+    server = serve(limits={"requests_per_minute": 5})
     answers = [get(server.url, "/api/v1/session") for _ in range(8)]
     assert [answer.status_code for answer in answers] == [200] * 5 + [429] * 3
     assert 1 <= int(answers[-1].headers["Retry-After"]) <= 12
-    assert "requests_a_minute" in answers[-1].json()["error"]
+    assert "requests_per_minute" in answers[-1].json()["error"]
     assert get(server.url, "/healthz").status_code == 200  # probes are always answered
 
 
 def test_pushes_too_often_are_asked_for_again(serve):
-    server = serve(limits={"requests_a_minute": 1})
+    server = serve(limits={"requests_per_minute": 1})
     get(server.url, "/api/v1/session")
     for path in PUSHES[1:]:
         answer = post(server.url, path)
@@ -209,7 +209,7 @@ def test_pushes_too_often_are_asked_for_again(serve):
 
 
 def test_each_token_has_a_rate_of_its_own(serve, secrets, keys):
-    server = serve(keys=keys, limits={"requests_a_minute": 3})
+    server = serve(keys=keys, limits={"requests_per_minute": 3})
     for role in ("read", "write", "admin"):
         headers = {"Authorization": f"Bearer {secrets[role]}"}
         codes = [get(server.url, "/api/v1/session", headers=headers).status_code for _ in range(4)]

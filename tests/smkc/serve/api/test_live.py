@@ -68,7 +68,7 @@ def verdict(number):
 
 def test_a_row_that_is_committed_is_told(tmp_path, rng):
     """A real service of its own, a second a row: what is pushed is learned from, then judged."""
-    watch = {"name": "quick", "source": "push", "step": "1s", "least_rows": 240}
+    watch = {"name": "quick", "source": "push", "step": "1s", "min_rows": 240}
     config = config_of({"data": str(tmp_path), "watch": [watch]})
     with (
         Service(config) as service,
@@ -144,7 +144,7 @@ def test_a_reader_that_comes_back_goes_on(serve, last, first):
 
 def test_silence_is_broken_by_heartbeats(serve, monkeypatch):
     monkeypatch.setattr(live, "HEARTBEAT_SECONDS", 0.1)
-    monkeypatch.setattr(live, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(live, "UPDATE_CHECK_SECONDS", 0.02)
     updates = LiveUpdates()
     server = serve(subscribe=lambda: updates)
     with listen(server) as answer:

@@ -95,7 +95,7 @@ def test_with_a_readers_token_it_is_refused(prometheus, locked_server, secrets):
 
 @pytest.mark.slow
 def test_pushing_too_fast_it_comes_again_and_loses_nothing(prometheus, serve, secrets, keys):
-    server = serve(keys=keys, limits={"requests_a_minute": 2})
+    server = serve(keys=keys, limits={"requests_per_minute": 2})
     metric = prometheus(server.url + "/api/v1/write", secrets["write"])
     retried = "prometheus_remote_storage_samples_retried_total"
     wait_for(lambda: metric(retried) > 0, "it was never held back")

@@ -1,7 +1,6 @@
 """Shell: the same headers on every answer, whatever it is, and CORS closed."""
 
 import socket
-from contextlib import suppress
 
 import pytest
 
@@ -69,10 +68,11 @@ def test_what_is_no_http_gets_them_too(open_server):
 
 def test_a_head_without_end_is_refused(open_server):
     with socket.create_connection(("127.0.0.1", open_server.port), timeout=60) as line:
-        answer = b""
-        with suppress(OSError):  # closed while it was sent
+        try:  # a server that goes on reading answers nothing, and this times out
             line.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 200_000)
             answer = line.recv(100)
+        except ConnectionError:  # closed while it was sent
+            answer = b""
     assert answer == b"" or answer[9:12] in (b"400", b"431")
 
 

@@ -117,6 +117,21 @@ BAD = {
         whole(watch=[{**WATCH, "histroy": "6h"}]),
         r"configuration: \[\[watch\]\] 'shop': no setting 'histroy'; did you mean 'history'\?",
     ),
+    **{
+        f"old key {old}": (whole(**{table: given}), rf"'{old}' is now called '{new}'; rename it")
+        for table, given, old, new in (
+            ("watch", [{**WATCH, "least_rows": 240}], "least_rows", "min_rows"),
+            (
+                "watch",
+                [{**WATCH, "false_alarms_a_day": 1.0}],
+                "false_alarms_a_day",
+                "false_alarms_per_day",
+            ),
+            ("limits", {"samples_a_request": 9}, "samples_a_request", "samples_per_request"),
+            ("limits", {"requests_a_minute": 9}, "requests_a_minute", "requests_per_minute"),
+            ("limits", {"request_seconds": 9}, "request_seconds", "request_timeout_seconds"),
+        )
+    },
     "no watch": (whole(watch=[]), r"add a table \[\[watch\]\]"),
     "one pair of brackets": (whole(watch=WATCH), "two pairs of brackets"),
     "no name": (whole(watch=[{"query": "up"}]), r"number 1: 'name' is missing; add it"),
@@ -128,7 +143,7 @@ BAD = {
     "step too short": (whole(watch=[{**WATCH, "step": "1ms"}]), "step=1: give"),
     "short history": (
         whole(watch=[{**WATCH, "history": "10m"}]),
-        "history='10m' holds fewer than least_rows=240 steps of 15s; make it 1h or longer",
+        "history='10m' holds fewer than min_rows=240 steps of 15s; make it 1h or longer",
     ),
     "rows kept too short": (
         whole(retention={"rows": "1h"}),
@@ -153,13 +168,13 @@ BAD = {
         "drop_labels holds 'ns', which is the entity",
     ),
     "metric as entity": (whole(watch=[{**WATCH, "entity": "__name__"}]), "__name__ is the metric"),
-    "alarms": (whole(watch=[{**WATCH, "false_alarms_a_day": 0}]), "a number above 0"),
-    "alarms nan": (whole(watch=[{**WATCH, "false_alarms_a_day": float("nan")}]), "above 0"),
+    "alarms": (whole(watch=[{**WATCH, "false_alarms_per_day": 0}]), "a number above 0"),
+    "alarms nan": (whole(watch=[{**WATCH, "false_alarms_per_day": float("nan")}]), "above 0"),
     "series": (whole(watch=[{**WATCH, "max_series": 0}]), "max_series=0: give a whole number"),
     "lateness": (whole(watch=[{**WATCH, "lateness": "2d"}]), "lateness=172800000"),
     "detector": (
         whole(watch=[{**WATCH, "detector": {"windwo": 3}}]),
-        "detector: no setting 'windwo'; did you mean 'window'",
+        "detector: Detector has no setting 'windwo'; use window",
     ),
     "detector value": (whole(watch=[{**WATCH, "detector": {"window": -3}}]), "window=-3"),
     "other detector": (whole(watch=[{**WATCH, "detector": {"detector": "knn"}}]), "'evidence'"),

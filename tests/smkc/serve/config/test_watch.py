@@ -13,7 +13,7 @@ def test_what_follows_from_the_step():
 
 
 def test_settings_of_the_detector_fit_it():
-    watch = WatchConfig(name="a", query="up", detector={"window": 8, "seed": 3})
+    watch = WatchConfig(name="a", query="up", detector={"window": 8, "align": "prompt"})
     Detector(identity=watch.families, **watch.detector)
     unfit = ({"scaling": None}, {"window": "long"}, {"epochs": 3}, {"false_alarm_rate": 0.1})
     for given in unfit:

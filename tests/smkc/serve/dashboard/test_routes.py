@@ -1,16 +1,22 @@
 """The dashboard's files: how they are sent, and that they hold together."""
 
 import asyncio
+import json
 import re
 from importlib.resources import files
 
 import httpx
+import numpy as np
 import pytest
 from fastapi import FastAPI
+from tests import worlds
 
+from smkc.decide.words import EVIDENCES, KINDS
+from smkc.detector import Detector
+from smkc.evidence.wording import KIND_OF_EVIDENCE
 from smkc.paper.kernel import CHANNELS
-from smkc.plot.sections import EVIDENCE_WORDS, KIND_WORDS
 from smkc.serve.dashboard import routes
+from smkc.serve.dashboard.routes import TERMS
 
 FOLDER = files("smkc.serve.dashboard")
 ASSETS = sorted(one.name for one in FOLDER.joinpath("assets").iterdir())
@@ -105,13 +111,28 @@ def test_scripts_write_text_only_as_text(name):
         assert way not in content
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", content)
     for other in re.findall(r"from \"\./([^\"]+)\"", content):
-        assert other in ASSETS
+        assert other in {*ASSETS, TERMS}
 
 
-def test_scripts_know_all_words():
-    words = text("assets/words.js")
-    for name in (*EVIDENCE_WORDS, *KIND_WORDS, *CHANNELS):
-        assert f'"{name}": "' in words
+def test_scripts_are_told_all_words(client):
+    (address,) = {one for one in _links(client.get("/").text) if one.endswith("main.js")}
+    answer = client.get(address.replace("main.js", "terms.js"))
+    assert answer.headers["content-type"].startswith("text/javascript")
+    told = dict(
+        (name, json.loads(content))
+        for name, content in re.findall(r"export const (\w+) = (.*);\n", answer.text)
+    )
+    assert told["EVIDENCES"] == {name: words.sentence for name, words in EVIDENCES.items()}
+    assert told["KINDS"]["level"] == {"phrase": KINDS["level"].phrase, "title": "unusual values"}
+    assert list(told["CHANNELS"]) == list(CHANNELS)
+    assert set(told) == {"EVIDENCES", "KINDS", "OTHER_KIND", "CHANNELS"}
+
+
+def test_every_evidence_and_question_has_words():
+    table = worlds.coupled(np.random.default_rng(0), 300, 3)
+    fitted = Detector().fit(worlds.recording_of(table)).fitted_
+    assert set(fitted.known.evidence_names) == set(EVIDENCES)
+    assert set(KIND_OF_EVIDENCE.values()) <= set(KINDS)
 
 
 def test_the_report_and_the_dashboard_have_their_colours_from_one_place(client):

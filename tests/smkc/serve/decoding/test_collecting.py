@@ -1,14 +1,10 @@
 """Readings are gathered within limits, under names that everybody can write down."""
 
 import pytest
+from tests.smkc.serve.decoding.refusals import refused
 
 from smkc.serve.config import Limits
 from smkc.serve.decoding.collecting import LONGEST_NAME, Collector, series_name
-from smkc.serve.decoding.unpacking import DecodeError
-
-
-def refused(status: int, words: str):
-    return pytest.raises(DecodeError, match=words, check=lambda error: error.status == status)
 
 
 def test_what_is_gathered():
@@ -23,7 +19,7 @@ def test_what_is_gathered():
 
 
 def test_the_number_of_samples_is_bounded():
-    collector = Collector(Limits(samples_a_request=2))
+    collector = Collector(Limits(samples_per_request=2))
     collector.add(0, 0, 0.0)
     collector.add(0, 1, 0.0)
     with refused(413, "2 samples"):

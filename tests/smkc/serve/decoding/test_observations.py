@@ -7,10 +7,11 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.smkc.serve.decoding.refusals import refused
 
 from smkc.recording import canonical
 from smkc.serve.config import Limits
-from smkc.serve.decoding.observations import DecodeError, decode_observations
+from smkc.serve.decoding.observations import decode_observations
 
 JSON, LINES = "application/json", "application/x-ndjson"
 
@@ -27,10 +28,6 @@ def plain(samples) -> list[tuple[str, int, str]]:
             samples.codes.tolist(), samples.times.tolist(), samples.values.tolist(), strict=True
         )
     ]
-
-
-def refused(status: int, words: str):
-    return pytest.raises(DecodeError, match=words, check=lambda error: error.status == status)
 
 
 def one(**changes) -> dict:
@@ -207,11 +204,11 @@ def test_what_is_not_known(kind):
 
 
 def test_so_many_samples_and_no_more():
-    assert len(decode([one(time=n) for n in range(20_000)], samples_a_request=20_000)) == 20_000
+    assert len(decode([one(time=n) for n in range(20_000)], samples_per_request=20_000)) == 20_000
     with refused(413, "more than the 5 samples"):
-        decode({"time": [1, 2, 3], "series": {"a": [1] * 3, "b": [1] * 3}}, samples_a_request=5)
+        decode({"time": [1, 2, 3], "series": {"a": [1] * 3, "b": [1] * 3}}, samples_per_request=5)
     with refused(413, "parts"):
-        decode([[]] * 11_000, samples_a_request=5)
+        decode([[]] * 11_000, samples_per_request=5)
 
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)

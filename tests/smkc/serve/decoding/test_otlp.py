@@ -7,9 +7,10 @@ import pytest
 from google.protobuf import json_format
 from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2 as service
 from opentelemetry.proto.metrics.v1 import metrics_pb2
+from tests.smkc.serve.decoding.refusals import refused
 
 from smkc.serve.config import Limits
-from smkc.serve.decoding.otlp import DecodeError, decode_otlp, encode_otlp_response
+from smkc.serve.decoding.otlp import decode_otlp, encode_otlp_response
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 INSTANT = 1_700_000_000_250_000_000
@@ -75,10 +76,6 @@ def read(export: Export) -> dict[str, str]:
         found.append(dict(zip(names, map(repr, samples.values.tolist()), strict=True)))
     assert all(one == found[0] for one in found)
     return found[0]
-
-
-def refused(status: int, words: str):
-    return pytest.raises(DecodeError, match=words, check=lambda error: error.status == status)
 
 
 def test_gauges():
@@ -266,9 +263,9 @@ def test_so_many_samples_and_no_more():
     for n in range(5):
         export.histogram(f"h{n}", CUMULATIVE, count=1, sum=1)
     body = export.request.SerializeToString()
-    assert len(decode_otlp(body, PROTOBUF, "", Limits(samples_a_request=10))) == 10
+    assert len(decode_otlp(body, PROTOBUF, "", Limits(samples_per_request=10))) == 10
     with refused(413, "9 samples"):
-        decode_otlp(body, PROTOBUF, "", Limits(samples_a_request=9))
+        decode_otlp(body, PROTOBUF, "", Limits(samples_per_request=9))
 
 
 def test_the_answer_says_that_all_was_taken():

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.smkc.serve.decoding.refusals import refused
 
 from smkc.recording import canonical, identifier
 from smkc.serve.config import Limits
 from smkc.serve.decoding._prompb import RequestV2, TimeSeries, WriteRequest
-from smkc.serve.decoding.remote_write import DecodeError, decode_remote_write, encode_remote_write
+from smkc.serve.decoding.remote_write import decode_remote_write, encode_remote_write
 from smkc.serve.intake.samples import Samples
 
 V1 = "application/x-protobuf"
@@ -62,10 +63,6 @@ def written(*series: tuple[dict[str, str], list[tuple[int, float]]]) -> bytes:
         for stamp, value in readings:
             one.samples.add(timestamp=stamp, value=value)
     return request.SerializeToString()
-
-
-def refused(status: int, words: str):
-    return pytest.raises(DecodeError, match=words, check=lambda error: error.status == status)
 
 
 def plain(samples: Samples) -> list[tuple[str, int, float]]:
@@ -198,9 +195,9 @@ def test_few_symbols_cannot_make_many_long_names():
 
 def test_so_many_samples_and_no_more():
     body = written(({"__name__": "a"}, [(n, 1.0) for n in range(10)]))
-    assert len(decode(body, samples_a_request=10)) == 10
+    assert len(decode(body, samples_per_request=10)) == 10
     with refused(413, "more than the 9 samples"):
-        decode(body, samples_a_request=9)
+        decode(body, samples_per_request=9)
 
 
 @pytest.mark.parametrize(

@@ -7,17 +7,13 @@ import zlib
 
 import cramjam
 import pytest
+from tests.smkc.serve.decoding.refusals import refused
 
 from smkc.serve.config import Limits
-from smkc.serve.decoding.unpacking import DecodeError, check_body, media_type, ungzipped, unsnapped
+from smkc.serve.decoding.unpacking import check_body, media_type, ungzipped, unsnapped
 
 LIMITS = Limits(body_bytes=1000, decoded_bytes=5000)
 TEXT = b"what was sent, " * 100
-
-
-def refused(status: int, words: str):
-    """Expect a refusal with a status."""
-    return pytest.raises(DecodeError, match=words, check=lambda error: error.status == status)
 
 
 def snapped(data: bytes) -> bytes:
@@ -139,7 +135,7 @@ from smkc.serve.decoding.otlp import decode_otlp
 from smkc.serve.decoding.remote_write import decode_remote_write
 from smkc.serve.decoding.unpacking import DecodeError
 
-limits = Limits(decoded_bytes=32 << 20, samples_a_request=50_000)
+limits = Limits(decoded_bytes=32 << 20, samples_per_request=50_000)
 V1, V2 = "application/x-protobuf", "application/x-protobuf;proto=io.prometheus.write.v2.Request"
 READ = {
     "v1": lambda body: decode_remote_write(body, V1, "snappy", limits),

@@ -8,7 +8,7 @@ from tests.smkc.serve.delivery.parts import START, STEP, config_with, put, serve
 
 from smkc.serve.config import Limits
 from smkc.serve.decoding.remote_write import decode_remote_write
-from smkc.serve.delivery.scores import EVERY, FILE, ScoreWriter
+from smkc.serve.delivery.scores import FILE, WRITE_EVERY_MILLISECONDS, ScoreWriter
 from smkc.serve.store import Store
 
 
@@ -82,7 +82,7 @@ def test_a_prometheus_takes_the_same_scores_twice(tmp_path):
                     writer.step(end - STEP)
                     before = (tmp_path / FILE).read_bytes()
                     put(store, config, [], end)
-                writer.step(end + EVERY)
+                writer.step(end + WRITE_EVERY_MILLISECONDS)
                 status = writer.standing.status()
                 assert (status.sent, status.failed) == (1, 0)
             (tmp_path / FILE).write_bytes(before)  # as if it had died before it wrote that down

@@ -261,7 +261,7 @@ def test_readings_that_others_replace_take_no_room(monkeypatch):
 
 
 def test_rows_that_wait_are_bounded(monkeypatch):
-    monkeypatch.setattr(bins_module, "MOST_ROWS", 10)
+    monkeypatch.setattr(bins_module, "MAX_OPEN_ROWS", 10)
     bins = fed([("a", row * STEP, 1.0) for row in range(25)], sizes=[7, 11])
     assert len(bins.close_until(10**6)) == 10
     assert bins.refused == 15

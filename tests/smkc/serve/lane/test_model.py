@@ -80,7 +80,7 @@ def test_a_failed_refit_is_said_and_the_model_goes_on(rows, unbroken, folder):
     ("settings", "at_row", "reason"),
     [
         ({"refit_every": "15m"}, 300, "it was time to"),
-        ({"least_rows": 60}, 240, "there are 4 times as many rows by now"),
+        ({"min_rows": 60}, 240, "there are 4 times as many rows by now"),
     ],
     ids=["schedule", "growth"],
 )

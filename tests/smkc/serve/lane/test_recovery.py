@@ -60,7 +60,7 @@ def test_a_model_whose_rows_are_gone_is_replaced_by_a_new_one(rows, folder):
         lane._store.retain(rows[CUT].time, 40 * STEP, 10**12, 10**12)
         assert 0 < lane.journal.first_kept_row <= CUT - 40
     damaged(folder, "model-*")
-    with lane_in(folder, config=push_config(folder, least_rows=50)) as lane:
+    with lane_in(folder, config=push_config(folder, min_rows=50)) as lane:
         assert any("kept no more" in problem for problem in lane.status(0).problems)
         lane.look_after_model()
         feed(lane, rows[CUT:])

@@ -8,7 +8,7 @@ import pytest
 from tests.following import made_rows, push_config
 from tests.smkc.serve.lane.parts import LEAST, feed, lane_in, told
 
-from smkc.detector import Detector
+from smkc.base import BaseDetector
 from smkc.serve.lane import lane as lane_module
 
 # A checkpoint every so many rows, and one after each fit, each as large as the state: this was
@@ -49,7 +49,7 @@ def test_a_model_fitted_beside_is_written_once(tmp_path, monkeypatch):
         feed(lane, rows[: LEAST + 20])
         lane.refit("a test")
         lane.model._beside._process.wait()
-        monkeypatch.delattr(Detector, "save")  # the process beside has written it
+        monkeypatch.delattr(BaseDetector, "save")  # the process beside has written it
         lane.look_after_model()
         assert lane.model.fitted_at == LEAST + 20
         feed(lane, rows[LEAST + 20 :])

@@ -1,7 +1,7 @@
 """Live: what happens, as it happens, as server-sent events.
 
 In: the service's updates. Out: ``row``, ``alert`` and ``status`` events, and heartbeats between
-them. The counter of updates is looked at a few times a second from the event loop, so that a
+them. The counter of updates is looked at a few times per second from the event loop, so that a
 reader costs no thread while nothing happens.
 """
 
@@ -24,7 +24,7 @@ __all__ = ["router"]
 
 router = APIRouter(route_class=GuardedRoute, tags=["live"], responses=REFUSALS)
 
-LOOK_SECONDS = 0.2
+UPDATE_CHECK_SECONDS = 0.2
 HEARTBEAT_SECONDS = 15.0
 
 # A stream ends after so long, and with its caller's token; browsers come back by themselves.
@@ -73,7 +73,7 @@ async def _events(request: Request, service: ServiceView, caller: Caller) -> Asy
         elif time.monotonic() - spoke >= HEARTBEAT_SECONDS:
             spoke = time.monotonic()
             yield _event("heartbeat", {"now": service.now()})
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(UPDATE_CHECK_SECONDS)
 
 
 def _start(last_event: str, number: int) -> int:

@@ -9,8 +9,9 @@ import { evidenceStrips } from "./evidence_strips.js";
 import { kernelSection } from "./kernel_section.js";
 import { alertSigns, laneAddress } from "./state.js";
 import {
-  EVIDENCES, alertStory, alertTitle, blameNote, clock, laneName, odds, score, span, timeOfDay,
+  alertStory, alertTitle, blameNote, clock, laneName, odds, score, span, timeOfDay,
 } from "./words.js";
+import { EVIDENCES } from "./terms.js";
 
 const POINTS = 600;
 const LEAST_MARGIN_ROWS = 40;

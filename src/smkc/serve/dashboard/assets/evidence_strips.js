@@ -3,7 +3,8 @@
 import { axisBelow } from "./chart.js";
 import { fill, make } from "./dom.js";
 import { raster } from "./raster.js";
-import { EVIDENCES, clock, span } from "./words.js";
+import { EVIDENCES } from "./terms.js";
+import { clock, span } from "./words.js";
 
 const COLUMNS = 360;
 

@@ -3,7 +3,8 @@
 import * as api from "./api.js";
 import { fill, make } from "./dom.js";
 import { placesOf, raster } from "./raster.js";
-import { CHANNELS, clock } from "./words.js";
+import { CHANNELS } from "./terms.js";
+import { clock } from "./words.js";
 
 // The service is asked again so often while it is busy: some minutes long.
 const MOST_TRIES = 30;

@@ -1,48 +1,11 @@
 // Words: numbers, times and findings as people read them.
 
-/** What an evidence asks, and what it means that it speaks. */
-export const EVIDENCES = {
-  "level": "No normal window is near this one.",
-  "slow level": "No normal stretch is near this one in the mean over some windows.",
-  "jump": "A variable took a larger step than it usually does.",
-  "relation": "Variables stand to each other unlike before.",
-  "newcomers": "Variables that are new changed after they came.",
-  "newcomer jump": "A variable that is new took a larger step than others like it.",
-};
-
-const KINDS = {
-  "level": "its values are unusual",
-  "jump": "it changed faster than it does",
-  "relation": "it moves unlike the others",
-  "presence": "it appeared or vanished",
-  "newcomer": "it is new and did not stay as it came",
-  "frozen": "it repeats one value",
-  "peers": "it stands apart from the others of its kind",
-};
-
-const TITLES = {
-  "level": "unusual values",
-  "jump": "sudden change",
-  "relation": "moving unlike the others",
-  "presence": "came or went",
-  "newcomer": "new and unsettled",
-  "frozen": "standing still",
-  "peers": "apart from its peers",
-};
-
-export const CHANNELS = {
-  "cos_g": "Likeness of states",
-  "cos_delta": "Likeness of changes",
-  "cos_abs": "Likeness of change sizes",
-  "log_g": "Distance of states",
-  "log_delta": "Distance of changes",
-  "log_abs": "Distance of change sizes",
-};
+import { EVIDENCES, KINDS, OTHER_KIND } from "./terms.js"; // made by the service
 
 const SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-export const kindWords = (kind) => KINDS[kind] ?? "it behaves differently";
+export const kindWords = (kind) => (KINDS[kind] ?? OTHER_KIND).phrase;
 
 const two = (number) => String(number).padStart(2, "0");
 
@@ -156,7 +119,7 @@ export function culprits(alert) {
 /** An alert in one line: whose fault, and in what way. */
 export function alertTitle(alert) {
   const kind = alert.causes[0]?.kind;
-  return `${culprits(alert)}: ${TITLES[kind] ?? "unlike before"}`;
+  return `${culprits(alert)}: ${(KINDS[kind] ?? OTHER_KIND).title}`;
 }
 
 /** Which moment an alert's causes are of, and why not of the worst where they are not. */
@@ -183,6 +146,6 @@ export function alertStory(alert, now) {
     + `where 1 is the threshold: ${odds(alert.pValue)}.`;
   const spoke = Object.entries(alert.evidences).sort((a, b) => b[1] - a[1]).slice(0, 2);
   const loud = spoke.filter(([, nats]) => nats >= 1)
-    .map(([name]) => EVIDENCES[name] ?? `${name} spoke.`);
+    .map(([name]) => EVIDENCES[name] ?? `The evidence ${name} is surprised.`);
   return [when, worst, ...loud].join(" ");
 }

@@ -1,0 +1,43 @@
+"""Movement: how far variables went from their own normal, each in units of its own reach.
+
+In: rows of a recording, and what the reference taught. Out: how far each variable went that left
+its usual range.
+"""
+
+import numpy as np
+
+from smkc.evidence.reference import ReferenceEvidence
+from smkc.evidence.reference.rows import seconds, table
+from smkc.recording import Recording
+
+__all__ = ["movements"]
+
+# The reach of a variable is at least this share of its level: one that hardly moved in the
+# reference says nothing of how far it may go.
+MIN_REACH_SHARE = 0.01
+
+
+def movements(rows: Recording, known: ReferenceEvidence) -> dict[str, float]:
+    """Return how far each variable went that left its usual range, in reaches.
+
+    A variable's reach is the distance from its middle, up or down, that 5% of the reference rows
+    exceed; at least its spread, and at least 1% of its level. Where it has a season the middle is
+    that of the time. Variables that the reference does not know have no normal of their own and
+    are left out.
+    """
+    asked, scaling = known.variables, known.scaling
+    scaled = scaling.start().scale(rows.canonical())
+    values = table(scaled, {name: at for at, name in enumerate(known.asked_columns)})
+    away = asked.with_distances(values, seconds(rows.times)) - asked.level.centre
+    tail = np.expm1(asked.level.start) * asked.level.spread  # infinite where no level is asked for
+    slot_of = {name: at for at, name in enumerate(scaling.names)}
+    slots = [slot_of[name] for name in known.names]
+    reach = np.ones(away.shape[1])  # the spread
+    level = MIN_REACH_SHARE * np.abs(scaling.centre[slots]) / scaling.spread[slots]
+    reach[: len(slots)] = np.maximum(level, 1.0)
+    seasonal = asked.seasons.columns
+    reach[values.shape[1] :] = reach[seasonal]
+    up, down = np.maximum(np.where(np.isfinite(tail), tail, 0.0), reach)
+    far = np.nan_to_num(np.where(away > 0, away / up, -away / down)).max(axis=0, initial=0.0)
+    far[seasonal] = far[values.shape[1] :]
+    return {name: float(x) for name, x in zip(known.names, far, strict=False) if x > 1.0}

@@ -1,0 +1,124 @@
+"""Scan of windows: a recording's rows, piece by piece, scored as in one go.
+
+In: rows in order of time. Out: the windows that end in them, with the rows that they need; their
+scores may be worked out anywhere.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc import progress
+from smkc.decide import RowScores, Windows
+from smkc.paper.density import Density
+from smkc.recording import Recording, Scaling
+
+__all__ = ["KernelScan"]
+
+
+class KernelScan:
+    """Windows of a recording that comes in pieces.
+
+    Parameters
+    ----------
+    density
+        scores windows.
+    stride
+        rows from one window to the next.
+    scaling
+        None if values are taken as they are.
+    """
+
+    def __init__(self, density: Density, stride: int, scaling: Scaling | None) -> None:
+        self._density = density
+        self._stride = stride
+        self._scaling = scaling.start() if scaling is not None else None
+        self._halo: Recording | None = None  # rows that later windows need, scaled
+        self._n_rows = 0
+        self._next_start = 0  # row at which the next window starts
+
+    def begin(self, rows: Recording) -> Windows:
+        """Take the next rows; return the windows that end in them."""
+        prepared = self._scaling.scale(rows) if self._scaling is not None else rows
+        joined = prepared if self._halo is None else Recording.concat([self._halo, prepared])
+        first = self._n_rows + len(rows) - len(joined)  # the number of its first row
+        self._n_rows += len(rows)
+        end = self._n_rows - self._density.window + 1
+        starts = np.arange(self._next_start, end, self._stride)
+        if len(starts):
+            self._next_start = int(starts[-1]) + self._stride
+        kept = joined.rows(min(max(self._next_start - first, 0), len(joined))).canonical()
+        self._halo = _copied(kept) if len(kept) else None
+        return Windows(prepared=joined, starts=starts - first)
+
+    def score(self, windows: Windows) -> NDArray[np.float64]:
+        """(B,) scores of windows, each depending on its own rows alone."""
+        if not len(windows.starts):
+            return np.empty(0)
+        with progress.quiet():
+            return self._density.scores(windows.prepared, windows.starts)
+
+    def end(self, n_rows: int, windows: Windows, scores: NDArray[np.float64]) -> RowScores:
+        """Return what the last ``n_rows`` rows have: the scores of windows, where they end."""
+        held = np.full(n_rows, -np.inf)
+        first = len(windows.prepared) - n_rows
+        held[windows.starts + self._density.window - 1 - first] = scores
+        return RowScores(held=held)
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return arrays and a JSON-able header from which :meth:`restore` goes on exactly."""
+        header: dict[str, Any] = {"n_rows": self._n_rows, "next_start": self._next_start}
+        parts: dict[str, Any] = {}
+        if self._scaling is not None:
+            parts["scaling"] = self._scaling.to_arrays()
+        if self._halo is not None:
+            parts["halo"] = _recording_arrays(self._halo)
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, (own_arrays, header[name]) in parts.items():
+            arrays |= {f"{name}.{key}": array for key, array in own_arrays.items()}
+        return arrays, header
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        """Take over what :meth:`to_arrays` gave; only before any row was taken."""
+        self._n_rows, self._next_start = header["n_rows"], header["next_start"]
+        if self._scaling is not None:
+            self._scaling.restore(_under("scaling.", arrays), header["scaling"])
+        if "halo" in header:
+            self._halo = _recording_of(_under("halo.", arrays), header["halo"])
+
+
+def _under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    return {key[len(prefix) :]: array for key, array in arrays.items() if key.startswith(prefix)}
+
+
+def _copied(recording: Recording) -> Recording:
+    """Return the same rows in memory of their own, so that those around them can go."""
+    return replace(
+        recording,
+        times=recording.times.copy(),
+        codes=recording.codes.copy(),
+        values=recording.values.copy(),
+    )
+
+
+def _recording_arrays(recording: Recording) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    arrays: dict[str, NDArray[Any]] = {
+        "times": recording.times.view(np.int64),
+        "indptr": recording.indptr,
+        "codes": recording.codes,
+        "values": recording.values,
+    }
+    return arrays, {"time_type": recording.times.dtype.str, "names": list(recording.names)}
+
+
+def _recording_of(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Recording:
+    return Recording(
+        arrays["times"].view(header["time_type"]),
+        arrays["indptr"],
+        arrays["codes"],
+        arrays["values"],
+        tuple(header["names"]),
+    )

@@ -1,0 +1,169 @@
+"""Stream: the same scores as for a whole recording, one time step at a time.
+
+In: a fitted state and one row after another. Out: the score of each row as it comes. What a row
+is, and when it has no score, is the same for every detector; how a row is scored is not.
+"""
+
+import struct
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from math import isnan, nan
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc import model_file
+from smkc.errors import InputError, ModelFileError
+from smkc.recording.times import as_times, moment, show_time
+
+__all__ = ["Stream", "next_time", "row_values"]
+
+# Whole numbers below this are numbers to NumPy, too.
+LARGEST_WHOLE = 2**63
+
+
+class Stream(ABC):
+    """Scores a live recording row by row; made by ``detector.stream()``."""
+
+    kind: str
+    """What its file says that it holds."""
+
+    def __init__(self, window: int) -> None:
+        self.window = window
+        self._last_time: Any = None
+        self._score = nan
+
+    def push(self, time: Any, observations: Mapping[str, float | None]) -> float | None:
+        """Take the next row; return its score, that of the window that ends here.
+
+        A value of None, NaN or infinity counts as not observed. The answer is None where there is
+        no score: before the first window is full, between windows if the stride is above 1, and
+        where too little was observed. The default detector has a score from the first row on.
+        """
+        stamp = next_time(time, self._last_time)
+        self._score = self._push(stamp, observations)
+        self._last_time = stamp
+        return None if isnan(self._score) else self._score
+
+    @property
+    def p_value(self) -> float | None:
+        """P-value of the latest row; None if it has no score."""
+        return None if isnan(self._score) else self._p_value()
+
+    def save(self, path: str | Path, *, is_packed: bool = False) -> None:
+        """Write the stream's state; ``detector.stream(resume=path)`` goes on exactly there.
+
+        ``is_packed`` makes the file about half as long.
+        """
+        arrays, header = self._to_arrays()
+        header = {"kind": self.kind, "model": self._fingerprint(), **header}
+        model_file.write(path, arrays, header, is_packed=is_packed)
+
+    def resume(self, path: str | Path) -> Self:
+        """Take over the state that :meth:`save` wrote for the same model."""
+        arrays, header = model_file.read(path, may_be_packed=True)
+        try:
+            if header["kind"] != self.kind:
+                raise ModelFileError(f"it holds a {header['kind']!r}, not a {self.kind!r}")
+            if header["model"] != self._fingerprint():
+                raise ModelFileError("it was saved by a stream of another model")
+            self._restore(arrays, header)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(
+                f"{path} cannot be resumed: {error}; start the stream afresh"
+            ) from None
+        return self
+
+    # ------------------------------------------------------------------ of each detector
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """How many rows were pushed so far."""
+
+    @abstractmethod
+    def _push(self, stamp: Any, observations: Mapping[str, float | None]) -> float:
+        """Score the next row; NaN for none."""
+
+    @abstractmethod
+    def _p_value(self) -> float:
+        """Return the p-value of the latest score."""
+
+    @abstractmethod
+    def _fingerprint(self) -> str:
+        """Tell one model from another by what it learned."""
+
+    @abstractmethod
+    def _to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return arrays and a JSON-able header for the stream's file."""
+
+    @abstractmethod
+    def _restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        """Take over what :meth:`_to_arrays` gave."""
+
+
+def next_time(time: Any, last_time: Any) -> Any:
+    """Return a row's time, which comes after that of the row before; None if there was none."""
+    if last_time is None:
+        stamp = as_times([time])[0]
+        moment(stamp, as_times([time]).dtype)
+        return stamp
+    stamp = moment(time, last_time.dtype)
+    if not stamp > last_time:
+        raise InputError(
+            f"time {show_time(stamp)} is not after {show_time(last_time)}, the row "
+            "before; push rows in order of time, each time once"
+        )
+    return stamp
+
+
+def row_values(observations: Mapping[str, float | None]) -> NDArray[np.float64]:
+    """(n,) a row's values; NaN, like None, for what was not observed.
+
+    A value is whatever says which float it is, a Decimal as well; whole numbers stop at 2^63.
+    """
+    if not isinstance(observations, Mapping):
+        raise _not_numbers(observations)
+    listed: list[Any] = list(observations.values())
+    try:
+        values = _floats(listed)
+    except struct.error:
+        try:
+            values = _floats([nan if value is None else value for value in listed])
+        except struct.error:
+            raise _not_numbers(observations) from None
+    for at in np.flatnonzero(np.abs(values) >= LARGEST_WHOLE).tolist():
+        if isinstance(listed[at], int):
+            raise _not_numbers(observations)
+    return values
+
+
+def _floats(values: list[Any]) -> NDArray[np.float64]:
+    """(n,) the values; twice as quick as asking NumPy what they are."""
+    return np.frombuffer(struct.pack(f"{len(values)}d", *values))
+
+
+def _not_numbers(observations: Any) -> InputError:
+    """Say which value of a row is not a number."""
+    if not isinstance(observations, Mapping):
+        return InputError(
+            f"a row is a mapping of variables to numbers, not {type(observations).__name__}"
+        )
+    for name, value in observations.items():
+        if value is not None and not _is_number(value):
+            return InputError(
+                f"the value of {name!r} is {value!r:.60}; give a number, or leave the variable out"
+            )
+    return InputError("a row's values must be numbers, each a single one")
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, int):
+        return abs(value) < LARGEST_WHOLE
+    try:
+        _floats([value])
+    except struct.error:
+        return False
+    return True
