@@ -31,6 +31,9 @@ KIND_OF_EVIDENCE = {
     MOVEMENT: "level",
 }
 
+# How much evidences, variables loud by themselves, and movements count.
+WEIGHTS = (1.0, 2.0, 1.0)
+
 # So many causes are named, of at least this share.
 MAX_CAUSES, MIN_CAUSE_SHARE = 64, 0.01
 
@@ -64,9 +67,9 @@ def causes_of(blame: Blame, rows: Recording, known: ReferenceEvidence) -> list[C
 def _causes_of_values(blame: Blame, rows: Recording, known: ReferenceEvidence) -> list[Cause]:
     """Return the causes, most guilty first.
 
-    Three voices count the same: what the evidences blame, what variables said that were loud by
-    themselves, and how far variables moved. The square root keeps one that moved a hundred times
-    its reach from outvoting the others.
+    Three voices count: what the evidences blame, what variables said that were loud by themselves,
+    and how far variables moved. The second counts twice: it is what alerts are raised by. The
+    square root keeps one that moved a hundred times its reach from outvoting the others.
     """
     voices: list[dict[str, dict[str, float]]] = [
         {
@@ -77,13 +80,13 @@ def _causes_of_values(blame: Blame, rows: Recording, known: ReferenceEvidence) -
         {MOVEMENT: {name: sqrt(far) for name, far in movements(rows, known).items()}},
     ]
     shares: dict[str, dict[str, float]] = {}
-    for voice in voices:
+    for voice, weight in zip(voices, WEIGHTS, strict=True):
         whole = sum(sum(said.values()) for said in voice.values())
         for reason, said in voice.items():
             for name, much in said.items():
                 if much > 0:
                     by_reason = shares.setdefault(name, {})
-                    by_reason[reason] = by_reason.get(reason, 0.0) + much / whole
+                    by_reason[reason] = by_reason.get(reason, 0.0) + weight * much / whole
     totals = {name: sum(by_reason.values()) for name, by_reason in shares.items()}
     whole = sum(totals.values())
     ranked = sorted(totals, key=lambda name: (-totals[name], name))

@@ -58,7 +58,10 @@ def test_the_help_shows_a_newcomer_what_to_type():
         (["watch"], "say what to watch"),
         (["watch", "--prometheus", "http://localhost:9090"], "say what to watch"),
         (["watch", "--config", "no.toml", "--query", "up"], "--query is given too"),
-        (["watch", "--config", "no.toml", "--false-alarms", "2"], "--false-alarms is given too"),
+        (
+            ["watch", "--config", "no.toml", "--false-alarms", "2"],
+            "false-alarms-per-day is given too",
+        ),
         (["watch", "--config", "no.toml"], "cannot be read"),
         (["watch", "--prometheus", "http://localhost", "--query", "up", "--json"], "give one of"),
         (["watch", "--prometheus", "localhost", "--query", "up"], "is no address"),

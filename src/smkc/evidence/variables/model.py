@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smkc.evidence.variables.constants import constants, surprise_of_constants
 from smkc.evidence.variables.loudest import N_KEPT, Heard, Loudest
 from smkc.evidence.variables.questions import FROZEN, JUMP, LEVEL, QUESTIONS, RELATION, Statistics
 from smkc.evidence.variables.runs import Runs
@@ -25,9 +26,6 @@ __all__ = ["VariableQuestions", "VariableState"]
 # Spread of a statistic, at least, as a share of the spread of the values themselves.
 MIN_SPREAD_SHARE = 0.1
 TINY = 1e-9
-
-# Constants are judged by how many constants of this first share of the reference moved later.
-CONSTANT_SHARE = 0.6
 
 # A column is asked for its relation to the others if these leave no more than this share of its
 # squared changes unexplained.
@@ -122,7 +120,7 @@ class VariableQuestions:
             without them.
         """
         is_member = np.array(members, bool)
-        is_constant, _ = _constants(values)
+        is_constant, _ = constants(values)
         seasons, distances = Seasons.fit(
             values,
             np.empty(0) if clocks is None else clocks,
@@ -157,7 +155,7 @@ class VariableQuestions:
             for number, question in enumerate(QUESTIONS)
             if number != FROZEN
         }
-        is_constant, constant = _constants(values)
+        is_constant, constant = constants(values)
         tails[JUMP].start[:, several] = np.inf
         for tail in tails.values():
             tail.start[:, is_constant | is_member] = np.inf
@@ -169,7 +167,7 @@ class VariableQuestions:
             frozen=runs,
             is_constant=is_constant,
             constant=constant,
-            constant_nats=_surprise_of_constants(values),
+            constant_nats=surprise_of_constants(values),
             n_related=n_related,
             asked_nats=asked_nats,
             n_groups=n_groups,
@@ -381,26 +379,3 @@ def _are_related(values: NDArray[np.float32], residuals: NDArray[np.float32]) ->
     own, left = (np.where(both, some, 0.0).sum(axis=0) for some in changes)
     related: NDArray[np.bool_] = left < UNEXPLAINED_SHARE * own
     return related
-
-
-def _constants(values: NDArray[np.float32]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
-    """(C,) which columns of (n, C) values never changed, and their values."""
-    is_seen = ~np.isnan(values)
-    low = np.where(is_seen, values, np.inf).min(axis=0, initial=np.inf)
-    high = np.where(is_seen, values, -np.inf).max(axis=0, initial=-np.inf)
-    return low == high, np.where(low == high, low, 0.0).astype(np.float32)
-
-
-def _surprise_of_constants(values: NDArray[np.float32]) -> float:
-    """Return the surprise when any constant moves in a row.
-
-    Of the columns that were constant in the first part of the reference, some moved later; one
-    more is counted, so that a short reference does not claim that constants never move. Of all
-    questions, constants are asked one.
-    """
-    cut = int(CONSTANT_SHARE * len(values))
-    is_constant, constant = _constants(values[:cut])
-    later = values[cut:, is_constant]
-    has_moved = (~np.isnan(later) & (later != constant[is_constant])).any(axis=0)
-    n_moves = len(QUESTIONS) * (int(has_moved.sum()) + 1.0)
-    return float(np.log(max(len(later) / n_moves, 1.0)))
