@@ -28,7 +28,7 @@ CASES = ("a fault of twenty windows", "a permanent shift", "noise that grows for
 PREFACE = """\
 Eight variables, three common waves plus noise; {reference:,} reference rows, default settings. From
 row {first} of {live:,} one variable is 4 higher for twenty windows of {window} rows, or for good,
-or gets noise of 1.5 on top of 0.4 for good. Share of rows marked at a false-alarm rate of 0.01,
+or gets noise of 1.5 on top of 0.4 for good. Share of rows marked at a false-alarm rate of {rate},
 over {seeds} seeds; what has been loud in {lasting} rows more than not is muted.
 """
 
@@ -76,6 +76,7 @@ def page(detector: Detector, found: dict[str, NDArray[np.float64]]) -> str:
         window=choices.window,
         seeds=SEEDS,
         lasting=LASTING_ROWS,
+        rate=detector.false_alarm_rate,
     ).splitlines()
     lines += ["", "![Surprise over time](following.png)", ""]
     lines += [f"| {' | '.join(heading)} |", f"|{' --- |' * len(heading)}"]
