@@ -79,7 +79,9 @@ def report(
                 sections.headline_section(
                     title, recording, found, scored.false_alarm_rate, scored.fitted.window
                 ),
-                sections.score_section(charts["score"], len(found), bool(incidents)),
+                sections.score_section(
+                    charts["score"], scored.settings, len(found), bool(incidents)
+                ),
                 truth,
                 sections.presence_section(
                     charts, len(grid.names), grid.n_variables, grid.rows_per_bin

@@ -90,16 +90,22 @@ def headline_section(
     )
 
 
-def score_section(chart: Chart, n_alerts: int, has_incidents: bool) -> str:
+def score_section(
+    chart: Chart, settings: Mapping[str, Any], n_alerts: int, has_incidents: bool
+) -> str:
     """Show the score over time."""
+    what = SCORE_WORDS.get(
+        settings["detector"],
+        "How unlike the reference data each moment is: the higher, the stranger. A moment takes "
+        "the score of the strangest window that holds it, so a band reaches a little beyond the "
+        "trouble itself.",
+    )
     keys = ["k-line:score", "k-limit:threshold"]
     keys += ["k-alert:alert, numbered"] * (n_alerts > 0)
     keys += ["k-planted:planted incident, lettered"] * has_incidents
     return (
         "<section><h2>Score over time</h2>"
-        '<p class="note">How unlike the reference data each moment is: the higher, the stranger. '
-        "A moment takes the score of the strangest window that holds it, so a band reaches a "
-        "little beyond the trouble itself. Drag to zoom, double-click to go back.</p>"
+        f'<p class="note">{what} Drag to zoom, double-click to go back.</p>'
         f'<div class="card">{chart_box("score", chart, "anomaly score over time")}{_key(keys)}'
         "</div></section>"
     )
