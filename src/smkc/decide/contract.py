@@ -124,7 +124,7 @@ class Fitted(Protocol):
 
     @property
     def join(self) -> int:
-        """Alerts at most so many quiet rows apart are one."""
+        """Most quiet rows between two alerts that are one."""
 
     @property
     def has_independent_windows(self) -> bool:

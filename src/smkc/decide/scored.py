@@ -21,7 +21,7 @@ from smkc.recording import Aligned, Recording
 
 __all__ = ["RELEASE_RATE", "Scored", "release_threshold"]
 
-# An alert goes on while scores stay above the threshold of a rate so many times higher.
+# An alert goes on while scores stay above the threshold of the rate times this factor.
 RELEASE_RATE = 10.0
 
 

@@ -3,6 +3,7 @@
 In: scores of windows. Out: a table of them, or (T,) scores aligned with the recording's rows.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar
@@ -17,7 +18,7 @@ __all__ = ["ALIGNMENTS", "Table", "WindowScores", "step_scores"]
 ALIGNMENTS = ("sharp", "prompt")
 
 
-class Table:
+class Table(ABC):
     """What is a dict of arrays of one length, for the libraries that people keep tables in."""
 
     time_columns: ClassVar[tuple[str, ...]]
@@ -33,9 +34,9 @@ class Table:
         """Time zone that times were handed in with; None where they had none."""
         return None
 
+    @abstractmethod
     def to_dict(self) -> dict[str, NDArray[Any]]:
         """Return the table as a dict of arrays."""
-        raise NotImplementedError
 
     def to_arrow(self) -> Any:
         """Return the table as a pyarrow Table."""

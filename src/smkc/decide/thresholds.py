@@ -13,7 +13,7 @@ from smkc.errors import CalibrationWarning, SettingError
 
 __all__ = ["Thresholds", "check_rate", "warn_of_extrapolation"]
 
-# A p-value so many times smaller than independent data could show is an extrapolation.
+# A p-value smaller than independent data could show by this factor is an extrapolation.
 EXTRAPOLATION_FACTOR = 10.0
 
 

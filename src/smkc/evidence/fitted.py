@@ -29,7 +29,7 @@ from smkc.recording import Identity, Recording
 
 __all__ = ["EvidenceFitted"]
 
-# Rows are scored so many at a time; causes go on from where one of these parts begins.
+# Rows scored at a time; causes go on from where one of these parts begins.
 ROWS_PER_CHECKPOINT = 512
 
 # Reference rows are scored by evidences that were fitted on this share of them, the first.
@@ -74,7 +74,7 @@ class EvidenceFitted:
 
     @property
     def join(self) -> int:
-        """Alerts at most so many quiet rows apart are one."""
+        """Most quiet rows between two alerts that are one."""
         return CALM_ROWS
 
     @property

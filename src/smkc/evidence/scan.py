@@ -16,7 +16,7 @@ from smkc.recording import Recording
 
 __all__ = ["ROWS_AT_A_TIME", "EvidenceScan"]
 
-# Rows are scored so many at a time, which bounds memory.
+# Rows scored at a time, which bounds memory.
 ROWS_AT_A_TIME = 2_048
 
 

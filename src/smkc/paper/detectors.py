@@ -3,6 +3,7 @@
 In: settings. Out: detectors with the methods of :class:`smkc.Detector`.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,8 +90,9 @@ class KernelDetector(BaseDetector):
             counters=self.counters,
         )
 
+    @abstractmethod
     def _density(self, sketch: Sketch) -> Density:
-        raise NotImplementedError
+        """Return the density that the settings describe, before any data."""
 
     def _why_unscored(self) -> str:
         return (

@@ -83,7 +83,7 @@ class KernelFitted:
 
     @property
     def join(self) -> int:
-        """Alerts at most so many quiet rows apart are one."""
+        """Most quiet rows between two alerts that are one."""
         return max(1, int(self.window * JOIN_SHARE))
 
     @property

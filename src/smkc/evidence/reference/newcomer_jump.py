@@ -16,7 +16,7 @@ from smkc.evidence.reference.jump import usual_largest
 
 __all__ = ["NewcomerJump", "NewcomerJumpPart"]
 
-# A newcomer is asked after so many windows' worth of changes.
+# Windows' worth of changes after which a newcomer is asked.
 GROWN_WINDOWS = 16
 
 
@@ -29,7 +29,7 @@ class NewcomerJump:
     window
         w, in which a newcomer's age is measured.
     renewed_rows
-        after so many rows the usual largest changes are found anew.
+        number of rows after which the usual largest changes are found anew.
     """
 
     window: int

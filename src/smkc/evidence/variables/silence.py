@@ -19,7 +19,7 @@ __all__ = ["Silence", "SilenceState"]
 # A variable counts if it was observed in this share of the reference's rows.
 RESIDENT_SHARE = 0.9
 
-# It has fallen silent after so many rows without it, and that is recent for so many rows.
+# Rows without a variable after which it has fallen silent, and for which that is recent.
 SILENT_ROWS, RECENT_ROWS = 2, 10
 
 # So large a share of the variables at once is certain trouble, if the reference never showed half

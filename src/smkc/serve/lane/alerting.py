@@ -35,7 +35,7 @@ RAREST, COMMONEST = 1e-6, 0.05
 # back over the rows before it, so that a shorter step brings more rows but hardly more chances.
 LOOK_MILLISECONDS = 60_000
 
-# An alert goes on while the p-value stays below a rate so many times higher, as in Detector.alerts.
+# An alert goes on while the p-value is below the rate times this factor, as in Detector.alerts.
 RELEASE_RATE = 10.0
 
 # A row so many times as anomalous as the one that was told last is explained and told at once. Any
@@ -168,7 +168,7 @@ class Alerting:
         rate
             that the verdict's anomaly was told by.
         calm
-            so many quiet rows close an alert.
+            number of quiet rows that close an alert.
         explain
             returns the causes of a row by its number, most guilty first; None if they cannot be
             told any more.
