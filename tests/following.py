@@ -19,7 +19,7 @@ from smkc.serve.config import Config, config_of
 from smkc.serve.rows import Row
 
 STEP = 15_000
-TIMEOUT, SLOW_SECONDS = "300ms", 0.6
+SLOW_SECONDS = 0.6
 START = 1_700_000_010_000  # milliseconds; a multiple of the step
 
 
@@ -191,7 +191,7 @@ def labels_of(name: str) -> dict[str, str]:
     return labels
 
 
-def pull_config(url: str, folder: object, *, timeout: str = TIMEOUT, **watch: object) -> Config:
+def pull_config(url: str, folder: object, *, timeout: str = "30s", **watch: object) -> Config:
     """Return a configuration of one watch on a server, at a step of 15 s."""
     settings = {"name": "shop", "query": "{}", "history": "1h"} | watch
     return config_of(

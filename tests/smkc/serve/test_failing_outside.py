@@ -44,7 +44,7 @@ def test_any_mixture_of_failures_loses_no_row(playback, tmp_path):
     rng = np.random.default_rng(7)
     playback.fails = lambda: str(rng.choice(["", "", "down", "error", "half", "slow"]))
     clock = FastClock(NOW, NOW)
-    config = pull_config(playback.url, tmp_path, **settings())
+    config = pull_config(playback.url, tmp_path, timeout="300ms", **settings())
     with running(config, clock) as service:
         for number in range(N_HISTORY + 9, N_HISTORY + 30, 10):
             follow_until(service, clock, number)
@@ -75,7 +75,7 @@ def test_a_flood_of_new_series_is_held_back_and_said(playback, tmp_path):
 
     playback.values = values
     clock = FastClock(NOW, NOW)
-    config = pull_config(playback.url, tmp_path, timeout="30s", **settings(max_series=500))
+    config = pull_config(playback.url, tmp_path, **settings(max_series=500))
     with running(config, clock) as service:
         follow_until(service, clock, 249)
         is_flooded = True
@@ -95,7 +95,7 @@ def test_a_flood_of_new_series_is_held_back_and_said(playback, tmp_path):
 def test_a_query_that_gives_nothing_is_said_until_it_gives_something(playback, tmp_path):
     playback.values = lambda time: {}
     clock = FastClock(NOW, NOW)
-    config = pull_config(playback.url, tmp_path, timeout="30s", query="lod", **settings())
+    config = pull_config(playback.url, tmp_path, query="lod", **settings())
     with running(config, clock) as service:
         wait_until(lambda: service.watches()[0].problems)
         (problem,) = service.watches()[0].problems
@@ -113,7 +113,7 @@ def test_a_query_that_gives_nothing_is_said_until_it_gives_something(playback, t
 
 def test_a_label_that_no_series_has_is_said(playback, tmp_path):
     clock = FastClock(NOW, NOW)
-    config = pull_config(playback.url, tmp_path, timeout="30s", **settings(entity="namespace"))
+    config = pull_config(playback.url, tmp_path, **settings(entity="namespace"))
     with running(config, clock) as service:
         wait_until(lambda: service.watches()[0].problems)
         (problem,) = service.watches()[0].problems
@@ -124,7 +124,7 @@ def test_silence_is_said_after_five_minutes_and_over_with_the_next_row(playback,
     silence = range(250, 290)
     playback.values = lambda time: {} if (time - START) // STEP in silence else values_at(time)
     clock = FastClock(NOW, NOW)
-    config = pull_config(playback.url, tmp_path, timeout="30s", **settings())
+    config = pull_config(playback.url, tmp_path, **settings())
     with running(config, clock) as service:
         follow_until(service, clock, 249)
         clock.limit = time_of(265)

@@ -89,7 +89,7 @@ def test_answers_past_the_timeout_are_waited_out_and_asked_for_again(playback, t
 def test_answers_past_the_step_come_late_and_whole(playback, tmp_path, unhurried):
     clock = FastClock(NOW, NOW)
     lags, behind = [], []
-    config = pull_config(playback.url, tmp_path, timeout="30s", **settings())
+    config = pull_config(playback.url, tmp_path, **settings())
     with running(config, clock) as service:
 
         def takes_long():
