@@ -14,10 +14,8 @@ __all__ = [
     "AlertAnswer",
     "AlertsAnswer",
     "CauseAnswer",
-    "ChannelAnswer",
     "ExplainAnswer",
     "HealthAnswer",
-    "KernelAnswer",
     "LaneAnswer",
     "Number",
     "PresenceAnswer",
@@ -215,25 +213,6 @@ class TracesAnswer(OfLane):
     """The values of some variables."""
 
     traces: tuple[TraceAnswer, ...]
-
-
-class ChannelAnswer(Answer):
-    """One channel of two kernel images, as bytes 0 to 255 from low to high, in base 64."""
-
-    name: str
-    low: Number
-    high: Number
-    alert: str = Field(description="the alert's window, row by row")
-    normal: str = Field(description="the normal window, row by row")
-
-
-class KernelAnswer(Answer):
-    """An alert's window beside a normal one; without channels where too few rows are kept."""
-
-    length: int = Field(0, description="rows per window; an image has its square of points")
-    window: tuple[int, ...] = Field((), description="first and last time of the alert's window")
-    normal_window: tuple[int, ...] = Field((), description="of the normal window")
-    channels: tuple[ChannelAnswer, ...] | None = None
 
 
 class ExplainAnswer(OfLane):

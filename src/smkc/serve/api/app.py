@@ -19,7 +19,6 @@ from smkc.serve.api.refusals import add_refusals
 from smkc.serve.api.routes import ROUTERS
 from smkc.serve.api.shell import Shell
 from smkc.serve.api.tokens import read_keys
-from smkc.serve.dashboard import Preparing, warm_up
 from smkc.serve.dashboard import routes as dashboard_routes
 from smkc.serve.view import ServiceView
 from smkc.version import VERSION
@@ -61,7 +60,6 @@ def create_app(service: ServiceView, keys: Keys | None = None) -> FastAPI:
     app.state.keys = keys
     app.state.limits = service.config.limits
     app.state.pools = {name: anyio.CapacityLimiter(size) for name, size in POOLS.items()}
-    app.state.kernels = Preparing(warm_up)
     app.state.n_pushes = 0
     app.state.is_leaving = False
     for router in (*ROUTERS, dashboard_routes()):

@@ -1,8 +1,7 @@
 """Dashboard: the fleet, a watch and an alert, as pages that a browser draws from the API.
 
 In: the service's JSON, asked for by the pages' own scripts. Out: :func:`routes`, which the app
-mounts, and :func:`kernel_view`, what an alert's window looks like beside a normal one, with
-:func:`warm_up`, which compiles what it needs.
+mounts.
 
 The pages are files of this package: no build step, nothing from outside, no inline script or style,
 so that a content policy of ``default-src 'self'`` holds. They hold no secrets and need no token;
@@ -10,8 +9,6 @@ what they show comes from ``/api/v1`` with the visitor's cookie, and an answer o
 ``/login``. ``assets/api.js`` is the one place that knows the API's shapes.
 """
 
-from smkc.serve.dashboard.kernel import kernel_view, warm_up
-from smkc.serve.dashboard.preparing import Preparing
 from smkc.serve.dashboard.routes import routes
 
-__all__ = ["Preparing", "kernel_view", "routes", "warm_up"]
+__all__ = ["routes"]

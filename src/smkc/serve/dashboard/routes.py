@@ -14,7 +14,6 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from smkc.decide.words import EVIDENCES, KINDS, OTHER_KIND
-from smkc.plot.sections import CHANNEL_WORDS
 
 __all__ = ["routes", "terms_script"]
 
@@ -93,12 +92,11 @@ def _assets() -> dict[str, bytes]:
 
 
 def terms_script() -> str:
-    """Return the words that Python has for kinds, evidences and channels, as a script."""
+    """Return the words that Python has for kinds and evidences, as a script."""
     terms = {
         "KINDS": {name: asdict(words) for name, words in KINDS.items()},
         "OTHER_KIND": asdict(OTHER_KIND),
         "EVIDENCES": {name: words.sentence for name, words in EVIDENCES.items()},
-        "CHANNELS": {name: words for name, (words, _) in CHANNEL_WORDS.items()},
     }
     return "".join(f"export const {name} = {json.dumps(one)};\n" for name, one in terms.items())
 

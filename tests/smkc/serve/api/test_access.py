@@ -28,7 +28,6 @@ RULES = {
     ("GET", "/api/v1/explain"): "read",
     ("GET", "/api/v1/alerts"): "read",
     ("GET", "/api/v1/alerts/{id}"): "read",
-    ("GET", "/api/v1/alerts/{id}/kernel"): "read",
     ("GET", "/api/v1/live"): "read",
     ("POST", "/api/v1/observations"): "write",
     ("POST", "/api/v1/write"): "write",

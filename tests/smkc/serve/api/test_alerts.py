@@ -1,13 +1,6 @@
 """Alerts: found, paged through, acknowledged, said to be normal."""
 
-import threading
-
-import httpx
 import pytest
-
-from smkc.serve.api import Keys, Server, create_app
-from smkc.serve.config import Listen
-from smkc.serve.dashboard import Preparing, kernel_view
 
 ID = "00112233445566aa"
 
@@ -53,32 +46,6 @@ def test_a_full_page_names_the_next(client):
     assert client.get("/api/v1/alerts", params={"before": ID}).json()["alerts"] == []
 
 
-def test_kernel_images_that_must_be_compiled_first_are_asked_for_again(service, monkeypatch):
-    may_end = threading.Event()
-    monkeypatch.setattr("smkc.serve.api.routes.alerts.PREPARING_SECONDS", 0.05)
-    app = create_app(service, Keys())
-    app.state.kernels = Preparing(lambda: may_end.wait(60))
-    with Server(app, Listen(port=0)) as server:
-        answer = httpx.get(f"{server.url}/api/v1/alerts/{ID}/kernel")
-        assert answer.status_code == 503
-        assert int(answer.headers["Retry-After"]) > 0
-        assert "ask again" in answer.json()["error"]
-        may_end.set()
-        assert app.state.kernels.is_done(60)
-        answer = httpx.get(f"{server.url}/api/v1/alerts/{ID}/kernel", timeout=30)
-        assert answer.status_code == 200
-
-
-def test_kernel_images_come_beside_a_normal_window(client, service):
-    record = service.store.alert(ID).record
-    # Loops that were never compiled take longer than a request may on a busy machine.
-    kernel_view(service.store.lane(record.watch, record.entity), record)
-    answer = client.get(f"/api/v1/alerts/{ID}/kernel")
-    assert answer.status_code == 200, answer.text
-    assert answer.json()["length"] == 32
-    assert len(answer.json()["channels"]) == 6
-
-
 @pytest.mark.parametrize("body", [None, {}, {"note": "seen, and known: <b>\x00\n"}], ids=range(3))
 def test_acknowledging_is_kept(locked, secrets, body):
     headers = {"Authorization": f"Bearer {secrets['admin']}"}
@@ -120,8 +87,7 @@ def test_feedback_before_there_is_a_model_is_answered(client):
     assert answer.status_code in (200, 400, 404, 503), answer.text
 
 
-@pytest.mark.parametrize("way", ["", "/kernel"])
-def test_what_is_not_there_is_404(client, way):
-    assert client.get(f"/api/v1/alerts/{'f' * 16}{way}").status_code == 404
+def test_what_is_not_there_is_404(client):
+    assert client.get(f"/api/v1/alerts/{'f' * 16}").status_code == 404
     for post in ("acknowledge", "feedback"):
         assert client.post(f"/api/v1/alerts/{'f' * 16}/{post}").status_code == 404

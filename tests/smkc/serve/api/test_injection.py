@@ -94,7 +94,6 @@ def test_many_parameters(client):
         "/api/v1/watches/{}/scores",
         "/api/v1/watches/{}/traces?name=a",
         "/api/v1/alerts/{}",
-        "/api/v1/alerts/{}/kernel",
         "/assets/{}/x.js",
         "/assets/0/{}",
         "/{}",

@@ -43,7 +43,7 @@ def test_nothing_slow_is_asked_in_the_event_loop(service):
     ):
         for path in ("/healthz", "/readyz", "/metrics", "/openapi.json", "/", "/login"):
             assert client.get(path).status_code == 200
-        for path in ("watches", "alerts", f"alerts/{ID}", f"alerts/{ID}/kernel", "session"):
+        for path in ("watches", "alerts", f"alerts/{ID}", "session"):
             assert client.get(f"/api/v1/{path}").status_code == 200
         for part in ("scores", "presence", "traces"):
             params = {**span, "name": 'load{pod="p1"}'}

@@ -1,7 +1,6 @@
 """The dashboard while things happen: an incident, a lost connection, visitors with tokens."""
 
 import hashlib
-import threading
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -10,7 +9,6 @@ from tests.smkc.serve.dashboard.checks import complaints
 from tests.smkc.serve.dashboard.parts import HOSTILE, Shop, browser_marks, look
 
 from smkc.serve.api import Keys, Token
-from smkc.serve.dashboard import Preparing
 
 pytestmark = browser_marks
 
@@ -122,22 +120,6 @@ def test_an_incident_appears_is_opened_and_acknowledged(calm_shop, browser):
     look(browser, "[...document.querySelectorAll('.seen-by')].length === 2")
     assert shop.service.store.alerts()[0].feedback == "local"
     assert complaints(browser) == []
-
-
-def test_the_maps_of_windows_are_asked_for_until_they_can_be_drawn(calm_shop, browser, monkeypatch):
-    may_end = threading.Event()
-    monkeypatch.setattr("smkc.serve.api.routes.alerts.PREPARING_SECONDS", 0.05)
-    monkeypatch.setattr("smkc.serve.api.refusals.BUSY_SECONDS", 1)
-    app = calm_shop.server._app
-    monkeypatch.setattr(app.state, "kernels", Preparing(lambda: may_end.wait(60)))
-    calm_shop.push(4, slow="cart")
-    (alert,) = calm_shop.service.store.alerts(limit=1)
-    browser.get(f"{calm_shop.url}/alerts/{alert.record.id}")
-    section = "document.querySelector('section[aria-labelledby=kernel]')"
-    look(browser, f"{section}?.textContent.includes('Not yet: what draws the images')")
-    may_end.set()
-    look(browser, f"{section}.querySelector('canvas.kernel-map')", seconds=60)
-    browser.get_log("browser")  # a 503 is one of its complaints
 
 
 def test_a_watch_follows_its_rows(calm_shop, browser):

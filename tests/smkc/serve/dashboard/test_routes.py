@@ -14,7 +14,6 @@ from tests import worlds
 from smkc.decide.words import EVIDENCES, KINDS
 from smkc.detector import Detector
 from smkc.evidence.wording import KIND_OF_EVIDENCE
-from smkc.paper.kernel import CHANNELS
 from smkc.serve.dashboard import routes
 from smkc.serve.dashboard.routes import TERMS
 
@@ -124,8 +123,7 @@ def test_scripts_are_told_all_words(client):
     )
     assert told["EVIDENCES"] == {name: words.sentence for name, words in EVIDENCES.items()}
     assert told["KINDS"]["level"] == {"phrase": KINDS["level"].phrase, "title": "unusual values"}
-    assert list(told["CHANNELS"]) == list(CHANNELS)
-    assert set(told) == {"EVIDENCES", "KINDS", "OTHER_KIND", "CHANNELS"}
+    assert set(told) == {"EVIDENCES", "KINDS", "OTHER_KIND"}
 
 
 def test_every_evidence_and_question_has_words():

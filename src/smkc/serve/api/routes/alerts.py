@@ -5,12 +5,12 @@ In: an alert's id, or what is looked for. Out: alerts with their causes.
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Query, Request
+from fastapi import APIRouter, Body, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from smkc.serve.api.access import GuardedRoute, needs
-from smkc.serve.api.answers import AlertAnswer, AlertsAnswer, KernelAnswer
+from smkc.serve.api.answers import AlertAnswer, AlertsAnswer
 from smkc.serve.api.asking import (
     LAST_TIME,
     REFUSALS,
@@ -19,20 +19,15 @@ from smkc.serve.api.asking import (
     Asking,
     Here,
     answered,
-    in_pool,
 )
-from smkc.serve.dashboard import kernel_view
 from smkc.serve.store import StoredAlert
-from smkc.serve.view import BusyError, ServiceView, UnknownError
+from smkc.serve.view import ServiceView, UnknownError
 
 __all__ = ["alert_answer", "router"]
 
 router = APIRouter(prefix="/api/v1", route_class=GuardedRoute, tags=["alerts"], responses=REFUSALS)
 
 LOCAL = "local"
-
-# A request for kernel images waits so long for what they need to be compiled.
-PREPARING_SECONDS = 5.0
 
 
 class Note(BaseModel):
@@ -77,32 +72,6 @@ def alerts(
 def alert(service: Here, id: AlertId) -> Response:
     """Return an alert with its causes and what people said of it."""
     return answered(alert_answer(_known(service, id)))
-
-
-@router.get(
-    "/alerts/{id}/kernel",
-    response_model=KernelAnswer,
-    summary="An alert's window beside a normal one",
-)
-@needs("read")
-async def kernel(request: Request, service: Here, id: AlertId) -> Response:
-    """Return both windows as kernel images, channel by channel.
-
-    Until what draws them is compiled, which is so once on a machine, the answer is 503.
-    """
-
-    def work() -> Response:
-        record = _known(service, id).record
-        if not request.app.state.kernels.is_done(PREPARING_SECONDS):
-            raise BusyError(
-                "what draws the images is being compiled, which takes up to a minute the first "
-                "time; ask again soon"
-            )
-        lane = service.store.lane(record.watch, record.entity)
-        return answered(KernelAnswer.model_validate(kernel_view(lane, record) or {}))
-
-    answer: Response = await in_pool(request, "heavy", work)
-    return answer
 
 
 @router.post("/alerts/{id}/acknowledge", summary="Say that it was seen", responses=REFUSED_BODIES)

@@ -6,7 +6,6 @@ import { causeList } from "./causes.js";
 import { chart } from "./chart.js";
 import { fill, make, say } from "./dom.js";
 import { evidenceStrips } from "./evidence_strips.js";
-import { kernelSection } from "./kernel_section.js";
 import { alertSigns, laneAddress } from "./state.js";
 import {
   alertStory, alertTitle, blameNote, clock, laneName, odds, score, span, timeOfDay,
@@ -34,7 +33,6 @@ export async function show(main, page, id) {
   const loud = make("ul", { class: "loud" });
   const blamed = make("p", { class: "note" });
   const spokeAt = make("p", { class: "note" });
-  const kernels = make("div");
   fill(main, head,
     make("section", { class: "card", "aria-labelledby": "happened" },
       make("h2", { id: "happened" }, "What happened"), story, scoreChart.node, buttons),
@@ -42,9 +40,7 @@ export async function show(main, page, id) {
       blamed, causes.node),
     make("section", { "aria-labelledby": "evidence" },
       make("h2", { id: "evidence" }, "Which evidence spoke"), spokeAt,
-      make("div", { class: "card" }, loud, strips.node)),
-    make("section", { "aria-labelledby": "kernel" },
-      make("h2", { id: "kernel" }, "Its window beside a normal one"), kernels));
+      make("div", { class: "card" }, loud, strips.node)));
 
   let current = alert, looking = null, drawnUntil = 0;
 
@@ -109,7 +105,6 @@ export async function show(main, page, id) {
 
   tell();
   await draw();
-  kernelSection(kernels, id);
   return {
     look: () => look().catch(() => {}),
     event(kind, content) {

@@ -105,12 +105,6 @@ export async function alert(id) {
   return alertOf(await ask(path(["alerts", id])));
 }
 
-/** An alert's window beside a normal one; null where too few rows are kept. */
-export async function kernel(id) {
-  const answer = await ask(path(["alerts", id, "kernel"]));
-  return answer && answer.channels ? answer : null;
-}
-
 /** Who the visitor is: { needsToken, name, role }. */
 export async function session() {
   const answer = await ask(path(["session"]));

@@ -1,12 +1,6 @@
-// Rasters: maps of numbers as pictures, a cell a point, in the page's colours or the report's.
+// Rasters: maps of numbers as pictures, a cell a point, in the page's colours.
 
 import { label, make } from "./dom.js";
-
-// Viridis at nine places, as in the report: even steps to the eye, and to the colour-blind.
-const VIRIDIS = [
-  [68, 1, 84], [71, 44, 122], [59, 81, 139], [44, 113, 142], [33, 144, 141], [39, 173, 129],
-  [92, 200, 99], [170, 220, 50], [253, 231, 37],
-];
 
 const redraws = new Set();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
@@ -27,7 +21,7 @@ export function raster(colours, className = "raster") {
     canvas.height = shown.rows;
     const context = canvas.getContext("2d");
     const image = context.createImageData(shown.columns, shown.rows);
-    const ramp = colours === "viridis" ? VIRIDIS : styleRamp(colours);
+    const ramp = styleRamp(colours);
     for (let i = 0; i < shown.columns * shown.rows; i += 1) {
       const place = shown.places[i];
       if (place === null || place === undefined || Number.isNaN(place)) continue;
@@ -44,11 +38,6 @@ export function raster(colours, className = "raster") {
       canvas.redraw();
     },
   };
-}
-
-/** The bytes of a channel as places 0 to 1. */
-export function placesOf(base64) {
-  return Array.from(atob(base64), (letter) => letter.charCodeAt(0) / 255);
 }
 
 function styleRamp(names) {
