@@ -4,21 +4,24 @@ In: a recording and, if wanted, a detector with its settings. Out: a :class:`Dia
 """
 
 import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smkc import progress
 from smkc.detector import Detector
 from smkc.doctor.churning import CHURN, add_churn
 from smkc.doctor.diagnosis import Diagnosis, Finding
-from smkc.doctor.findings import Counted, find, too_little
-from smkc.doctor.held_out import hold_out
+from smkc.doctor.findings import LEAST_CAUGHT, Counted, Other, find, too_little
+from smkc.doctor.held_out import HeldOut, hold_out
 from smkc.doctor.look import look_at
 from smkc.doctor.planting import KINDS, plant
 from smkc.doctor.trial import FalseAlarms, Fate, Judge, Outcome, choose_places, fate, over
 from smkc.errors import InputError, SettingError
+from smkc.paper import KnnDetector
 from smkc.recording import Recording, read
 
 __all__ = ["diagnose"]
@@ -147,10 +150,11 @@ def _rows_needed(share: float, length: int | None) -> int:
 def _with_trials(recording: Recording, detector: Any, plan: _Plan, seed: int) -> Diagnosis:
     reference = recording.rows(0, plan.n_reference).canonical()
     watched = recording.rows(plan.n_reference, plan.n_reference + plan.n_held_out).canonical()
-    held = hold_out(reference, watched, plan.length)
     n_steps = 3 + len(CHURN) + 3 * len(KINDS) * plan.n_copies
     with progress.task("trying the detector", total=n_steps) as advance, progress.quiet():
         judge = Judge(detector.fit(reference))
+        seasons: Mapping[str, float] = getattr(detector.fitted_, "seasons", {})
+        held = hold_out(reference, watched, plan.length, seasons)
         advance(1, "untouched rows")
         untouched = judge.scores(watched)
         counts = FalseAlarms.count("untouched", untouched, judge.threshold)
@@ -163,25 +167,14 @@ def _with_trials(recording: Recording, detector: Any, plan: _Plan, seed: int) ->
             changed = add_churn(held, kind, np.random.default_rng([seed, 0, at]))
             churn.append(FalseAlarms.count(kind, judge.scores(changed), judge.threshold))
             advance(1, f"churn, {kind}")
-        alarms = over(untouched, judge.threshold)
+        trials = _Trials(held=held, plan=plan, seed=seed)
         outcomes: list[Outcome] = []
-        for at, kind in enumerate(KINDS):
+        for kind in KINDS:
             for size in range(3):
-                rng = np.random.default_rng([seed, 1, at])  # the same places for every size
-                places = choose_places(alarms, plan.n_places, plan.length, rng)
-                fates: list[Fate] = []
-                for first in range(plan.n_copies):
-                    some = places[first :: plan.n_copies]
-                    planted, plants = plant(held, kind, size, some, plan.length, rng)
-                    # What comes after the last anomaly tells no more of them.
-                    planted = planted.rows(0, some[-1] + 2 * plan.length)
-                    scores = judge.scores(planted) if plants else untouched
-                    alerts = judge.alerts(planted) if plants and size == LARGE else None
-                    fates += [
-                        fate(one, judge, scores, untouched, plan.length, alerts) for one in plants
-                    ]
-                    advance(1, kind)
-                outcomes += [Outcome.of(kind, size, fates)] if fates else []
+                outcomes += trials.outcome(judge, untouched, kind, size)
+                advance(plan.n_copies, kind)
+        missed = [one.kind for one in outcomes if one.size == LARGE and one.share < LEAST_CAUGHT]
+        other = _try_other(detector, reference, missed, trials) if missed else None
     counted = Counted(
         judge=judge,
         outcomes=outcomes,
@@ -192,8 +185,8 @@ def _with_trials(recording: Recording, detector: Any, plan: _Plan, seed: int) ->
         forward=forward,
         look=look_at(reference),
         length=plan.length,
-        detector=str(getattr(detector, "kind", "")),
-        seasons=getattr(getattr(detector, "fitted_", None), "seasons", {}),
+        other=other,
+        seasons=seasons,
     )
     n_scored = max(1, counts.rows)
     return Diagnosis(
@@ -215,6 +208,59 @@ def _with_trials(recording: Recording, detector: Any, plan: _Plan, seed: int) ->
         seed=seed,
         times=watched.times,
         scores=untouched,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Trials:
+    """Copies of the held-out rows with anomalies in them, the same for every detector."""
+
+    held: HeldOut
+    plan: _Plan
+    seed: int
+
+    def outcome(
+        self, judge: Judge, untouched: NDArray[np.float64], kind: str, size: int
+    ) -> list[Outcome]:
+        """Return what became of the anomalies of a kind and size; nothing if none can be planted.
+
+        ``untouched`` are the judge's scores of the held-out rows as they are.
+        """
+        plan = self.plan
+        alarms = over(untouched, judge.threshold)
+        # The same places for every size.
+        rng = np.random.default_rng([self.seed, 1, tuple(KINDS).index(kind)])
+        places = choose_places(alarms, plan.n_places, plan.length, rng)
+        fates: list[Fate] = []
+        for first in range(plan.n_copies):
+            some = places[first :: plan.n_copies]
+            planted, plants = plant(self.held, kind, size, some, plan.length, rng)
+            if not plants:
+                continue
+            # What comes after the last anomaly tells no more of them.
+            planted = planted.rows(0, some[-1] + 2 * plan.length)
+            scores = judge.scores(planted)
+            alerts = judge.alerts(planted) if size == LARGE else None
+            fates += [fate(one, judge, scores, untouched, plan.length, alerts) for one in plants]
+        return [Outcome.of(kind, size, fates)] if fates else []
+
+
+def _try_other(
+    detector: Any, reference: Recording, kinds: Sequence[str], trials: _Trials
+) -> Other | None:
+    """Try the other simple detector on large anomalies that were missed; None if it cannot."""
+    is_default = getattr(detector, "kind", None) == Detector.kind
+    another = (KnnDetector if is_default else Detector)(false_alarm_rate=detector.false_alarm_rate)
+    try:
+        judge = Judge(another.fit(reference))
+        untouched = judge.scores(trials.held.recording)
+    except InputError:
+        return None  # too short for it
+    found = [one for kind in kinds for one in trials.outcome(judge, untouched, kind, LARGE)]
+    return Other(
+        name="smkc.paper.KnnDetector" if is_default else "smkc.Detector",
+        outcomes={one.kind: one for one in found},
+        untouched=FalseAlarms.count("untouched", untouched, judge.threshold),
     )
 
 

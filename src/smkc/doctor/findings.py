@@ -3,7 +3,6 @@
 In: what the trials counted. Out: findings, gravest first.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +14,7 @@ from smkc.doctor.diagnosis import Finding
 from smkc.doctor.look import Look
 from smkc.doctor.planting import KINDS
 from smkc.doctor.trial import FalseAlarms, Judge, Outcome
-from smkc.evidence.variables import DAY, WEEK
+from smkc.evidence.variables import told_seasons
 from smkc.recording.times import show_time
 
 __all__ = ["Counted", "find", "too_little"]
@@ -38,11 +37,21 @@ LEAST_SCORED = 0.5
 
 # Kinds that not every recording can show, and why it cannot.
 NOT_TRIED = {
+    "wrong hour": "no season was found that lasts from the reference into the held-out rows",
     "relation": "no two variables move together here",
     "frozen": "no variable changes from row to row most of the time",
 }
 
 WEIGHTS = ("no", "partly", "note")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Other:
+    """What another detector, by its name, caught of large anomalies, by kind."""
+
+    name: str
+    outcomes: Mapping[str, Outcome]
+    untouched: FalseAlarms
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,6 +64,8 @@ class Counted:
         (T,) of the untouched held-out rows.
     forward
         false alarms when the first part of the reference judges its last; None if too short.
+    other
+        what another detector did where this one missed most; None if it was not tried.
     seasons
         period of each variable that has a season.
     """
@@ -68,7 +79,7 @@ class Counted:
     forward: FalseAlarms | None
     look: Look
     length: int
-    detector: str
+    other: Other | None
     seasons: Mapping[str, float]
 
 
@@ -259,11 +270,28 @@ def _how_to_catch(counted: Counted, ones: Sequence[Outcome]) -> str:
                 f"false_alarm_rate={rate:g} would catch {caught} of {planted}; or keep the rate "
                 "and learn from a longer time"
             )
-    other = "smkc.paper.KnnDetector" if counted.detector == "evidence" else "smkc.Detector"
     return (
-        f"no false_alarm_rate up to {counted.judge.rates[-1]:g} helps: try {other}, a "
-        "longer reference, or a coarser --step, which makes slow changes stand out; if such "
-        "faults do not occur with you, let it be"
+        f"no false_alarm_rate up to {counted.judge.rates[-1]:g} helps{_told_other(counted, ones)}; "
+        "a longer reference or a coarser --step, which makes slow changes stand out, might (not "
+        "tried here); if such faults do not occur with you, let it be"
+    )
+
+
+def _told_other(counted: Counted, ones: Sequence[Outcome]) -> str:
+    """Say how another detector did where it was tried."""
+    other = counted.other
+    tried = (
+        [other.outcomes[one.kind] for one in ones if one.kind in other.outcomes] if other else []
+    )
+    if other is None or not tried:
+        return ""
+    caught, planted = sum(one.caught for one in tried), sum(one.planted for one in tried)
+    ours = sum(one.caught for one in ones)
+    if caught <= ours:
+        return f", nor does {other.name} ({caught} of {planted})"
+    return (
+        f"; {other.name} caught {caught} of {planted}, with alarms in "
+        f"{other.untouched.rate:.1%} of the untouched rows"
     )
 
 
@@ -299,19 +327,6 @@ def _reference(counted: Counted) -> list[Finding]:
     return findings
 
 
-def _told_seasons(seasons: Mapping[str, float]) -> str:
-    """Say how many variables have a season of which period.
-
-    Examples
-    --------
-    >>> _told_seasons({"cpu": 86_400.0, "load": 86_400.0, "backup": 604_800.0, "tick": 600.0})
-    '2 daily, 1 weekly, 1 every 600'
-    """
-    named = {DAY: "daily", WEEK: "weekly"}
-    counts = Counter(named.get(period, f"every {period:g}") for period in seasons.values())
-    return ", ".join(f"{count:,} {name}" for name, count in counts.most_common())
-
-
 def _notes(counted: Counted) -> list[Finding]:
     """Return what is worth knowing without standing in the way."""
     findings = [
@@ -338,7 +353,7 @@ def _notes(counted: Counted) -> list[Finding]:
         findings.append(
             Finding(
                 problem="seasons",
-                evidence=_told_seasons(counted.seasons),
+                evidence=told_seasons(counted.seasons),
                 remedy="what is usual at that time counts beside what is usual in general; learn "
                 "from more periods if a season is missing",
                 weight="note",

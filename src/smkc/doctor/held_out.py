@@ -4,6 +4,7 @@ In: the reference and the rows after it. Out: each variable's observations at ha
 measure it can be changed: its own spread, its kind, whether it moves with others.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +15,14 @@ from smkc.recording.counters import clock
 
 __all__ = ["HeldOut", "hold_out"]
 
-# Variables with a correlation of at least this much move together.
-TOGETHER = 0.5
+# Variables with a correlation of at least this much move together: from row to row, or in their
+# means over stretches of rows, in both halves of the recording (two drifts may agree by chance).
+TOGETHER, TOGETHER_SLOWLY = 0.5, 0.8
 
-# Relations are sought among so many variables at most, and in so many rows.
+# Relations are sought among so many variables at most, in so many rows at most, and over longer
+# times in so many stretches of either half at least.
 MOST_COMPARED = 400
+FEWEST_STRETCHES = 12
 MOST_ROWS_COMPARED = 20_000
 
 
@@ -33,8 +37,12 @@ class HeldOut:
     spread
         (V,) a variable's robust spread in the reference; of its rate, for a counter; 0 if it
         never changes or was seen too rarely to say.
-    is_counter, is_whole, has_partner
-        (V,) whether it only counts up, holds whole numbers only, moves with another one.
+    is_counter, is_whole
+        (V,) whether it only counts up, holds whole numbers only.
+    has_partner, has_slow_partner
+        (V,) whether another one moves with it from row to row, or over longer times.
+    period
+        (V,) of its season, in the unit of ``clock``; NaN where the detector found none.
     clock
         (T,) time since the first row, in seconds for dates.
     """
@@ -44,6 +52,8 @@ class HeldOut:
     is_counter: NDArray[np.bool_]
     is_whole: NDArray[np.bool_]
     has_partner: NDArray[np.bool_]
+    has_slow_partner: NDArray[np.bool_]
+    period: NDArray[np.float64]
     clock: NDArray[np.float64]
     by_variable: NDArray[np.int64]
     starts: NDArray[np.int64]
@@ -71,8 +81,18 @@ class HeldOut:
         return len(self.recording)
 
 
-def hold_out(reference: Recording, recording: Recording, length: int) -> HeldOut:
-    """Prepare the held-out rows; ``length`` is the rows over which relations are looked for."""
+def hold_out(
+    reference: Recording, recording: Recording, length: int, seasons: Mapping[str, float]
+) -> HeldOut:
+    """Prepare the held-out rows.
+
+    Parameters
+    ----------
+    length
+        rows over which relations are looked for.
+    seasons
+        period of each variable that has a season.
+    """
     scaling = Scaling.fit(reference).update(recording)
     place = {name: at for at, name in enumerate(scaling.names)}
     known = np.array([place.get(name, -1) for name in recording.names], np.int64)
@@ -88,12 +108,15 @@ def hold_out(reference: Recording, recording: Recording, length: int) -> HeldOut
     broken = np.bincount(
         recording.codes[recording.values != np.round(recording.values)], minlength=len(counts)
     )
+    partners, slow_partners = _partners(recording, (spread > 0) & ~is_counter, length)
     return HeldOut(
         recording=recording,
         spread=spread,
         is_counter=is_counter,
         is_whole=broken == 0,
-        has_partner=_with_partners(recording, (spread > 0) & ~is_counter, length),
+        has_partner=partners,
+        has_slow_partner=slow_partners,
+        period=np.array([seasons.get(name, np.nan) for name in recording.names]),
         clock=clock(recording.times, recording.times[0]),
         by_variable=order,
         starts=np.concatenate([[0], np.cumsum(counts)]),
@@ -101,20 +124,18 @@ def hold_out(reference: Recording, recording: Recording, length: int) -> HeldOut
     )
 
 
-def _with_partners(recording: Recording, may: NDArray[np.bool_], length: int) -> NDArray[np.bool_]:
-    """(V,) whether another variable moves with this one, stretch by stretch of ``length`` rows.
-
-    The mean of each stretch is taken out: a common trend over days is no relation that a fault
-    of some rows could break.
-    """
+def _partners(
+    recording: Recording, may: NDArray[np.bool_], length: int
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """(V,) whether another variable moves with this one within stretches of rows, and over them."""
     n_rows = min(len(recording), MOST_ROWS_COMPARED) // length * length
     counts = np.bincount(recording.codes, minlength=len(may))
     chosen = np.flatnonzero(may & (2 * counts >= len(recording)))
     if len(chosen) > MOST_COMPARED:
         chosen = chosen[np.linspace(0, len(chosen) - 1, MOST_COMPARED).astype(np.int64)]
-    found = np.zeros(len(may), bool)
+    quick, slow = np.zeros(len(may), bool), np.zeros(len(may), bool)
     if n_rows == 0 or len(chosen) < 2:
-        return found
+        return quick, slow
     part = recording.rows(0, n_rows)
     place = np.full(len(may), -1)
     place[chosen] = np.arange(len(chosen))
@@ -123,11 +144,21 @@ def _with_partners(recording: Recording, may: NDArray[np.bool_], length: int) ->
     table[part.row_numbers[is_in], place[part.codes[is_in]]] = part.values[is_in]
     stretches = table.reshape(-1, length, len(chosen))
     n_seen = np.maximum((~np.isnan(stretches)).sum(axis=1, keepdims=True), 1)
-    stretches = stretches - np.nansum(stretches, axis=1, keepdims=True) / n_seen
-    flat = np.nan_to_num(stretches.reshape(n_rows, -1))
-    norms = np.sqrt((flat**2).sum(axis=0))
-    flat = flat / np.where(norms > 0, norms, 1.0)
-    likeness = np.abs(flat.T @ flat)
-    np.fill_diagonal(likeness, 0.0)
-    found[chosen] = likeness.max(axis=1) >= TOGETHER
+    means = np.nansum(stretches, axis=1, keepdims=True) / n_seen
+    within = np.nan_to_num((stretches - means).reshape(n_rows, -1))
+    quick[chosen] = np.abs(_likeness(within)).max(axis=1) >= TOGETHER
+    first, last = np.array_split(means[:, 0], 2)
+    if len(last) >= FEWEST_STRETCHES:
+        agreed = [_likeness(half - half.mean(axis=0)) for half in (first, last)]
+        both = np.maximum(np.minimum(*agreed), np.minimum(*(-one for one in agreed)))
+        slow[chosen] = both.max(axis=1) >= TOGETHER_SLOWLY
+    return quick, slow
+
+
+def _likeness(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(V, V) correlations of the columns of a table with zero means; 0 of each with itself."""
+    norms = np.sqrt((table**2).sum(axis=0))
+    scaled = table / np.where(norms > 0, norms, 1.0)
+    found: NDArray[np.float64] = scaled.T @ scaled
+    np.fill_diagonal(found, 0.0)
     return found

@@ -21,6 +21,12 @@ SPIKE_ROWS = 3
 # A kind that changes values strikes this share of the variables at hand, one at least.
 STRUCK_SHARE = 0.1
 
+# Times from which values are taken on trial where variables move together over longer times only.
+TIMES_TRIED = 8
+
+# Another hour's values must be so many of a variable's spreads away from those of this hour.
+HOUR_DIFFERENCE = 1.0
+
 # A variable can be seen to stand still if at least this share of its steps are changes.
 LIVELY = 0.5
 
@@ -34,26 +40,27 @@ class Kind:
     many, story
         what several of them are called, and what happens.
     sizes
-        small, medium and large: in the variable's own spreads, or as a share of the variables.
-    of_variables
-        whether sizes are shares of the variables.
+        small, medium and large.
+    unit
+        what sizes count: the variable's own spreads, a share ``of variables`` or ``of a period``.
     """
 
     many: str
     story: str
     sizes: tuple[float, float, float]
-    of_variables: bool = False
+    unit: str = "spreads"
 
-    def size_words(self, size: int) -> str:
-        """Say how large a size is.
+    def size_words(self, *sizes: int) -> str:
+        """Say how large some sizes are.
 
         Examples
         --------
-        >>> KINDS["spike"].size_words(0), KINDS["frozen"].size_words(2)
-        ('4 spreads', '50% of variables')
+        >>> KINDS["spike"].size_words(0), KINDS["frozen"].size_words(0, 2)
+        ('4 spreads', '10%, 50% of variables')
         """
-        value = self.sizes[size]
-        return f"{value:.0%} of variables" if self.of_variables else f"{value:g} spreads"
+        scale, mark = (1, "") if self.unit == "spreads" else (100, "%")
+        values = ", ".join(f"{scale * self.sizes[size]:.3g}{mark}" for size in sizes)
+        return f"{values} {self.unit}"
 
 
 KINDS: Mapping[str, Kind] = MappingProxyType(
@@ -70,23 +77,29 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             story="values scatter more than they did",
             sizes=(1.0, 2.0, 4.0),
         ),
+        "wrong hour": Kind(
+            many="wrong hours",
+            story="values are usual, but for another time of the day",
+            sizes=(0.125, 0.25, 0.5),
+            unit="of a period",
+        ),
         "relation": Kind(
             many="broken relations",
             story="variables stop moving with the others",
             sizes=(0.1, 0.25, 0.5),
-            of_variables=True,
+            unit="of variables",
         ),
         "frozen": Kind(
             many="frozen values",
             story="variables repeat one value",
             sizes=(0.1, 0.25, 0.5),
-            of_variables=True,
+            unit="of variables",
         ),
         "vanished": Kind(
             many="vanished variables",
             story="variables fall silent together",
             sizes=(0.1, 0.25, 0.5),
-            of_variables=True,
+            unit="of variables",
         ),
     }
 )
@@ -138,12 +151,13 @@ def plant(
     plants = []
     for first in places:
         last = first + n_rows - 1
-        able = _able(held, kind, first, last)
+        able = _able(held, kind, size, first, last)
         order = able[rng.permutation(len(able))]
         own = rng.spawn(1)[0]
         if not len(able):
             continue
-        share = KINDS[kind].sizes[size] if KINDS[kind].of_variables else STRUCK_SHARE
+        is_share = KINDS[kind].unit == "of variables"
+        share = KINDS[kind].sizes[size] if is_share else STRUCK_SHARE
         struck = order[: max(1, round(share * len(able)))]
         for variable in struck.tolist():
             begin, end = held.between(variable, first, last)
@@ -162,17 +176,50 @@ def plant(
     return copy.with_values(values.astype(np.float32)), plants
 
 
-def _able(held: HeldOut, kind: str, first: int, last: int) -> NDArray[np.int64]:
+def _able(held: HeldOut, kind: str, size: int, first: int, last: int) -> NDArray[np.int64]:
     """(n,) variables in which this kind of anomaly could be seen there."""
     present = held.observed(first, last)
     if kind == "vanished":
         return present
     able = present[held.spread[present] > 0]
     if kind == "relation":
-        return able[held.has_partner[able]]
+        return able[held.has_partner[able] | held.has_slow_partner[able]]
     if kind == "frozen":
         return np.array([one for one in able.tolist() if _is_lively(held, one, first, last)], int)
+    if kind == "wrong hour":
+        shift = KINDS[kind].sizes[size]
+        some = able[~held.is_counter[able] & np.isfinite(held.period[able])].tolist()
+        return np.array([one for one in some if _differs(held, one, shift, first, last)], int)
     return able
+
+
+def _differs(held: HeldOut, variable: int, shift: float, first: int, last: int) -> bool:
+    """Whether what is usual part of a period away is clearly not so at these rows."""
+    begin, end = held.between(variable, first, last)
+    values = held.recording.values[held.all_of(variable)].astype(np.float64)
+    other = _at_another_hour(held, variable, values, begin, end, shift)
+    if other is None:
+        return False
+    away = abs(float(np.median(other)) - float(np.median(values[begin:end])))
+    return away >= HOUR_DIFFERENCE * float(held.spread[variable])
+
+
+def _at_another_hour(
+    held: HeldOut, variable: int, values: NDArray[np.float64], begin: int, end: int, shift: float
+) -> NDArray[np.float64] | None:
+    """(n,) a variable's own values that part of a period earlier or later; None if it has none.
+
+    Of the two, those that differ more from the present ones.
+    """
+    at = held.clock[held.rows[held.all_of(variable)]]
+    found = []
+    for way in (-1.0, 1.0):
+        wanted = at[begin:end] + way * shift * held.period[variable]
+        if wanted[0] < at[0] or wanted[-1] > at[-1]:
+            continue
+        found.append(values[np.minimum(np.searchsorted(at, wanted), len(at) - 1)])
+    present = float(np.median(values[begin:end]))
+    return max(found, key=lambda one: abs(float(np.median(one)) - present), default=None)
 
 
 def _is_lively(held: HeldOut, variable: int, first: int, last: int) -> bool:
@@ -193,7 +240,12 @@ def _strike(
 ) -> None:
     """Change a variable's observations begin to end in place; a counter through its rate."""
     mine = held.all_of(variable)
-    change = _CHANGES[kind]
+    if kind == "wrong hour":
+        other = _at_another_hour(held, variable, values[mine], begin, end, size)
+        values[mine[begin:end]] = values[mine[begin:end]] if other is None else other
+        return
+    is_slow = kind == "relation" and not held.has_partner[variable]
+    change = _at_another_level if is_slow else _CHANGES[kind]
     if not held.is_counter[variable]:
         new = change(values[mine], begin, end, size * held.spread[variable], rng)
         values[mine[begin:end]] = np.round(new) if held.is_whole[variable] else new
@@ -252,6 +304,14 @@ def _parted(
     trace: NDArray[np.float64], begin: int, end: int, size: float, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Take the variable's own values of another time, at the level of this one."""
+    other = _taken_from_elsewhere(trace, begin, end, size, rng)
+    return other - np.median(other) + np.median(trace[begin:end])
+
+
+def _taken_from_elsewhere(
+    trace: NDArray[np.float64], begin: int, end: int, size: float, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Take the variable's own values of another time."""
     count = end - begin
     before = np.arange(0, max(begin - 2 * count, 0))
     after = np.arange(end + count, len(trace) - count)
@@ -259,8 +319,16 @@ def _parted(
     if not len(sources):
         return trace[begin:end][::-1].copy()
     start = int(sources[rng.integers(len(sources))])
-    other = trace[start : start + count]
-    return other - np.median(other) + np.median(trace[begin:end])
+    return trace[start : start + count]
+
+
+def _at_another_level(
+    trace: NDArray[np.float64], begin: int, end: int, size: float, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Take the variable's own values of a time when its level was another, of some tried."""
+    present = np.median(trace[begin:end])
+    tried = [_taken_from_elsewhere(trace, begin, end, size, rng) for _ in range(TIMES_TRIED)]
+    return max(tried, key=lambda one: abs(float(np.median(one) - present)))
 
 
 _CHANGES: Mapping[str, Change] = MappingProxyType(

@@ -43,8 +43,7 @@ def _outcome_rows(diagnosis: "Diagnosis") -> list[list[str]]:
     rows = [["kind", "sizes", *SIZES, "delay (large)", "right variable first"]]
     for kind, about in KINDS.items():
         ones = {one.size: one for one in diagnosis.outcomes if one.kind == kind}
-        scale, unit = (100, "% of variables") if about.of_variables else (1, " spreads")
-        sizes = ", ".join(f"{scale * size:g}" for size in about.sizes) + unit
+        sizes = about.size_words(0, 1, 2)
         cells = [f"{ones[s].caught}/{ones[s].planted}" if s in ones else "-" for s in range(3)]
         large = ones.get(2)
         delay = "-" if large is None or large.delay is None else diagnosis.lasting(large.delay)

@@ -32,7 +32,7 @@ def made(rng: np.random.Generator, rows: int, n_pairs: int = 3) -> Recording:
 @pytest.fixture
 def held(rng: np.random.Generator) -> HeldOut:
     whole = made(rng, 1000)
-    return hold_out(whole.rows(0, 600), whole.rows(600), 16)
+    return hold_out(whole.rows(0, 600), whole.rows(600), 16, {})
 
 
 class Deviation:

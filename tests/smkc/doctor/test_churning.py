@@ -9,7 +9,7 @@ from smkc.recording import parse
 @pytest.fixture
 def wide(rng: np.random.Generator):
     whole = made(rng, 1500, n_pairs=10)
-    return hold_out(whole.rows(0, 500), whole.rows(500), 16)
+    return hold_out(whole.rows(0, 500), whole.rows(500), 16, {})
 
 
 def churned(held, kind: str, seed: int = 1):
@@ -69,7 +69,7 @@ def test_a_tenth_is_missing_in_bursts(wide) -> None:
 
 def test_a_label_gets_the_new_mark(rng: np.random.Generator) -> None:
     whole = made(rng, 400).rename(lambda name: f'cpu{{pod="{name}"}}')
-    copy = churned(hold_out(whole, whole, 16), "rename")
+    copy = churned(hold_out(whole, whole, 16, {}), "rename")
     (new,) = set(copy.names) - set(whole.names)
     metric, labels = parse(new)
     assert metric == "cpu"

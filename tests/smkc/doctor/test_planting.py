@@ -106,7 +106,7 @@ def test_the_seed_decides_and_nothing_else(held) -> None:
 
 def test_what_cannot_show_a_kind_is_left_alone(rng: np.random.Generator) -> None:
     values = np.column_stack([rng.normal(size=500), np.full(500, 3.0)])
-    alone = hold_out(table(values).rows(0, 300), table(values).rows(300), 16)
+    alone = hold_out(table(values).rows(0, 300), table(values).rows(300), 16, {})
     assert not alone.has_partner.any()
     assert plant(alone, "relation", 2, [50], 16, rng) == (alone.recording, [])
     _, plants = plant(alone, "level shift", 2, [50], 16, rng)
@@ -118,7 +118,7 @@ def test_a_counter_is_struck_in_its_rate_and_goes_on_counting(rng: np.random.Gen
     counts = np.cumsum(steps).astype(float)
     counts[500:] -= counts[500] - 5  # starts anew
     whole = table(counts[:, None], ["requests_total"])
-    held = hold_out(whole.rows(0, 300), whole.rows(300), 16)
+    held = hold_out(whole.rows(0, 300), whole.rows(300), 16, {})
     assert held.is_counter.all()
     copy, plants = plant(held, "level shift", 2, [100], 20, np.random.default_rng(0))
     before, after = (one.trace("requests_total").astype(float) for one in (held.recording, copy))
@@ -135,7 +135,7 @@ def test_a_counter_is_struck_in_its_rate_and_goes_on_counting(rng: np.random.Gen
 
 def test_whole_numbers_stay_whole(rng: np.random.Generator) -> None:
     whole = table(rng.integers(0, 50, size=(500, 2)).astype(float))
-    held = hold_out(whole.rows(0, 300), whole.rows(300), 16)
+    held = hold_out(whole.rows(0, 300), whole.rows(300), 16, {})
     copy, _ = plant(held, "noise", 0, [50], 16, rng)
     assert np.array_equal(copy.values, np.round(copy.values))
 
@@ -145,7 +145,7 @@ def test_variables_that_are_there_and_that_move_together(rng: np.random.Generato
     late = whole.trace("v0").astype(float)
     values = np.column_stack([whole.trace(name) for name in whole.names]).astype(float)
     values[:200, 0] = np.nan
-    held = hold_out(whole, table(values, first=400), 16)
+    held = hold_out(whole, table(values, first=400), 16, {})
     assert held.observed(0, 50).tolist() == [1, 2, 3, 4, 5]
     assert held.observed(250, 300).tolist() == [0, 1, 2, 3, 4, 5]
     assert held.between(0, 190, 209) == (0, 10)

@@ -25,7 +25,7 @@ model.py
 from smkc.evidence.variables.loudest import CALM_ROWS, LASTING_RATE, LOUD_RATE, Heard, Loudest
 from smkc.evidence.variables.model import VariableQuestions, VariableState
 from smkc.evidence.variables.questions import PAST_ROWS, QUESTIONS, Question
-from smkc.evidence.variables.seasons import DAY, WEEK, Usual
+from smkc.evidence.variables.seasons import DAY, WEEK, Usual, told_seasons
 from smkc.evidence.variables.tails import Tails
 
 __all__ = [
@@ -43,4 +43,5 @@ __all__ = [
     "Usual",
     "VariableQuestions",
     "VariableState",
+    "told_seasons",
 ]

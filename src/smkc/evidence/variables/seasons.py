@@ -4,6 +4,8 @@ In: reference rows of scaled values and their times. Out: for the columns whose 
 of the reference confirms, how far a value is from what is usual at its time.
 """
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 
 from smkc.evidence.variables._season_loops import slot_medians, subtract_usual
 
-__all__ = ["DAY", "WEEK", "Seasons", "Usual", "find_period"]
+__all__ = ["DAY", "WEEK", "Seasons", "Usual", "find_period", "told_seasons"]
 
 DAY, WEEK = 86_400.0, 604_800.0  # seconds
 
@@ -269,3 +271,16 @@ def _distances_from_others(
         usual = _medians(values[~some], slots[~some], n_slots)
         out[some] = values[some] - usual[slots[some]]
     return out
+
+
+def told_seasons(seasons: Mapping[str, float]) -> str:
+    """Say how many variables have a season of which period.
+
+    Examples
+    --------
+    >>> told_seasons({"cpu": 86_400.0, "load": 86_400.0, "backup": 604_800.0, "tick": 600.0})
+    '2 daily, 1 weekly, 1 every 600'
+    """
+    named = {DAY: "daily", WEEK: "weekly"}
+    counts = Counter(named.get(period, f"every {period:g}") for period in seasons.values())
+    return ", ".join(f"{count:,} {name}" for name, count in counts.most_common())
