@@ -16,7 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc import compiling, model_file
-from smkc.decide import ALIGNMENTS, Alert, Cause, Fitted, Scored, WindowScores, check_rate
+from smkc.decide import (
+    ALIGNMENTS,
+    Alert,
+    Cause,
+    Fitted,
+    Learned,
+    Scored,
+    WindowScores,
+    check_rate,
+)
 from smkc.errors import NotFittedError, SettingError, UnscoredWarning
 from smkc.recording import Aligned, Identity, aligned
 from smkc.sklearn_tags import outlier_tags
@@ -52,6 +61,7 @@ class BaseDetector(ABC):
     align: str
 
     _fitted: Fitted
+    _learned: Learned | None
     _reference: Aligned | None
     _reference_steps: tuple[NDArray[np.float64], NDArray[np.float64]] | None
 
@@ -98,7 +108,8 @@ class BaseDetector(ABC):
             a recording, or anything that :func:`smkc.read` takes.
         """
         given = aligned(reference)
-        self._take(self._empty().updated(given.recording, self._seed), given)
+        fitted = self._empty().updated(given.recording, self._seed)
+        self._take(fitted, Learned.of(given.recording), given)
         return self
 
     def partial_fit(self, reference: Any, y: Any = None) -> Self:
@@ -109,7 +120,9 @@ class BaseDetector(ABC):
         """
         if not self.is_fitted:
             return self.fit(reference)
-        self._fitted = self.fitted_.updated(aligned(reference).recording, self._seed)
+        more = aligned(reference).recording
+        self._fitted = self.fitted_.updated(more, self._seed)
+        self._learned = self._learned.and_then(more) if self._learned else None
         self._reference = None
         return self
 
@@ -118,9 +131,12 @@ class BaseDetector(ABC):
         """Seed of what is left to chance in learning, for detectors that have any."""
         return int(getattr(self, "seed", 0))
 
-    def _take(self, fitted: Fitted, reference: Aligned | None) -> None:
-        """Take over what was learned with the settings as they are."""
+    def _take(
+        self, fitted: Fitted, learned: Learned | None, reference: Aligned | None = None
+    ) -> None:
+        """Take over what was learned, and from what, with the settings as they are."""
         self._fitted = fitted
+        self._learned = learned
         self._fitted_with = deepcopy(self.get_params())
         self._reference = reference
         self._reference_steps = None
@@ -148,6 +164,7 @@ class BaseDetector(ABC):
             given=given,
             windows_scored=windows,
             fitted=fitted,
+            learned=self._learned,
             false_alarm_rate=self.false_alarm_rate,
             align=self.align,
             settings={"detector": self.kind, **self.get_params()},
@@ -249,6 +266,11 @@ class BaseDetector(ABC):
         return self._reference_steps
 
     @property
+    def learned_(self) -> Learned | None:
+        """Which rows were learned from; None if a model file of an older version does not say."""
+        return self._learned if self.fitted_ else None
+
+    @property
     def fitted_(self) -> Fitted:
         """All that was learned."""
         if not self.is_fitted:
@@ -288,6 +310,8 @@ class BaseDetector(ABC):
         settings = {"detector": self.kind, **self.get_params()}
         if self.identity is not None:
             settings["identity"] = asdict(self.identity)
+        if self._learned is not None:
+            header["learned"] = self._learned.to_dict()
         model_file.write(path, arrays, {"kind": "detector", "settings": settings, **header})
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from smkc import model_file
 from smkc.base import BaseDetector, check_choice
+from smkc.decide import Learned
 from smkc.errors import ModelFileError
 from smkc.recording import Identity
 
@@ -81,9 +82,10 @@ def load(path: str | Path, device: str | None = None) -> BaseDetector:
     detector.place(device)
     try:
         restored = detector._empty().restored(arrays, header)
+        learned = Learned.from_dict(header["learned"]) if "learned" in header else None
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise _unusable(path, error) from None
-    detector._take(restored, None)
+    detector._take(restored, learned)
     return detector
 
 

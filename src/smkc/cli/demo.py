@@ -59,7 +59,7 @@ def demo(
         from smkc.plot import report
         from smkc.plot.extra import need
 
-        need("plotly")  # before the work, not after it
+        need("matplotlib")  # before the work, not after it
         if png:
             need("matplotlib")
         out.mkdir(parents=True, exist_ok=True)

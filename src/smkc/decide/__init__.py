@@ -8,6 +8,7 @@ offer for that, ``scored`` holds a recording with its scores.
 from smkc.decide.alerts import Alert, Cause, find_alerts
 from smkc.decide.calibration import Calibration
 from smkc.decide.contract import Fitted, RowScores, Scan, ScoredWindows, Windows
+from smkc.decide.learned import Learned
 from smkc.decide.scored import Scored
 from smkc.decide.scores import ALIGNMENTS, WindowScores, step_scores
 from smkc.decide.thresholds import Thresholds, check_rate
@@ -18,6 +19,7 @@ __all__ = [
     "Calibration",
     "Cause",
     "Fitted",
+    "Learned",
     "RowScores",
     "Scan",
     "Scored",

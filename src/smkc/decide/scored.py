@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from smkc.decide.alerts import Alert, Cause, find_alerts
 from smkc.decide.contract import Fitted, ScoredWindows
+from smkc.decide.learned import Learned
 from smkc.decide.scores import Table, WindowScores
 from smkc.errors import WindowError
 from smkc.recording import Aligned, Recording
@@ -35,8 +36,8 @@ class Scored(Table):
         what was scored, and how its rows lay in what was handed in.
     windows_scored
         its windows, as the detector scored them.
-    fitted
-        what the detector had learned.
+    fitted, learned
+        what the detector had learned, and from which rows.
     false_alarm_rate, align, settings
         as they were set when the recording was scored; ``settings`` are all of them by name, and
         the kind of detector.
@@ -60,6 +61,7 @@ class Scored(Table):
     given: Aligned
     windows_scored: ScoredWindows
     fitted: Fitted
+    learned: Learned | None
     false_alarm_rate: float
     align: str
     settings: Mapping[str, Any]
@@ -160,11 +162,38 @@ class Scored(Table):
             join=self.fitted.join,
         )
 
+    def strangest(self, limit: int, explain: bool = True) -> list[Alert]:
+        """Return the strangest moments beside the alerts, the strangest first.
+
+        They are what would alert next if more false alarms were allowed; ``explain`` as for
+        :meth:`alerts`. No two of them, or of them and an alert, are within a window.
+        """
+        left = np.where(np.isfinite(self.alarms), self.alarms, 0.0)
+        for alert in self._alerts:
+            left[_around(alert, self.fitted.window)] = 0.0
+        found: list[Alert] = []
+        while len(found) < limit and left.any():
+            highest = float(left.max())
+            (moment, *_) = find_alerts(
+                left,
+                self.recording.times,
+                self.fitted.of_steps,
+                threshold=np.nextafter(highest, -np.inf),
+                release=np.nextafter(highest, -np.inf),
+                join=0,
+            )
+            left[_around(moment, self.fitted.window)] = 0.0
+            found.append(moment)
+        return self._with_causes(found) if explain else found
+
     @cached_property
     def _explained(self) -> list[Alert]:
-        worst = [self._worst(alert.first_row, alert.last_row) for alert in self._alerts]
+        return self._with_causes(self._alerts)
+
+    def _with_causes(self, alerts: list[Alert]) -> list[Alert]:
+        worst = [self._worst(alert.first_row, alert.last_row) for alert in alerts]
         causes = self.fitted.causes(self.windows_scored, worst)
-        return [alert.with_causes(found) for alert, found in zip(self._alerts, causes, strict=True)]
+        return [alert.with_causes(found) for alert, found in zip(alerts, causes, strict=True)]
 
     @cached_property
     def is_alert(self) -> NDArray[np.int64]:
@@ -210,6 +239,11 @@ class Scored(Table):
             "p_value": self.p_values,
             "is_alert": self.is_alert,
         }
+
+
+def _around(alert: Alert, rows: int) -> slice:
+    """Return the rows of an alert and so many before and after it."""
+    return slice(max(0, alert.first_row - rows), alert.last_row + 1 + rows)
 
 
 def release_threshold(fitted: Fitted, rate: float) -> float:

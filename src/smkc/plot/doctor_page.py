@@ -4,13 +4,12 @@ In: a diagnosis. Out: a file that opens anywhere, without network.
 """
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from smkc.doctor import CHURN, KINDS, Diagnosis, Finding, Outcome
 from smkc.errors import InputError
-from smkc.plot.charts import Chart, score_chart
+from smkc.plot.charts import Chart, line, score_chart
 from smkc.plot.page import chart_box, page
 from smkc.plot.sections import text
 from smkc.plot.wording import percent, span
@@ -167,64 +166,27 @@ def _rates(chart: Chart) -> str:
 
 
 def _rate_chart(diagnosis: Diagnosis) -> Chart:
-    lines: list[dict[str, Any]] = []
-    styles = (("--muted", "dot"), ("--planted", "solid"), ("--good", "solid"))
-    rates = list(diagnosis.rates)
-    for size, (colour, dash) in enumerate(styles):
-        shares = [diagnosis.caught_share(size, at) for at in range(len(rates))]
-        lines.append(_line(rates, shares, f"{SIZES[size]} caught", colour, dash))
-    alarms = list(diagnosis.rate_alarms)
-    lines.append(_line(rates, alarms, "untouched rows that alarm", "--alert", "solid"))
-    axis = {
-        "color": {"css": "--muted"},
-        "gridcolor": {"css": "--rule"},
-        "zeroline": False,
-        "automargin": True,
-        "fixedrange": True,
-    }
-    used = diagnosis.false_alarm_rate
+    rates = diagnosis.rates
+    lines = []
+    for size, colour in enumerate(("--muted", "--planted", "--good")):
+        shares = np.array([diagnosis.caught_share(size, at) for at in range(len(rates))])
+        dashed = size == 0
+        lines.append(
+            line(f"{SIZES[size]} caught", shares, colour, has_points=True, is_dashed=dashed)
+        )
+    alarms = np.array(diagnosis.rate_alarms)
+    lines.append(line("untouched rows that alarm", alarms, "--alert", has_points=True))
     return {
-        "data": lines,
-        "layout": {
-            "height": 300,
-            "margin": {"l": 48, "r": 12, "t": 12, "b": 40},
-            "paper_bgcolor": "rgba(0,0,0,0)",
-            "plot_bgcolor": "rgba(0,0,0,0)",
-            "font": {"family": "inherit", "color": {"css": "--ink"}, "size": 12},
-            "legend": {"orientation": "h", "y": -0.25},
-            "xaxis": {
-                **axis,
-                "type": "log",
-                "range": [float(np.log10(rates[0])) - 0.05, float(np.log10(rates[-1])) + 0.05],
-                "tickvals": rates,
-                "ticktext": [percent(rate) for rate in rates],
-                "title": {"text": "false-alarm rate asked for"},
-            },
-            "yaxis": {**axis, "range": [-0.02, 1.03], "tickformat": ".0%"},
-            "shapes": [
-                {
-                    "type": "line",
-                    "x0": used,
-                    "x1": used,
-                    "yref": "paper",
-                    "y0": 0,
-                    "y1": 1,
-                    "line": {"color": {"css": "--ink"}, "width": 1, "dash": "dash"},
-                }
-            ],
-        },
-    }
-
-
-def _line(x: list[float], y: list[float], name: str, colour: str, dash: str) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "x": x,
-        "y": [None if np.isnan(value) else round(value, 5) for value in y],
-        "name": name,
-        "line": {"color": {"css": colour}, "width": 1.6, "dash": dash},
-        "hovertemplate": f"{name} %{{y:.1%}}<extra></extra>",
+        "axis": "log",
+        "x": list(rates),
+        "along": "rate asked for",
+        "height": 300,
+        "low": -0.02,
+        "high": 1.03,
+        "is_share": True,
+        "has_legend": True,
+        "lines": lines,
+        "used": diagnosis.false_alarm_rate,
     }
 
 

@@ -28,6 +28,9 @@ from smkc.version import VERSION
 
 __all__ = ["report"]
 
+# Where there are fewer alerts than this, the page shows the next strangest moments too.
+FEW_ALERTS = 5
+
 
 def report(
     path: str | Path,
@@ -87,6 +90,8 @@ def report(
                     charts, len(grid.names), grid.n_variables, grid.rows_per_bin
                 ),
                 _alerts(views, len(found), charts),
+                _next_strangest(scored, len(found)),
+                sections.learned_section(scored.learned, scored.fitted.seasons),
                 sections.glossary_section(scored.settings),
                 f"<footer>Made by smkc {sections.text(VERSION)}. "
                 "This page needs no network.</footer>",
@@ -119,6 +124,11 @@ def _alerts(views: Sequence[AlertView], n_alerts: int, charts: dict[str, Chart])
         note = f"The {len(views)} strongest of {n_alerts:,}, strongest first; numbers follow time."
     shown = "".join(sections.alert_section(view, charts) for view in views)
     return f'<section><h2>Alerts</h2><p class="note">{note}</p>{shown}</section>'
+
+
+def _next_strangest(scored: Scored, n_alerts: int) -> str:
+    n_wanted = max(0, FEW_ALERTS - n_alerts)
+    return sections.moments_section(scored.strangest(n_wanted)) if n_wanted else ""
 
 
 def _write(target: Path, text: str) -> Path:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from smkc.decide import Alert, Cause
+from smkc.decide import Alert, Cause, Learned
 from smkc.decide.words import EVIDENCES, KINDS, OTHER_KIND
+from smkc.evidence.variables import told_seasons
 from smkc.plot.charts import Chart
 from smkc.plot.page import chart_box
 from smkc.plot.raster import colour_range, picture, ramp
@@ -22,6 +23,8 @@ __all__ = [
     "alert_section",
     "glossary_section",
     "headline_section",
+    "learned_section",
+    "moments_section",
     "presence_section",
     "score_section",
     "text",
@@ -172,6 +175,53 @@ def _about_bands(view: AlertView) -> str:
     return (
         '<p class="note">The blue band is what is usual: three spreads either way, by the time of '
         "day or of another period where there is a season.</p>"
+    )
+
+
+def moments_section(moments: Sequence[Alert]) -> str:
+    """List the strangest moments that raised no alert."""
+    if not moments:
+        return ""
+    rows = "".join(
+        f'<tr><td class="when">{text(clock(one.peak))}</td><td>{text(odds(one.p_value))}</td>'
+        f"<td>{_first_cause(one)}</td></tr>"
+        for one in moments
+    )
+    return (
+        "<section><h2>Next strangest moments</h2>"
+        '<p class="note">These raised no alert; they would be the next to do so if more false '
+        "alarms were allowed.</p>"
+        '<div class="card"><table><tr><th>when</th><th>how rare</th><th>most likely cause</th></tr>'
+        f"{rows}</table></div></section>"
+    )
+
+
+def _first_cause(moment: Alert) -> str:
+    if not moment.causes:
+        return "no single variable stands out"
+    cause = moment.causes[0]
+    return (
+        f'<div class="name">{text(cause.variable)}</div>'
+        f'<div class="detail">{text(cause.kind)}: {text(cause.detail)}</div>'
+    )
+
+
+def learned_section(learned: Learned | None, seasons: Mapping[str, float]) -> str:
+    """Say which rows were taken as normal, and which seasons were found in them."""
+    told = "This detector's file does not say which rows were learned from."
+    if learned is not None:
+        told = (
+            f"{learned.rows:,} rows from {learned.start} to {learned.end} were taken as normal. "
+            "Trouble in them is not reported later."
+        )
+    season = (
+        f"Variables with a season: {told_seasons(seasons)}. What is usual depends on the time."
+        if seasons
+        else "No season was found: what is usual is the same at every hour."
+    )
+    return (
+        '<section><h2>What was learned from</h2><div class="card">'
+        f"<p>{text(told)}</p><p>{text(season)}</p></div></section>"
     )
 
 

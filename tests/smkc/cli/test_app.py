@@ -48,7 +48,7 @@ def test_help_loads_nothing_heavy() -> None:
         "from smkc.cli.app import app\n"
         "try:\n    app(['detect', '--help'])\n"
         "except SystemExit:\n    pass\n"
-        "heavy = {'numba', 'pyarrow', 'matplotlib', 'plotly', 'sklearn'} & set(sys.modules)\n"
+        "heavy = {'numba', 'pyarrow', 'matplotlib', 'sklearn'} & set(sys.modules)\n"
         "sys.exit(','.join(heavy) or 0)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
