@@ -45,7 +45,8 @@ def benchmarks() -> None:
     was stopped continues when the same command is given again.
 
     Tables that were made so far are in results/. Measurements of single claims are modules: see
-    *python -m benchmarks.claims.false_alarms --help*, *evidence_alarms*, *causes* and *following*.
+    *python -m benchmarks.claims.false_alarms --help*, *default_alarms*, *planted_causes* and
+    *following*.
     """
 
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAVY = {"matplotlib", "numba", "pandas", "polars", "pyarrow", "sklearn", "torch"}
+HEAVY = {"jinja2", "matplotlib", "numba", "pandas", "polars", "pyarrow", "sklearn", "torch"}
 
 
 def loaded_by(statements: str) -> set[str]:

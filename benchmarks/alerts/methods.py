@@ -65,10 +65,9 @@ class Method:
             if self.key != DEFAULT:
                 peer = real.METHODS[self.key]
                 return decide(lambda: peer.make(0), series, MOST_NAMES)
-            detector = Detector().fit(series.reference)
-            scores = detector.decision_function(series.test)
-            alerts = detector.alerts(series.test)
-        return scores, [
+            scored = Detector().fit(series.reference).score(series.test)
+            alerts = scored.alerts()
+        return scored.scores, [
             FoundAlert(
                 alert.first_row,
                 alert.last_row,

@@ -358,3 +358,18 @@ def test_any_change_of_the_header_is_refused_or_harmless(content, live, tmp_path
 @given(st.data())
 def test_many_changes_of_the_header(content, live, tmp_path, data):
     check_any_change(content, live, tmp_path, data.draw)
+
+
+def test_a_file_that_does_not_say_what_was_learned_from_is_read(content, written):
+    arrays, header = content
+    older = {name: value for name, value in header.items() if name != "learned"}
+    assert smkc.load(written(arrays, older)).learned_ is None
+    for bad in ({}, [], {"rows": "many", "start": "0", "end": "1"}):
+        with pytest.raises(ModelFileError, match="no usable detector"):
+            smkc.load(written(arrays, {**header, "learned": bad}))
+
+
+def test_learning_on_adds_to_what_was_learned_from(table):
+    det = KnnDetector(**SMALL).fit(worlds.recording_of(table[:250]))
+    det.partial_fit(worlds.recording_of(table[250:], first_time=250))
+    assert (det.learned_.rows, det.learned_.start, det.learned_.end) == (400, "0", "399")

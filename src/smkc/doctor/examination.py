@@ -153,7 +153,7 @@ def _with_trials(recording: Recording, detector: Any, plan: _Plan, seed: int) ->
     n_steps = 3 + len(CHURN) + 3 * len(KINDS) * plan.n_copies
     with progress.task("trying the detector", total=n_steps) as advance, progress.quiet():
         judge = Judge(detector.fit(reference))
-        seasons: Mapping[str, float] = getattr(detector.fitted_, "seasons", {})
+        seasons: Mapping[str, float] = getattr(getattr(detector, "fitted_", None), "seasons", {})
         held = hold_out(reference, watched, plan.length, seasons)
         advance(1, "untouched rows")
         untouched = judge.scores(watched)

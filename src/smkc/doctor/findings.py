@@ -189,7 +189,7 @@ def _alarms(counted: Counted) -> list[Finding]:
                 Finding(
                     problem=f"false alarms under churn ({other.kind})",
                     evidence=f"{other.rate:.1%} of the rows alarm, {one.rate:.1%} without churn",
-                    remedy=_how_to_bear(counted, other.kind),
+                    remedy=_how_to_bear(other.kind),
                 )
             )
     return findings
@@ -199,16 +199,15 @@ def _stretches(one: FalseAlarms) -> str:
     return f"{one.episodes:,} stretch{'es' * (one.episodes != 1)}"
 
 
-def _how_to_bear(counted: Counted, kind: str) -> str:
+def _how_to_bear(kind: str) -> str:
     """Say what helps against false alarms under churn."""
-    better = "" if counted.detector == "evidence" else "try the default detector, or "
     if kind == "missing":
         return (
-            f"{better}read with a coarser --step, so that a lost sample leaves no hole; or learn "
+            "read with a coarser --step, so that a lost sample leaves no hole; or learn "
             "from a time with losses"
         )
     return (
-        f"{better}learn from a time that has churn of this kind in it; where names tell pods or "
+        "learn from a time that has churn of this kind in it; where names tell pods or "
         "hosts, give them as labels, so that a successor is known by its family"
     )
 

@@ -24,8 +24,8 @@ STRUCK_SHARE = 0.1
 # Times from which values are taken on trial where variables move together over longer times only.
 TIMES_TRIED = 8
 
-# Another hour's values must be so many of a variable's spreads away from those of this hour.
-HOUR_DIFFERENCE = 1.0
+# Another hour's values must be this part of a variable's spread away from those of this hour.
+HOUR_DIFFERENCE = 0.5
 
 # A variable can be seen to stand still if at least this share of its steps are changes.
 LIVELY = 0.5

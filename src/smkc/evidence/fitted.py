@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc import progress
-from smkc.decide import ALIGNMENTS, Cause, ScoredWindows
-from smkc.errors import InputWarning, SettingError
+from smkc.decide import ALIGNMENTS, Calibration, Cause, ScoredWindows
+from smkc.errors import CalibrationWarning, InputWarning, SettingError
 from smkc.evidence.checkpoints import Checkpoints, Saved, resumed
 from smkc.evidence.loud import loud_rows, loudness
 from smkc.evidence.reference import EvidenceScores, ReferenceEvidence
-from smkc.evidence.reference.nulls import JoinedNull
 from smkc.evidence.scan import EvidenceScan
 from smkc.evidence.stream import EvidenceStream
 from smkc.evidence.thresholds import SurpriseThresholds
@@ -146,7 +145,9 @@ class EvidenceFitted:
         """Return the score of a time step that reference data exceed at most so often."""
         self.of_steps.threshold(rate)  # which warns of rates that the data cannot show
         normal = self.known.normal
-        return JoinedNull(np.sort(normal.totals), normal.n_independent).score_at(rate)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CalibrationWarning)
+            return Calibration(np.sort(normal.totals), normal.n_independent).threshold(rate)
 
     def causes(self, scored: ScoredWindows, numbers: Sequence[int]) -> list[list[Cause]]:
         """Return the causes of some windows, asked of the evidences at that moment."""

@@ -1,4 +1,4 @@
-// Draws the page's charts with uPlot when they come near the screen, in the page's own colours.
+// Draws the page's charts with uPlot, in the page's own colours.
 (() => {
   const DAY = 86_400_000;
   const charts = JSON.parse(document.getElementById("charts").textContent);
@@ -219,12 +219,6 @@
     plots.set(box, plot);
   };
 
-  const watcher = new IntersectionObserver((seen) => {
-    for (const one of seen.filter((entry) => entry.isIntersecting)) {
-      watcher.unobserve(one.target);
-      draw(one.target);
-    }
-  }, { rootMargin: "600px" });
   const fitter = new ResizeObserver((changed) => {
     for (const { target } of changed) {
       const plot = plots.get(target);
@@ -232,9 +226,8 @@
     }
   });
   for (const box of boxes) {
-    watcher.observe(box);
+    draw(box);
     fitter.observe(box);
   }
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => [...plots.keys()].forEach(draw));
-  addEventListener("beforeprint", () => boxes.forEach(draw));
 })();

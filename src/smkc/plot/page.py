@@ -1,65 +1,57 @@
-"""The page's skeleton: style, scripts and charts put together into one self-contained file.
+"""Pages: a template, its content and its charts put together into one self-contained file.
 
-In: a title, the body as HTML, the charts by name. Out: the text of an HTML file that asks for
-nothing outside itself; its content policy forbids it to, and lets only these scripts run.
+In: a template's name, what it shows, the charts by name. Out: an HTML file that asks for nothing
+outside itself; its content policy forbids it to, and lets only its own scripts run. All text is
+escaped by the templates.
 """
 
 import base64
 import hashlib
-import html
 import json
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import lru_cache
 from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from smkc.decide.words import KINDS, OTHER_KIND
+from smkc.errors import InputError
 from smkc.plot.charts import Chart
+from smkc.plot.extra import need
+from smkc.plot.wording import clock, duration, figure, odds, percent, span
+from smkc.version import VERSION
 
-__all__ = ["chart_box", "page", "safe_json"]
-
-LEGEND_HEIGHT = 32
-
-
-def page(title: str, body: str, charts: Mapping[str, Chart]) -> str:
-    """Put a page together; ``body`` is HTML in which all text is escaped already."""
-    style = "".join(_part(name) for name in ("palette.css", "uplot/uPlot.min.css", "page.css"))
-    licence = _part("uplot/LICENSE").strip()
-    plotting, script = _part("uplot/uPlot.iife.min.js"), _part("page.js")
-    allowed = " ".join(f"'sha256-{_digest(text)}'" for text in (plotting, script))
-    policy = (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"
-    )
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="generator" content="smkc">',
-            f"<title>{html.escape(title)}</title>",
-            '<link rel="icon" href="data:,">',
-            f"<!-- Charts are drawn by uPlot.\n{licence}\n-->",
-            f"<style>{style}</style>",
-            "</head>",
-            "<body>",
-            f"<main>{body}</main>",
-            f'<script type="application/json" id="charts">{safe_json(charts)}</script>',
-            f"<script>{plotting}</script>",
-            f"<script>{script}</script>",
-            "</body>",
-            "</html>",
-            "",
-        ]
-    )
+__all__ = ["Tile", "safe_json", "write_page"]
 
 
-def chart_box(name: str, chart: Chart, label: str) -> str:
-    """Return the place where a chart will be drawn, as high as it will be."""
-    height = int(chart["height"]) + LEGEND_HEIGHT * bool(chart.get("has_legend"))
-    return (
-        f'<div class="chart" data-chart="{html.escape(name)}" role="img" '
-        f'aria-label="{html.escape(label)}" style="height:{height}px"></div>'
-    )
+class Tile(NamedTuple):
+    """A figure at the head of a page, what it counts, a few words more; hot ones stand out."""
+
+    number: str
+    what: str
+    more: str
+    is_hot: bool = False
+
+
+def write_page(
+    path: str | Path, template: str, title: str, charts: Mapping[str, Chart], **content: Any
+) -> Path:
+    """Write a page, whole or not at all, and return where it is; an old file is replaced."""
+    target = Path(path)
+    text = _rendered(template, title, charts, content)
+    draft = target.with_name(f".{target.name}.draft")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(text, "utf-8", newline="\n")
+        draft.replace(target)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise InputError(
+            f"cannot write {target}: {error.strerror}; choose another place"
+        ) from error
+    return target
 
 
 def safe_json(value: object) -> str:
@@ -68,6 +60,58 @@ def safe_json(value: object) -> str:
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text
+
+
+def _rendered(
+    template: str, title: str, charts: Mapping[str, Chart], content: Mapping[str, Any]
+) -> str:
+    markup = need("markupsafe").Markup  # what the package itself wrote
+    style = "".join(_part(name) for name in ("palette.css", "uplot/uPlot.min.css", "page.css"))
+    plotting, script = _part("uplot/uPlot.iife.min.js"), _part("page.js")
+    allowed = " ".join(f"'sha256-{_digest(one)}'" for one in (plotting, script))
+    page: str = (
+        _environment()
+        .get_template(template)
+        .render(
+            title=title,
+            version=VERSION,
+            policy=markup(
+                f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
+                "img-src data: blob:"
+            ),
+            licence=markup(_part("uplot/LICENSE").strip()),
+            style=markup(style),
+            plotting=markup(plotting),
+            script=markup(script),
+            charts=charts,
+            chart_data=markup(safe_json(charts)),
+            **content,
+        )
+    )
+    return page
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Any:
+    jinja2 = need("jinja2")
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("smkc.plot"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "capital": lambda words: words[:1].upper() + words[1:],
+        "clock": clock,
+        "duration": duration,
+        "figure": figure,
+        "odds": odds,
+        "percent": percent,
+        "phrase": lambda kind: KINDS.get(kind, OTHER_KIND).phrase,
+        "span": span,
+    }
+    return environment
 
 
 def _part(name: str) -> str:

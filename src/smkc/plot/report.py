@@ -3,15 +3,17 @@
 In: a scored recording. Out: a file that opens anywhere, without network.
 """
 
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from smkc.decide import Alert, Scored
 from smkc.errors import InputError
+from smkc.evidence.variables import told_seasons
 from smkc.fleet import Change, Incident, hold_against
-from smkc.plot import sections
+from smkc.plot.alert_parts import shown_alert
 from smkc.plot.charts import (
     Chart,
     cardinality_chart,
@@ -19,17 +21,28 @@ from smkc.plot.charts import (
     score_chart,
     trace_chart,
 )
-from smkc.plot.page import page
+from smkc.plot.page import Tile, write_page
 from smkc.plot.thinning import presence_grid
-from smkc.plot.truth import truth_section
 from smkc.plot.views import AlertView, view_alerts
+from smkc.plot.wording import duration, figure, percent, span
 from smkc.progress import task
-from smkc.version import VERSION
+from smkc.recording import Recording
 
 __all__ = ["report"]
 
 # Where there are fewer alerts than this, the page shows the next strangest moments too.
 FEW_ALERTS = 5
+
+SCORE_WORDS = {
+    "evidence": "How surprising each row is: minus the logarithm of its p-value, by the loudest "
+    "variable or by the whole system. Higher is stranger.",
+}
+
+WINDOW_WORDS = (
+    "How unlike the reference data each moment is: the higher, the stranger. A moment takes the "
+    "score of the strangest window that holds it, so a band reaches a little beyond the trouble "
+    "itself."
+)
 
 
 def report(
@@ -64,6 +77,7 @@ def report(
         found = scored.alerts() if alerts is None else list(alerts)
         advance(1)
         views = view_alerts(scored, found, max_alerts)
+        moments = scored.strangest(max(0, FEW_ALERTS - len(found)))
         advance(1)
         charts: dict[str, Chart] = {
             "score": score_chart(
@@ -73,33 +87,57 @@ def report(
             "presence": presence_chart(recording, found),
             **_trace_charts(views),
         }
-        grid = presence_grid(recording)
-        truth = ""
-        if incidents or routine:
-            truth = truth_section(hold_against(found, incidents), found, routine)
-        body = "".join(
-            [
-                sections.headline_section(
-                    title, recording, found, scored.false_alarm_rate, scored.fitted.window
-                ),
-                sections.score_section(
-                    charts["score"], scored.settings, len(found), bool(incidents)
-                ),
-                truth,
-                sections.presence_section(
-                    charts, len(grid.names), grid.n_variables, grid.rows_per_bin
-                ),
-                _alerts(views, len(found), charts),
-                _next_strangest(scored, len(found)),
-                sections.learned_section(scored.learned, scored.fitted.seasons),
-                sections.glossary_section(scored.settings),
-                f"<footer>Made by smkc {sections.text(VERSION)}. "
-                "This page needs no network.</footer>",
-            ]
+        zone = " UTC" if recording.times.dtype.kind == "M" else ""
+        target = write_page(
+            path,
+            "report.html",
+            title,
+            charts,
+            when=span(recording.times[0], recording.times[-1]) + zone,
+            tiles=_tiles(scored, len(found)),
+            score_words=SCORE_WORDS.get(scored.settings["detector"], WINDOW_WORDS),
+            truth=_truth(found, incidents, routine) if incidents or routine else None,
+            grid=presence_grid(recording),
+            views=[shown_alert(view) for view in views],
+            n_alerts=len(found),
+            moments=moments,
+            learned=scored.learned,
+            seasons=told_seasons(scored.fitted.seasons),
+            words=_glossary(scored),
         )
-        target = _write(Path(path), page(title, body, charts))
         advance(1)
     return target
+
+
+def _tiles(scored: Scored, n_alerts: int) -> list[Tile]:
+    """Say what was looked at and what came of it, in a few figures."""
+    recording = scored.recording
+    appeared, vanished = _churn(recording, scored.fitted.window)
+    counts = recording.cardinality
+    found = f"{n_alerts:,} alert{'s' * (n_alerts > 1)}" if n_alerts else "No alert"
+    length = f"over {duration(recording.times[0], recording.times[-1])}"
+    observed = f"{counts.min():,} to {counts.max():,} in a row"
+    churn = f"{appeared:,} appeared, {vanished:,} vanished"
+    allowed = percent(scored.false_alarm_rate)
+    return [
+        Tile(found, "found", "past the threshold", is_hot=n_alerts > 0),
+        Tile(figure(len(recording)), "rows", length),
+        Tile(figure(len(recording.names)), "variables seen", observed),
+        Tile(figure(appeared + vanished), "comings and goings", churn),
+        Tile(allowed, "false alarms allowed", "share of normal time steps"),
+    ]
+
+
+def _churn(recording: Recording, window: int) -> tuple[int, int]:
+    """Count variables first seen after the first window, and last seen before the last one."""
+    n_names = len(recording.names)
+    first = np.full(n_names, len(recording), np.int64)
+    last = np.full(n_names, -1, np.int64)
+    np.minimum.at(first, recording.codes, recording.row_numbers)
+    np.maximum.at(last, recording.codes, recording.row_numbers)
+    seen = last >= 0
+    appeared = int((first[seen] >= window).sum())
+    return appeared, int((last[seen] < len(recording) - window).sum())
 
 
 def _trace_charts(views: Sequence[AlertView]) -> dict[str, Chart]:
@@ -113,41 +151,54 @@ def _trace_charts(views: Sequence[AlertView]) -> dict[str, Chart]:
     return charts
 
 
-def _alerts(views: Sequence[AlertView], n_alerts: int, charts: dict[str, Chart]) -> str:
-    if not views:
-        return (
-            '<section><h2>Alerts</h2><p class="card">Nothing was past the threshold: the whole '
-            "recording looks like the reference data.</p></section>"
-        )
-    note = "The strongest first; numbers follow time."
-    if len(views) < n_alerts:
-        note = f"The {len(views)} strongest of {n_alerts:,}, strongest first; numbers follow time."
-    shown = "".join(sections.alert_section(view, charts) for view in views)
-    return f'<section><h2>Alerts</h2><p class="note">{note}</p>{shown}</section>'
+def _truth(
+    alerts: Sequence[Alert], incidents: Sequence[Incident], routine: Sequence[Change]
+) -> dict[str, Any]:
+    """Hold what was found against what was planted, for made-up telemetry."""
+    finding = hold_against(alerts, incidents)
+    number_of = {id(alert): number for number, alert in enumerate(alerts, start=1)}
+    return {
+        "n_found": finding.n_found,
+        "n_incidents": len(finding.by_incident),
+        "n_false": len(finding.false_alarms),
+        "incidents": [
+            {
+                "letter": chr(ord("A") + place % 26),
+                "start": incident.start,
+                "kind": incident.kind,
+                "story": incident.story,
+                "found_by": [number_of[id(alert)] for alert in met],
+            }
+            for place, (incident, met) in enumerate(finding.by_incident)
+        ],
+        "routine": [
+            {
+                "start": change.start,
+                "kind": change.kind,
+                "story": change.story,
+                "is_alarmed": any(
+                    alert.start <= change.end and change.start <= alert.end
+                    for alert in finding.false_alarms
+                ),
+            }
+            for change in routine
+        ],
+    }
 
 
-def _next_strangest(scored: Scored, n_alerts: int) -> str:
-    n_wanted = max(0, FEW_ALERTS - n_alerts)
-    return sections.moments_section(scored.strangest(n_wanted)) if n_wanted else ""
-
-
-def _write(target: Path, text: str) -> Path:
-    """Write the whole file or nothing."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, draft = tempfile.mkstemp(dir=target.parent, prefix=".report-", suffix=".html")
-    except OSError as error:
-        raise InputError(
-            f"cannot write {target}: {error.strerror}; choose another place"
-        ) from error
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.chmod(draft, 0o644)
-        os.replace(draft, target)
-    except OSError as error:
-        os.unlink(draft)
-        raise InputError(
-            f"cannot write {target}: {error.strerror}; choose another place"
-        ) from error
-    return target
+def _glossary(scored: Scored) -> dict[str, str]:
+    """Explain the words of the page and say how the detector was set."""
+    return {
+        "score": SCORE_WORDS.get(
+            scored.settings["detector"],
+            "Mean distance from a window to its nearest windows in the reference data, which were "
+            "taken as normal. Higher is stranger.",
+        ),
+        "threshold": "The score that normal time steps exceed no more often than was asked for.",
+        "share": "How much of what made the window strange is due to this variable.",
+        "level": "The variable's own values were unusual.",
+        "jump": "The variable took a larger step than it usually does.",
+        "relation": "The variable stopped moving with the others, or began to.",
+        "presence": "The variable appeared, vanished or reported differently.",
+        "detector": ", ".join(f"{key} = {value}" for key, value in scored.settings.items()),
+    }

@@ -110,3 +110,31 @@ def test_reference_scores_are_worked_out_once(table, monkeypatch):
     np.testing.assert_array_equal(detector.labels_, labels)
     detector.decision_scores_[:] = 0
     np.testing.assert_array_equal(detector.decision_scores_, first)
+
+
+def test_the_strangest_moments_beside_the_alerts_come_next(detector, scored):
+    moments = scored.strangest(4)
+    assert len(moments) == 4
+    window = detector.fitted_.window
+    taken = [(one.first_row, one.last_row) for one in scored.alerts()]
+    for one in moments:
+        assert one.score <= scored.alarm_threshold
+        assert one.score == np.nanmax(scored.alarms[one.first_row : one.last_row + 1])
+        assert all(
+            one.first_row > last + window or one.last_row < first - window for first, last in taken
+        )
+        taken.append((one.first_row, one.last_row))
+    free = np.ones(len(scored), bool)
+    for one in scored.alerts():
+        free[max(0, one.first_row - window) : one.last_row + 1 + window] = False
+    assert moments[0].score == np.nanmax(scored.alarms[free])
+    assert [one.score for one in moments] == sorted((one.score for one in moments), reverse=True)
+    assert scored.strangest(0) == []
+    assert [one.causes for one in scored.strangest(2, explain=False)] == [(), ()]
+
+
+def test_it_says_which_rows_were_learned_from(detector, scored, tmp_path):
+    learned = scored.learned
+    assert (learned.rows, learned.start, learned.end) == (N_REFERENCE, "0", str(N_REFERENCE - 1))
+    detector.save(tmp_path / "one.smkc")
+    assert smkc.load(tmp_path / "one.smkc").learned_ == detector.learned_ == learned

@@ -11,13 +11,15 @@ from smkc.doctor import HeldOut, hold_out
 from smkc.recording import Recording
 
 
-def table(values: np.ndarray, names: list[str] | None = None, first: int = 0) -> Recording:
-    """Make a recording of (T, V) values; NaN is missing."""
+def table(
+    values: np.ndarray, names: list[str] | None = None, first: int = 0, step: int = 30
+) -> Recording:
+    """Make a recording of (T, V) values, so many seconds apart; NaN is missing."""
     n_rows, n_variables = values.shape
     rows, codes = np.nonzero(np.isfinite(values))
     names = names or [f"v{at}" for at in range(n_variables)]
     times = np.datetime64("2026-01-05T00:00:00", "ns") + (
-        (first + np.arange(n_rows)) * np.timedelta64(30, "s")
+        (first + np.arange(n_rows)) * np.timedelta64(step, "s")
     )
     return Recording.from_observations(times, rows, codes, values[rows, codes], names)
 

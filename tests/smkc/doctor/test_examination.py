@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from tests.smkc.doctor.conftest import Deviation, made, table
@@ -26,7 +28,8 @@ def test_a_detector_that_works_is_said_to_catch_large_simple_anomalies(sound: Di
     assert sound.verdict in ("yes", "partly")
     assert "the reference seems full of anomalies" not in problems(sound)
     by_kind = {one.kind: one for one in sound.large}
-    assert set(by_kind) == set(KINDS)
+    assert set(by_kind) == set(KINDS) - {"wrong hour"}  # there is no season
+    assert "wrong hours were not tried" in problems(sound)
     for kind in ("spike", "level shift"):
         assert by_kind[kind].share == 1.0
         assert by_kind[kind].named >= 3
@@ -134,7 +137,26 @@ def test_alarms_under_churn_alone_are_told(rng: np.random.Generator) -> None:
 def test_missed_kinds_are_named_with_a_rate_that_would_do(rng: np.random.Generator) -> None:
     told = {one.problem: one for one in diagnose(made(rng, 1000), Deviation()).findings}
     assert "vanished variables are missed" in told
-    assert "try smkc.Detector, " in told["vanished variables are missed"].remedy
+    remedy = told["vanished variables are missed"].remedy
+    assert re.search(r"smkc\.Detector (caught|\()\d* ?\(?\d* ?of 8", remedy), remedy
+
+
+def test_another_detector_is_named_only_with_what_it_caught(rng: np.random.Generator) -> None:
+    remedies = " ".join(one.remedy for one in diagnose(made(rng, 1000), Deviation()).findings)
+    assert "smkc.Detector" in remedies
+    assert "try smkc" not in remedies
+
+
+def test_a_wrong_hour_is_tried_and_caught_where_there_is_a_season(
+    rng: np.random.Generator,
+) -> None:
+    hours = np.arange(24 * 50)
+    load = 10 * np.sin(2 * np.pi * hours / 24)
+    values = load[:, None] + rng.normal(size=(len(hours), 4))
+    diagnosis = diagnose(table(values, step=3600), Detector(), places=6)
+    (large,) = (one for one in diagnosis.large if one.kind == "wrong hour")
+    assert large.planted >= 3
+    assert large.share >= 0.5
 
 
 def test_what_is_told_in_words_and_in_jsons_terms_is_the_same(sound: Diagnosis) -> None:

@@ -16,7 +16,7 @@ def change(held: HeldOut, copy: Recording, name: str) -> np.ndarray:
     return copy.trace(name).astype(float) - held.recording.trace(name)
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "wrong hour"])
 def test_only_the_planted_rows_and_variables_are_changed(held, kind: str) -> None:
     copy, plants = planted(held, kind)
     assert [one.first_row for one in plants] == PLACES
@@ -89,6 +89,65 @@ def test_a_broken_relation_keeps_the_level_and_loses_the_partner(held) -> None:
         other = copy.trace(partner)[rows]
         assert np.corrcoef(before, other)[0, 1] > 0.7
         assert abs(np.corrcoef(after, other)[0, 1]) < 0.7
+
+
+@pytest.fixture
+def daily(rng: np.random.Generator) -> HeldOut:
+    """Two variables that follow the hour, and one that does not; hourly rows."""
+    hours = np.arange(24 * 40)
+    load = 10 * np.sin(2 * np.pi * hours / 24)
+    noise = rng.normal(size=(len(hours), 3))
+    whole = table(np.column_stack([load, load, 0 * load]) + noise, step=3600)
+    seasons = {"v0": 86_400.0, "v1": 86_400.0}
+    return hold_out(whole.rows(0, 24 * 25), whole.rows(24 * 25), 6, seasons)
+
+
+@pytest.mark.parametrize("size", range(3))
+def test_a_wrong_hour_has_the_values_of_another(daily: HeldOut, size: int) -> None:
+    places = list(range(30, 300, 29))  # at many hours
+    copy, plants = plant(daily, "wrong hour", size, places, 6, np.random.default_rng(0))
+    assert len(plants) >= 3
+    apart = round(24 * KINDS["wrong hour"].sizes[size])
+    for one in plants:
+        (name,) = one.variables
+        assert name in ("v0", "v1")
+        now, usual = copy.trace(name), daily.recording.trace(name)
+        rows = np.arange(one.first_row, one.last_row + 1)
+        taken = [np.array_equal(now[rows], usual[rows + way * apart]) for way in (-1, 1)]
+        assert any(taken)
+        away = abs(np.median(now[rows]) - np.median(usual[rows]))
+        assert away >= 0.5 * daily.spread[daily.recording.names.index(name)]
+
+
+def test_without_a_season_there_is_no_wrong_hour(held) -> None:
+    assert planted(held, "wrong hour") == (held.recording, [])
+
+
+def test_variables_that_move_together_over_hours_only_are_partners(
+    rng: np.random.Generator,
+) -> None:
+    slow = np.repeat(rng.normal(size=(60, 2)), 20, axis=0)  # levels of twenty rows each
+    values = np.column_stack([slow[:, 0], slow[:, 0], slow[:, 1]])
+    whole = table(values + 0.2 * rng.normal(size=values.shape))
+    held = hold_out(whole, whole, 20, {})
+    assert not held.has_partner.any()
+    assert held.has_slow_partner.tolist() == [True, True, False]
+    copy, plants = plant(held, "relation", 0, [400, 800], 20, rng)
+    for one in plants:
+        (name,) = one.variables
+        rows = slice(one.first_row, one.last_row + 1)
+        other = "v1" if name == "v0" else "v0"
+        apart = np.median(copy.trace(name)[rows]) - np.median(copy.trace(other)[rows])
+        assert abs(apart) > 0.5
+
+
+def test_two_drifts_are_no_partners() -> None:
+    found = []
+    for seed in range(10):
+        steps = np.random.default_rng(seed).normal(size=(1000, 2))
+        whole = table(np.cumsum(steps, axis=0))
+        found += hold_out(whole, whole, 20, {}).has_slow_partner.tolist()
+    assert np.mean(found) <= 0.2
 
 
 def test_a_larger_size_strikes_the_same_variables(held) -> None:

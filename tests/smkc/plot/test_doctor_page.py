@@ -76,4 +76,4 @@ def test_the_page_draws_without_a_word_and_without_network(page: Path, tmp_path:
     seen = visit(page, tmp_path)
     assert seen.complaints == []
     assert seen.requests == []
-    assert seen.dom.count('class="main-svg"') >= 2
+    assert seen.dom.count('class="uplot') == 2

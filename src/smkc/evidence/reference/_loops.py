@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 __all__ = [
     "charge",
     "component_residuals",
+    "hold",
     "surprises",
     "trailing_means",
 ]
@@ -177,3 +178,20 @@ def charge(
             spent[0] = spent[0] * 0.5 ** (age / half_life) + np.exp(threshold - spent[2])
             spent[1] = spent[3]
             spent[2] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def hold(covered: NDArray[np.float64], window: int, out: NDArray[np.float64]) -> None:
+    """out[i] = half of the largest of covered's window that ends with row i, half of its mean.
+
+    The mean is of that largest value over the last ``window`` rows; ``covered`` has
+    2 ``window`` - 2 rows before the first.
+    """
+    for i in range(len(out)):
+        total, largest = 0.0, 0.0
+        for end in range(i + window - 1, i + 2 * window - 1):
+            largest = covered[end]
+            for row in range(end - window + 1, end):
+                largest = max(largest, covered[row])
+            total += largest
+        out[i] = 0.5 * (largest + total / window)

@@ -1,18 +1,17 @@
 """Nulls: statistics -> surprises in nats, minus the logarithm of p-values, under normal data.
 
 In: statistics of normal rows that were not fitted on. Out: how unusual others are, on one scale for
-all evidences, joined, and the p-value of what was joined.
+all evidences, and joined.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smkc.evidence.reference._loops import surprises
 
-__all__ = ["JoinedNull", "Nulls", "joined", "most_nats", "quantile_sample"]
+__all__ = ["Nulls", "joined", "most_nats", "quantile_sample"]
 
 # Up to this quantile p-values go by rank. Beyond, a power law in units of the normal spread: the
 # few independent rows there tell no index of their own, and one for all evidences does better than
@@ -34,11 +33,6 @@ LEAST_TOLD = 0.25
 
 # A normal row's average surprise: what an evidence counts as that has nothing to say.
 USUAL = 1.0
-
-SMALLEST = float(np.finfo(np.float64).tiny)
-
-# A score is found between bounds that are halved so often; none is larger than the last.
-HALVINGS, LARGEST = 80, 1e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,74 +99,6 @@ class Nulls:
         return out
 
 
-@dataclass(frozen=True, eq=False)
-class JoinedNull:
-    """Normal scores, from which a score's p-value is told.
-
-    Parameters
-    ----------
-    sample
-        (n,) scores of normal rows, ascending.
-    n_independent
-        how many of them count: scores of neighbouring rows are alike.
-
-    Notes
-    -----
-    Ranks, and in the tail, where few independent scores are, the predictive tail
-    (1 + x / (k b))^-k of k independent exceedances with mean b, as the calibration of detectors
-    has it.
-    """
-
-    sample: NDArray[np.float64]
-    n_independent: float
-
-    def p_values(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n,) p-values.
-
-        Examples
-        --------
-        >>> null = JoinedNull(np.arange(1000.0), 1000.0)
-        >>> null.p_values(np.array([-1.0, 500.0, 2000.0])).round(2)
-        array([1. , 0.5, 0. ])
-        """
-        n = len(self.sample)
-        share = (n - np.searchsorted(self.sample, scores, side="left")) / n
-        by_rank = (1.0 + n * share) / (1.0 + n)
-        start, n_above, mean = self._tail
-        if not n_above:
-            return by_rank
-        k = max(self.n_independent * n_above / n, 1.0)
-        at_start = (1.0 + n_above) / (1.0 + n)
-        excess = np.maximum(scores - start, 0.0)
-        by_tail = np.maximum(at_start * (1.0 + excess / (k * mean)) ** -k, SMALLEST)
-        return np.where(scores > start, by_tail, by_rank)
-
-    @cached_property
-    def _tail(self) -> tuple[float, int, float]:
-        """Where the tail begins, how many of the sample are in it, and their mean excess."""
-        start = _at(self.sample, TAIL)
-        above = self.sample[self.sample > start]
-        return start, len(above), float((above - start).mean()) if len(above) else 0.0
-
-    def score_at(self, p_value: float) -> float:
-        """Return the score that has this p-value.
-
-        Examples
-        --------
-        >>> null = JoinedNull(np.arange(1000.0), 1000.0)
-        >>> [round(float(null.p_values(np.array([null.score_at(p)]))[0]), 3) for p in (0.2, 0.001)]
-        [0.2, 0.001]
-        """
-        low, high = float(self.sample[0]) - 1.0, float(self.sample[-1]) + 1.0
-        while float(self.p_values(np.array([high]))[0]) > p_value and high < LARGEST:
-            high = 2.0 * high - low
-        for _ in range(HALVINGS):
-            middle = 0.5 * (low + high)
-            is_above = float(self.p_values(np.array([middle]))[0]) <= p_value
-            low, high = (low, middle) if is_above else (middle, high)
-        return high
-
-
 def most_nats(n_rows: float) -> float:
     """Return the largest surprise that so many normal rows can tell of.
 
@@ -220,11 +146,3 @@ def _quantiles(
     below, above = ordered[rows, low], ordered[rows, high]
     between: NDArray[np.float64] = below + (position - low) * (above - below)
     return between
-
-
-def _at(ordered: NDArray[np.float64], share: float) -> float:
-    """Return a quantile of ascending values, between neighbours in proportion."""
-    position = share * (len(ordered) - 1)
-    low = int(position)
-    high = min(low + 1, len(ordered) - 1)
-    return float(ordered[low] + (position - low) * (ordered[high] - ordered[low]))

@@ -1,12 +1,12 @@
 """Saving: learned parts <-> named arrays.
 
-In: frozen dataclasses that hold arrays, numbers, texts, None and one another. Out: flat named
-arrays and a JSON-able header, and the same parts again.
+In: frozen dataclasses that hold arrays, numbers, texts, None, one another, and mappings from names
+to one kind of them. Out: flat named arrays and a JSON-able header, and the same parts again.
 """
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,11 @@ def flat(part: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         if is_dataclass(value):
             inner, header[field.name] = flat(value)
             arrays |= prefixed(field.name, inner)
+        elif isinstance(value, Mapping):
+            header[field.name] = {}
+            for name, one in value.items():
+                inner, header[field.name][name] = flat(one)
+                arrays |= prefixed(f"{field.name}.{name}", inner)
         elif isinstance(value, np.ndarray):
             arrays[field.name] = value
         else:
@@ -44,6 +49,12 @@ def rebuilt(
         if is_dataclass(hints[field.name]) and field.name in header:
             inner = under(field.name, arrays)
             values[field.name] = rebuilt(hints[field.name], inner, header[field.name])
+        elif get_origin(hints[field.name]) is Mapping and field.name in header:
+            of_each = get_args(hints[field.name])[1]
+            values[field.name] = {
+                name: rebuilt(of_each, under(f"{field.name}.{name}", arrays), inner)
+                for name, inner in header[field.name].items()
+            }
         elif field.name in arrays:
             values[field.name] = np.asarray(arrays[field.name])
         elif field.name in header:

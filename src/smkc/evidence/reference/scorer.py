@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smkc.evidence.reference._loops import hold
 from smkc.evidence.reference.budget import Budget
 from smkc.evidence.reference.choices import Choices
 from smkc.evidence.reference.components import ComponentsPart
@@ -230,12 +231,7 @@ def held(
     A surprise is a window's, not a row's: it is held for as long as windows cover what made it.
     ``before`` (2 w - 2,) are the joined surprises before; returned anew for the next rows.
     """
-    n = len(together)
     covered = np.concatenate([before, together])
-    largest = covered[window - 1 :].copy()
-    for lag in range(1, window):
-        np.maximum(largest, covered[window - 1 - lag : len(covered) - lag], out=largest)
-    total = np.zeros(n)
-    for lag in range(window):  # the same order of addition for every row
-        total += largest[lag : lag + n]
-    return 0.5 * (largest[window - 1 :] + total / window), covered[n:]
+    scores = np.empty(len(together))
+    hold(covered, window, scores)
+    return scores, covered[len(together) :]

@@ -24,7 +24,7 @@ model.py
 
 from smkc.evidence.variables.loudest import CALM_ROWS, LASTING_RATE, LOUD_RATE, Heard, Loudest
 from smkc.evidence.variables.model import VariableQuestions, VariableState
-from smkc.evidence.variables.questions import PAST_ROWS, QUESTIONS, Question
+from smkc.evidence.variables.questions import PAST_ROWS, QUESTIONS, Question, Recent
 from smkc.evidence.variables.seasons import DAY, WEEK, Usual, told_seasons
 from smkc.evidence.variables.tails import Tails
 
@@ -39,6 +39,7 @@ __all__ = [
     "Heard",
     "Loudest",
     "Question",
+    "Recent",
     "Tails",
     "Usual",
     "VariableQuestions",

@@ -47,8 +47,10 @@ class VariableQuestions:
 
     Parameters
     ----------
-    level, short_level, long_level, jump, step, frozen, relation
-        the tails of each question's statistics, or runs, in the order of ``QUESTIONS``.
+    tails
+        by name of the question, the tails of its statistics.
+    frozen
+        how long each column repeats one value.
     is_constant
         (C,) bool: whether the column never changed in the reference.
     constant
@@ -69,13 +71,8 @@ class VariableQuestions:
         what is usual at a time of the day or of the week.
     """
 
-    level: Tails
-    short_level: Tails
-    long_level: Tails
-    jump: Tails
-    step: Tails
+    tails: Mapping[str, Tails]
     frozen: Runs
-    relation: Tails
     is_constant: NDArray[np.bool_]
     constant: NDArray[np.float32]
     constant_nats: float
@@ -145,7 +142,7 @@ class VariableQuestions:
         runs = Runs.fit(statistics[FROZEN], values)
         relation[:, np.isinf(runs.longest)] = np.nan  # of what hardly moves, nothing can be said
         tails = {
-            number: Tails.fit(
+            question.name: Tails.fit(
                 relation if number == RELATION else statistics[number],
                 gap=question.rows,
                 min_spread=least,
@@ -156,14 +153,14 @@ class VariableQuestions:
             if number != FROZEN
         }
         is_constant, constant = constants(values)
-        tails[JUMP].start[:, several] = np.inf
+        tails[QUESTIONS[JUMP].name].start[:, several] = np.inf
         for tail in tails.values():
             tail.start[:, is_constant | is_member] = np.inf
         runs.longest[is_constant | is_member | is_distance] = np.inf
         is_target = np.array([_is_target(name) for name in names], bool)
         asked_nats, n_groups = shares(names, ~is_constant & ~is_member)
         return cls(
-            **{_FITTED[number]: tail for number, tail in tails.items()},
+            tails=tails,
             frozen=runs,
             is_constant=is_constant,
             constant=constant,
@@ -179,7 +176,12 @@ class VariableQuestions:
     @property
     def of_questions(self) -> tuple[Tails | Runs, ...]:
         """(Q,) what each question's statistics are judged by."""
-        return tuple(getattr(self, name) for name in _FITTED)
+        return tuple(self.tails.get(question.name, self.frozen) for question in QUESTIONS)
+
+    @property
+    def level(self) -> Tails:
+        """The tails of the values themselves."""
+        return self.tails[QUESTIONS[LEVEL].name]
 
     def start(
         self, before: NDArray[np.float32], clocks: NDArray[np.float64], n_kept_rows: int
@@ -210,9 +212,6 @@ class VariableQuestions:
         if not len(self.seasons.columns):
             return values
         return np.concatenate([values, self.seasons.subtract(values, clocks)], axis=1)
-
-
-_FITTED = ("level", "short_level", "long_level", "jump", "step", "frozen", "relation")
 
 
 class VariableState:
@@ -308,8 +307,9 @@ class VariableState:
         for_number = np.log(np.maximum(n_asked, 1))
         most_seen = np.float32(np.log(MIN_NEWCOMER_OBSERVATIONS + 1.0))
         self.newcomer_counts = counts[-1] if len(counts) else self.newcomer_counts
-        for number, fitted in enumerate(self.fitted.of_questions):
-            if isinstance(fitted, Tails) and number != RELATION:
+        for number, question in enumerate(QUESTIONS):
+            if question.is_asked_of_newcomers:
+                fitted = self.fitted.tails[question.name]
                 found = fitted.shared(n_new).nats(statistics[number, :, n_known:])
                 peaks = np.where(is_young, found, 0.0).max(axis=0, initial=0.0)
                 self.newcomer_peaks[number] = np.maximum(self.newcomer_peaks[number], peaks)

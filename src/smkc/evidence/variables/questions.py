@@ -4,8 +4,9 @@ In: consecutive rows of scaled values (n, C), NaN where a variable was not obser
 statistic for each question, row and column, NaN where there is too little to tell.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from smkc.evidence.variables._loops import (
     trailing_statistics,
 )
 
-__all__ = ["PAST_ROWS", "QUESTIONS", "Question", "Statistics"]
+__all__ = ["PAST_ROWS", "QUESTIONS", "Question", "Recent", "Statistics"]
 
 # Rows of the short and the long level, and of the mean that a step is measured from.
 SHORT_ROWS, LONG_ROWS, BEFORE_ROWS = 4, 16, 32
@@ -25,6 +26,32 @@ RELATION_ROWS = 8
 
 # A row's statistics depend on that row and so many rows before it.
 PAST_ROWS = SHORT_ROWS + BEFORE_ROWS
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Recent:
+    """The next n rows of C columns and the rows before them, for statistics to look at.
+
+    Parameters
+    ----------
+    values
+        (``PAST_ROWS`` + n, C) scaled values, NaN where not observed.
+    residuals
+        (``RELATION_ROWS`` + n, C) what the other variables leave unexplained of each value.
+    run_lengths
+        (n, C) how many observations up to each had the same value.
+    """
+
+    values: NDArray[np.float32]
+    residuals: NDArray[np.float32]
+    run_lengths: NDArray[np.float32]
+
+    @cached_property
+    def trailing(self) -> NDArray[np.float32]:
+        """(5, n, C) value, short mean, long mean, jump and step, from one pass."""
+        out = np.full((5, *self.run_lengths.shape), np.nan, np.float32)
+        trailing_statistics(self.values, SHORT_ROWS, LONG_ROWS, BEFORE_ROWS, out)
+        return out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,30 +69,67 @@ class Question:
     is_lasting
         whether the answer stays unusual for as long as the state lasts. A change of normal is then
         told from a fault by its length.
+    statistic
+        (n, C) from the recent rows, NaN where there is too little to tell; float32, and of each row
+        the same however many rows are handed over at once.
     is_one_sided
         whether only large statistics are unusual.
+    is_asked_of_newcomers
+        whether variables that the reference does not know are asked as well.
     """
 
     name: str
     kind: str
     rows: int
     is_lasting: bool
+    statistic: Callable[[Recent], NDArray[np.float32]]
     is_one_sided: bool = False
+    is_asked_of_newcomers: bool = True
+
+
+def _relation(recent: Recent) -> NDArray[np.float32]:
+    out = np.full(recent.run_lengths.shape, np.nan, np.float32)
+    mean_squared_changes(recent.residuals, RELATION_ROWS, out)
+    return out
 
 
 QUESTIONS = (
-    Question(name="level", kind="level", rows=1, is_lasting=True),
-    Question(name="short level", kind="level", rows=SHORT_ROWS, is_lasting=True),
-    Question(name="long level", kind="level", rows=LONG_ROWS, is_lasting=True),
-    Question(name="jump of one", kind="jump", rows=1, is_lasting=False),
-    Question(name="step", kind="level", rows=SHORT_ROWS, is_lasting=False),
-    Question(name="frozen", kind="frozen", rows=1, is_lasting=True, is_one_sided=True),
+    Question(
+        name="level", kind="level", rows=1, is_lasting=True,
+        statistic=lambda recent: recent.trailing[0],
+    ),
+    Question(
+        name="short level", kind="level", rows=SHORT_ROWS, is_lasting=True,
+        statistic=lambda recent: recent.trailing[1],
+    ),
+    Question(
+        name="long level", kind="level", rows=LONG_ROWS, is_lasting=True,
+        statistic=lambda recent: recent.trailing[2],
+    ),
+    Question(
+        name="jump of one", kind="jump", rows=1, is_lasting=False,
+        statistic=lambda recent: recent.trailing[3],
+    ),
+    Question(
+        name="step", kind="level", rows=SHORT_ROWS, is_lasting=False,
+        statistic=lambda recent: recent.trailing[4],
+    ),
+    Question(
+        name="frozen", kind="frozen", rows=1, is_lasting=True,
+        statistic=lambda recent: recent.run_lengths,
+        is_one_sided=True, is_asked_of_newcomers=False,
+    ),
     Question(
         name="relation of one", kind="relation", rows=RELATION_ROWS, is_lasting=True,
-        is_one_sided=True,
+        statistic=_relation, is_one_sided=True, is_asked_of_newcomers=False,
     ),
 )  # fmt: skip
-LEVEL, JUMP, FROZEN, RELATION = 0, 3, 5, 6
+"""Every question that is asked of every variable; another one is another entry here."""
+
+LEVEL, JUMP, FROZEN, RELATION = (
+    [question.name for question in QUESTIONS].index(name)
+    for name in ("level", "jump of one", "frozen", "relation of one")
+)
 
 
 class Statistics:
@@ -93,18 +157,18 @@ class Statistics:
         """
         n, n_columns = values.shape
         self._widen(n_columns)
-        out = np.full((len(QUESTIONS), n, n_columns), np.nan, np.float32)
-        covered = np.concatenate([self.past, values])
-        trailing_statistics(covered, SHORT_ROWS, LONG_ROWS, BEFORE_ROWS, out[:FROZEN])
-        run_lengths(values, self.last_values, self.run_lengths, out[FROZEN])
+        lengths = np.full((n, n_columns), np.nan, np.float32)
+        run_lengths(values, self.last_values, self.run_lengths, lengths)
+        wide = np.full((n, n_columns), np.nan, np.float32)
         if residuals is not None:
-            wide = np.full((n, n_columns), np.nan, np.float32)
             wide[:, : residuals.shape[1]] = residuals
-            covered_residuals = np.concatenate([self.past_residuals, wide])
-            mean_squared_changes(covered_residuals, RELATION_ROWS, out[RELATION])
-            self.past_residuals = covered_residuals[n:]
-        self.past = covered[n:]
-        return out
+        recent = Recent(
+            values=np.concatenate([self.past, values]),
+            residuals=np.concatenate([self.past_residuals, wide]),
+            run_lengths=lengths,
+        )
+        self.past, self.past_residuals = recent.values[n:], recent.residuals[n:]
+        return np.stack([question.statistic(recent) for question in QUESTIONS])
 
     def _widen(self, n_columns: int) -> None:
         more = n_columns - self.past.shape[1]

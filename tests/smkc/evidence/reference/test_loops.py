@@ -6,7 +6,7 @@ import pytest
 from smkc.evidence.reference._loops import component_residuals, trailing_means
 from smkc.evidence.reference.components import Components
 from smkc.evidence.reference.levels import Slow
-from smkc.evidence.reference.nulls import JoinedNull, Nulls
+from smkc.evidence.reference.nulls import Nulls
 
 
 def test_means_of_what_was_observed(rng):
@@ -71,11 +71,3 @@ def test_an_evidence_that_was_seldom_asked_says_nothing(rng):
     assert np.isnan(nats[:, 1]).all()
     samples[1, :120] = 0.0
     assert np.isfinite(Nulls.of(samples).nats(np.full((3, 2), 9.0))).all()
-
-
-def test_p_values_of_scores_hold(rng):
-    null = JoinedNull(np.sort(rng.exponential(size=2000)), 2000.0)
-    p_values = null.p_values(rng.exponential(size=20_000))
-    for rate in (0.5, 0.1, 0.01, 0.001):
-        assert np.mean(p_values <= rate) == pytest.approx(rate, rel=0.5)
-    assert (np.diff(null.p_values(np.linspace(0, 50, 99))) <= 0).all()

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from tests import naive_variables as naive
 
-from smkc.evidence.variables import PAST_ROWS, QUESTIONS
+import smkc
+from smkc.evidence.variables import PAST_ROWS, QUESTIONS, Question
 from smkc.evidence.variables.questions import FROZEN, RELATION, Statistics
+from smkc.evidence.wording import KIND_OF_EVIDENCE
 
 # Sums of float32 numbers of order 1, in float64, rounded to float32.
 EXACT = 1e-6
@@ -97,3 +99,32 @@ def test_rows_farther_back_than_stated_play_no_part(values):
 def test_nothing_and_next_to_nothing(shape):
     state = Statistics(shape[1])
     assert state.push(np.zeros(shape, np.float32)).shape == (len(QUESTIONS), *shape)
+
+
+def bend(recent):
+    """(n, C) how far each value is from the line through the two before it."""
+    n = len(recent.run_lengths)
+    last = recent.values[len(recent.values) - n - 2 :]
+    return last[2:] - 2 * last[1:-1] + last[:-2]
+
+
+def test_another_question_is_another_entry_of_the_list(rng, monkeypatch):
+    added = Question(name="bend", kind="jump", rows=1, is_lasting=False, statistic=bend)
+    more = (*QUESTIONS, added)
+    for room in ("variables.questions", "variables.model", "variables.shares",
+                 "variables.constants", "reference.state"):  # fmt: skip
+        monkeypatch.setattr(f"smkc.evidence.{room}.QUESTIONS", more)
+    monkeypatch.setitem(KIND_OF_EVIDENCE, added.name, added.kind)
+    line = 40 * np.sin(np.arange(1600)[:, None] / np.array([61.0, 83.0, 97.0]))
+    line += 0.02 * rng.normal(size=line.shape)
+    line[1400:, 1] += 2.5  # small beside the waves, and a sharp bend
+    detector = smkc.Detector().fit({"time": np.arange(1000), **named(line[:1000])})
+    (found,) = detector.alerts({"time": np.arange(1000, 1600), **named(line[1000:])})
+    assert found.first_row in (400, 401)
+    assert found.causes[0].variable == "v1"
+    nats = detector.fitted_.known.variables.tails["bend"].nats(np.float32([[0.0, 2.5, 0.0]]))
+    assert nats[0, 1] > 8
+
+
+def named(table):
+    return {f"v{j}": table[:, j] for j in range(table.shape[1])}

@@ -1,7 +1,7 @@
 """Causes: what kinds of planted fault raise an alert, and whether the guilty variable comes first.
 
-In: nothing but seeds. Out: a page for ``results/``. Run it with
-``python -m benchmarks.claims.causes --out results/causes.md`` (some minutes on 2 cores).
+In: nothing but seeds. Out: a page for ``results/``. Run it with ``python -m
+benchmarks.claims.planted_causes --out results/planted_causes.md`` (some minutes on 2 cores).
 """
 
 import argparse
@@ -214,11 +214,11 @@ def table(missing_share: float, n_seeds: int) -> list[str]:
 
 def main() -> None:
     """Measure, print line by line, and write the page where asked."""
-    parser = argparse.ArgumentParser(prog="benchmarks.claims.causes", description=__doc__)
+    parser = argparse.ArgumentParser(prog="benchmarks.claims.planted_causes", description=__doc__)
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the page as Markdown")
     parser.add_argument("--seeds", type=int, default=SEEDS, help=f"how many; {SEEDS} by default")
     options = parser.parse_args()
-    where = circumstances(f"python -m benchmarks.claims.causes --seeds {options.seeds}")
+    where = circumstances(f"python -m benchmarks.claims.planted_causes --seeds {options.seeds}")
     preface = PREFACE.format(
         n_variables=N_VARIABLES,
         memory=MEMORY,
