@@ -85,6 +85,7 @@ def find_alerts(
     threshold: float,
     release: float,
     join: int,
+    is_news: NDArray[np.bool_] | None = None,
 ) -> list[Alert]:
     """Join neighbouring steps over the threshold, with hysteresis.
 
@@ -102,10 +103,17 @@ def find_alerts(
         the alert goes on in both directions while steps stay above this lower value.
     join
         two alerts at most so many quiet steps apart are one.
+    is_news
+        (T,) steps at which another trouble begins: past the threshold and more than ``join`` steps
+        after an alert began, another alert does.
     """
     above = np.nan_to_num(scores, nan=-np.inf)
     alerts = []
-    for first, last in _joined(_runs(above > min(release, threshold)), above > threshold, join):
+    is_loud = above > threshold
+    spans = _joined(_runs(above > min(release, threshold)), is_loud, join)
+    if is_news is not None:
+        spans = _divided(spans, np.flatnonzero(is_news & is_loud), join)
+    for first, last in spans:
         top = np.flatnonzero(above[first : last + 1] == above[first : last + 1].max())
         peak = first + int(top[len(top) // 2])
         score = float(scores[peak])
@@ -143,3 +151,18 @@ def _joined(
         else:
             joined.append((first, last))
     return joined
+
+
+def _divided(
+    spans: list[tuple[int, int]], news: NDArray[np.int64], join: int
+) -> list[tuple[int, int]]:
+    """Begin another alert at each step of news that is not the beginning of one already."""
+    divided: list[tuple[int, int]] = []
+    for first, last in spans:
+        begin = first
+        for step in news[(news > first) & (news <= last)].tolist():
+            if step - begin > join:
+                divided.append((begin, step - 1))
+                begin = step
+        divided.append((begin, last))
+    return divided

@@ -31,18 +31,19 @@ class EvidenceScan:
         return Windows(prepared=rows, starts=np.arange(len(rows)))
 
     def score(self, windows: Windows) -> NDArray[np.float64]:
-        """(n, 3) of each row: its window's score, what it adds by itself, its alarm."""
+        """(n, 4) of each row: its window's score, what it adds by itself, its alarm, its news."""
         rows = windows.prepared
-        parts = [np.empty((0, 3))]
+        parts = [np.empty((0, 4))]
         for first in range(0, len(rows), ROWS_AT_A_TIME):
             part = self._state.push_rows(rows.rows(first, first + ROWS_AT_A_TIME))
-            parts.append(np.column_stack([part.scores, part.loudest, -np.log(part.p_values)]))
+            alarms = -np.log(part.p_values)
+            parts.append(np.column_stack([part.scores, part.loudest, alarms, part.is_news]))
         return np.concatenate(parts)
 
     def end(self, n_rows: int, windows: Windows, scores: NDArray[np.float64]) -> RowScores:
         """Return what the rows have."""
-        held, prompt, alarms = np.ascontiguousarray(scores.T)
-        return RowScores(held=held, prompt=prompt, alarms=alarms)
+        held, prompt, alarms, is_news = np.ascontiguousarray(scores.T)
+        return RowScores(held=held, prompt=prompt, alarms=alarms, is_news=is_news > 0)
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return arrays and a JSON-able header from which :meth:`restore` goes on exactly."""

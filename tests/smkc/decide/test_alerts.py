@@ -61,3 +61,19 @@ def test_in_words():
         start=1, end=2, peak=2, score=1.0, p_value=0.004, first_row=1, last_row=2
     ).with_causes([cause])
     assert str(alert) == "1 to 2, p = 0.004: cpu (jointly with mem): level, 40%; rose"
+
+
+def test_news_begins_another_alert_after_the_first_has_lasted_a_while():
+    scores = np.array([0.0, 9, 9, 9, 9, 9, 9, 6, 9, 0])
+    times = np.arange(len(scores))
+
+    def found(*rows):
+        is_news = np.isin(times, rows)
+        alerts = find_alerts(scores, times, CALIBRATION, 8, 5, 2, is_news)
+        return [(one.first_row, one.last_row) for one in alerts]
+
+    assert found() == [(1, 8)]
+    assert found(4) == [(1, 3), (4, 8)]
+    assert found(1, 2, 3) == [(1, 8)]  # it has only just begun
+    assert found(7, 9) == [(1, 8)]  # not past the threshold
+    assert found(4, 5, 8) == [(1, 3), (4, 7), (8, 8)]

@@ -18,12 +18,9 @@ from smkc.evidence.reference.components import ComponentsPart
 from smkc.evidence.reference.contract import Block, Evidence, Ring
 from smkc.evidence.reference.nulls import Nulls, joined, most_nats
 from smkc.evidence.reference.saving import prefixed, under
-from smkc.evidence.variables import Heard, Loudest, Tails, VariableQuestions
+from smkc.evidence.variables import N_WAYS, Heard, Loudest, Tails, VariableQuestions
 
 __all__ = ["Normal", "Scored", "Scorer", "added_by_loudest", "held"]
-
-# The system and the single variables share the budget of false alerts.
-N_WAYS = 2
 
 # How much the three loudest variables count in the score, beside the joined evidences.
 LOUDEST_WEIGHT, N_LOUDEST = 0.2, 3
@@ -56,8 +53,9 @@ class Scored:
     """What is said of (n,) rows.
 
     ``statistics`` and ``nats`` (n, E) of the evidences and their surprises; (n,) ``scores`` of the
-    joined evidences and ``loudest`` of the loudest variables; ``p_values`` (n,); ``residuals``
-    (n, C) what other variables leave unexplained.
+    joined evidences and ``loudest`` of the loudest variables; ``p_values`` (n,); ``is_news`` (n,)
+    whether variables begin to be loud that were not; ``residuals`` (n, C) what other variables
+    leave unexplained.
     """
 
     statistics: NDArray[np.float64]
@@ -65,6 +63,7 @@ class Scored:
     scores: NDArray[np.float64]
     loudest: NDArray[np.float64]
     p_values: NDArray[np.float64]
+    is_news: NDArray[np.bool_]
     residuals: NDArray[np.float32]
 
 
@@ -132,7 +131,7 @@ class Scorer:
         n = len(block.rows)
         statistics = np.stack([part.push(block) for part in self.parts], axis=1)
         nats, loudest, p_values = np.zeros(statistics.shape), np.zeros(n), np.ones(n)
-        residuals = self.relation.residuals
+        residuals, is_news = self.relation.residuals, np.zeros(n, bool)
         if self.normal is not None:
             nats = self.nulls.nats(statistics)
             # What alarms is not bounded, or short references could not tell a fault from a rare
@@ -145,6 +144,7 @@ class Scorer:
                     block.values, block.fresh_values, residuals[:, :n_related], block.clocks
                 )
                 loudest = added_by_loudest(heard, block.values.shape[1])
+                is_news = heard.is_news
                 surprises = self.budget.charge(np.maximum(heard.surprises, system))
                 p_values = np.minimum(N_WAYS * np.exp(-surprises), 1.0)
         scores, self.recent = held(joined(nats), self.recent, self.choices.window)
@@ -156,6 +156,7 @@ class Scorer:
             scores=scores,
             loudest=loudest,
             p_values=p_values,
+            is_news=is_news,
             residuals=residuals,
         )
 

@@ -22,7 +22,14 @@ model.py
     all of these together, fitted on a reference
 """
 
-from smkc.evidence.variables.loudest import CALM_ROWS, LASTING_RATE, LOUD_RATE, Heard, Loudest
+from smkc.evidence.variables.loudest import (
+    CALM_ROWS,
+    LASTING_RATE,
+    LOUD_RATE,
+    N_WAYS,
+    Heard,
+    Loudest,
+)
 from smkc.evidence.variables.model import VariableQuestions, VariableState
 from smkc.evidence.variables.questions import PAST_ROWS, QUESTIONS, Question, Recent
 from smkc.evidence.variables.seasons import DAY, WEEK, Usual, told_seasons
@@ -33,6 +40,7 @@ __all__ = [
     "DAY",
     "LASTING_RATE",
     "LOUD_RATE",
+    "N_WAYS",
     "PAST_ROWS",
     "QUESTIONS",
     "WEEK",

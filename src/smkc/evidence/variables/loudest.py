@@ -19,6 +19,7 @@ __all__ = [
     "LASTING_ROWS",
     "LOUD_RATE",
     "N_KEPT",
+    "N_WAYS",
     "Heard",
     "Loudest",
 ]
@@ -27,12 +28,18 @@ __all__ = [
 # of false alerts. It is above the default rate, so that near misses count.
 LOUD_RATE = 3e-3
 
+# The system and the single variables share the budget of false alerts.
+N_WAYS = 2
+
 # A column whose corrected p-value is below LASTING_RATE in LASTING_ROWS rows more than it is not
 # has a new normal and is muted: what holds an alert open must end.
 LASTING_RATE, LASTING_ROWS = 10.0 * LOUD_RATE, 200
 
 # Quiet rows after which an alert ends.
 CALM_ROWS = 20
+
+# The row of what has never been.
+LONG_AGO = -(1 << 40)
 
 # Columns remembered for each row: those that an alert names.
 N_KEPT = 16
@@ -47,12 +54,16 @@ class Heard:
     surprises
         (n,) nats of the loudest column, less what is taken off for the number of questions asked of
         all columns: minus the logarithm of a p-value.
+    is_news
+        (n,) whether a column spends the budget that has not done so lately, nor has any other begun
+        to: trouble of another kind than what goes on.
     columns, questions, nats
         (n, K) the loudest columns, what each was asked, and its nats before that correction; -1, -1
         and 0 where fewer columns have anything to say.
     """
 
     surprises: NDArray[np.float64]
+    is_news: NDArray[np.bool_]
     columns: NDArray[np.int32]
     questions: NDArray[np.int8]
     nats: NDArray[np.float32]
@@ -83,6 +94,8 @@ class Loudest:
         self.n_loud_rows = np.zeros((2, n_columns), np.int64)
         self.is_muted = np.zeros((2, n_columns), bool)
         self.loud_row = np.full((2, n_columns), -1, np.int64)
+        self.past_row = np.full(n_columns, LONG_AGO, np.int64)
+        self.news_row = np.full(1, LONG_AGO, np.int64)
 
     def push(
         self, nats: NDArray[np.float32], asked_nats: NDArray[np.float64] | None = None
@@ -100,6 +113,7 @@ class Loudest:
         questions = np.empty((n, N_KEPT), np.int8)
         top = np.empty((n, N_KEPT), np.float32)
         surprises = np.empty((n, N_KEPT))
+        is_news = np.zeros(n, bool)
         hear(
             nats,
             asked_nats,
@@ -111,6 +125,10 @@ class Loudest:
             self.n_loud_rows,
             self.is_muted,
             self.loud_row,
+            float(np.log(N_WAYS / LOUD_RATE)),
+            self.past_row,
+            self.news_row,
+            is_news,
             columns,
             questions,
             top,
@@ -118,7 +136,9 @@ class Loudest:
         )
         self.n_rows += n
         loudest = np.maximum(surprises[:, 0], 0.0)
-        return Heard(surprises=loudest, columns=columns, questions=questions, nats=top)
+        return Heard(
+            surprises=loudest, is_news=is_news, columns=columns, questions=questions, nats=top
+        )
 
     def were_loud_since(self, row: int) -> NDArray[np.bool_]:
         """(C,) which columns said anything since a row that could hold an alert open."""
@@ -133,7 +153,7 @@ class Loudest:
         more = n_columns - self.is_muted.shape[1]
         if more > 0:
             new = Loudest([], more)
-            for key in _SAVED:
+            for key in _OF_COLUMNS:
                 joined = np.concatenate([getattr(self, key), getattr(new, key)], axis=-1)
                 setattr(self, key, joined)
 
@@ -148,4 +168,5 @@ class Loudest:
         self.n_rows = int(arrays["n_rows"][0])
 
 
-_SAVED = ("n_loud_rows", "is_muted", "loud_row")
+_OF_COLUMNS = ("n_loud_rows", "is_muted", "loud_row", "past_row")
+_SAVED = (*_OF_COLUMNS, "news_row")

@@ -158,8 +158,10 @@ class Alerting:
         """The alert that is open."""
         return self._alert
 
-    def take(self, verdict: Verdict, rate: float, calm: int, explain: Explain) -> Change | None:
-        """Judge the next row; return what it did to an alert, None if there is none.
+    def take(
+        self, verdict: Verdict, rate: float, calm: int, explain: Explain, *, is_news: bool = False
+    ) -> list[Change]:
+        """Judge the next row; return what it did to alerts, the one that it closed first.
 
         Parameters
         ----------
@@ -172,10 +174,17 @@ class Alerting:
         explain
             returns the causes of a row by its number, most guilty first; None if they cannot be
             told any more.
+        is_news
+            whether another trouble begins with this row than the one that goes on.
         """
         alert = self._alert
         if alert is None:
-            return self._opened(verdict, explain) if verdict.anomaly > 1.0 else None
+            return [self._opened(verdict, explain)] if verdict.anomaly > 1.0 else []
+        if is_news and verdict.anomaly > 1.0 and verdict.number - alert.first_row > calm:
+            if alert.causes_row != alert.peak_row:
+                alert = _explained(alert, explain)
+            closed = Change(kind="close", alert=replace(alert, is_open=False))
+            return [closed, self._opened(verdict, explain)]
         if verdict.anomaly > _release(rate):
             alert = replace(alert, end=verdict.time, last_row=verdict.number)
         if verdict.anomaly > alert.anomaly:
@@ -196,9 +205,9 @@ class Alerting:
             alert = replace(alert, told_anomaly=verdict.anomaly)
         if is_over:
             self._alert = None
-            return Change(kind="close", alert=replace(alert, is_open=False))
+            return [Change(kind="close", alert=replace(alert, is_open=False))]
         self._alert = alert
-        return Change(kind="update" if is_far_worse else "go on", alert=alert)
+        return [Change(kind="update" if is_far_worse else "go on", alert=alert)]
 
     def _opened(self, verdict: Verdict, explain: Explain) -> Change:
         causes = explain(verdict.number) or ()

@@ -25,10 +25,15 @@ MILLISECOND = 1_000_000  # nanoseconds
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """A row's score, its p-value, and the nats of each evidence that had something to say."""
+    """What is said of a row.
+
+    Its score and p-value, whether another trouble begins with it, and the nats of each evidence
+    that had something to say.
+    """
 
     score: float
     p_value: float
+    is_news: bool
     evidences: Mapping[str, float]
 
 
@@ -77,6 +82,7 @@ class Follower:
         return Judgement(
             score=float(scored.totals[0]),
             p_value=float(scored.p_values[0]),
+            is_news=bool(scored.is_news[0]),
             evidences={name: said for name, said in nats if not np.isnan(said)},
         )
 

@@ -156,10 +156,9 @@ class Lane:
         changes: list[Change] = []
         begun = time.perf_counter()
         for number, row in enumerate(fresh, self.journal.n_rows):
-            verdict, change = self._judged(number, row)
+            verdict, of_row = self._judged(number, row)
             verdicts.append(verdict)
-            if change is not None:
-                changes.append(change)
+            changes += of_row
         self._judging_seconds += time.perf_counter() - begun
         self._pending = _Batch(
             rows=fresh, verdicts=verdicts, changes=changes, inbox_up_to=inbox_up_to
@@ -226,12 +225,12 @@ class Lane:
         """Whether rows wait that could not be committed."""
         return self._pending is not None
 
-    def _judged(self, number: int, row: Row) -> tuple[Verdict | None, Change | None]:
+    def _judged(self, number: int, row: Row) -> tuple[Verdict | None, list[Change]]:
         appeared, vanished = self._churn(row)
         follower = self.model.follower
         if follower is None:
             self._recent.take(number, row, None)
-            return None, None
+            return None, []
         judged = follower.push(row)
         rate = alert_rate(self.watch.false_alarms_per_day, self.watch.step)
         verdict = Verdict(
@@ -246,10 +245,14 @@ class Lane:
             evidences=judged.evidences,
         )
         self._recent.take(number, row, verdict)
-        change = self._alerting.take(
-            verdict, rate, calm_rows(self.watch.step), lambda at: self._causes(follower, at)
+        changes = self._alerting.take(
+            verdict,
+            rate,
+            calm_rows(self.watch.step),
+            lambda at: self._causes(follower, at),
+            is_news=judged.is_news,
         )
-        return verdict, change
+        return verdict, changes
 
     def _causes(self, follower: Follower, number: int) -> tuple[Cause, ...] | None:
         """Return the causes of a row; an alert is told without them rather than not at all."""

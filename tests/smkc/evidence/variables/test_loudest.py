@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests import naive_variables as naive
 
-from smkc.evidence.variables import Loudest
+from smkc.evidence.variables import CALM_ROWS, Loudest
 from smkc.evidence.variables.loudest import LASTING_ROWS, N_KEPT
 
 IS_LASTING = [True, False, True]
@@ -149,3 +149,32 @@ def test_nothing_and_next_to_nothing(shape):
     heard = Loudest(IS_LASTING, shape[2]).push(np.zeros(shape, np.float32))
     assert heard.surprises.tolist() == [0.0] * shape[1]
     assert (heard.columns == -1).all()
+
+
+def news(nats, cuts=()):
+    """Push (n, C) surprises of one lasting question; return the rows of news."""
+    nats = np.asarray(nats, np.float32)
+    loudest, found, first = Loudest([True], nats.shape[1]), [], 0
+    for part in np.split(nats, list(cuts)):
+        heard = loudest.push(part[None], np.zeros(nats.shape[1]))
+        found += (first + np.flatnonzero(heard.is_news)).tolist()
+        again = Loudest([True], nats.shape[1])
+        again.restore(loudest.to_arrays())
+        loudest, first = again, first + len(part)
+    return found
+
+
+@pytest.mark.parametrize("cuts", [[], [11], range(1, 150)], ids=["whole", "two", "by row"])
+def test_news_is_a_column_that_was_quiet_while_no_other_begins(cuts):
+    nats = np.full((150, 4), QUIET)
+    nats[10:100, 0] = LOUD
+    nats[15:20, 1] = LOUD  # right after: the same trouble spreads
+    nats[60:63, 2] = LOUD
+    nats[61:90, 3] = LOUD
+    nats[[60 + CALM_ROWS // 2, 110], 2] = LOUD  # it was so lately; and then not
+    assert news(nats, cuts) == [10, 60, 110]
+
+
+def test_what_is_muted_is_no_news():
+    nats = np.full((2 * LASTING_ROWS, 1), LOUD)
+    assert news(nats) == [0]

@@ -40,11 +40,14 @@ def explain(number):
 
 
 def changes(anomalies, calm=3, alerting=None, first=0):
+    """Return what each row did to an alert, None if nothing."""
     alerting = alerting or Alerting("shop", "eu")
-    return [
+    found = [
         alerting.take(verdict(first + number, anomaly), RATE, calm, explain)
         for number, anomaly in enumerate(anomalies)
     ]
+    assert all(len(some) <= 1 for some in found)
+    return [some[0] if some else None for some in found]
 
 
 def kinds(found):
@@ -147,7 +150,7 @@ def test_an_alert_that_gets_ever_worse_is_explained_and_told_a_bounded_number_of
     alerting = Alerting("shop", "eu")
     for number in range(n):
         anomaly = (2.01 + 0.05 * number) * rng.uniform(least, 1.0)
-        change = alerting.take(
+        (change,) = alerting.take(
             verdict(number, anomaly), RATE, calm, lambda at: asked.append(at) or ()
         )
         told += [number] * (change.kind == "update")
@@ -158,7 +161,7 @@ def test_an_alert_that_gets_ever_worse_is_explained_and_told_a_bounded_number_of
 def test_causes_that_cannot_be_told_any_more_stay_those_of_their_moment():
     alerting = Alerting("shop", "eu")
     for number, anomaly in enumerate([2.0, 2.9, *[1.5] * 8]):
-        change = alerting.take(
+        (change,) = alerting.take(
             verdict(number, anomaly), RATE, 3, lambda at: explain(at) if at == 0 else None
         )
         assert change.kind == ("go on" if number else "open")
@@ -197,3 +200,23 @@ def test_rows_within_a_minute_share_its_chances():
 
 def test_the_smallest_p_value_has_a_finite_anomaly():
     assert math.isfinite(anomaly_of(2.3e-308, 1e-6))
+
+
+def test_another_trouble_closes_one_alert_and_opens_the_next():
+    alerting = Alerting("shop", "eu")
+    changes([1.5, 2.0, 1.5, 1.5, 1.5], alerting=alerting)
+    closed, opened = alerting.take(verdict(5, 1.2), RATE, 3, explain, is_news=True)
+    assert (closed.kind, closed.alert.is_open, closed.alert.last_row) == ("close", False, 4)
+    assert closed.alert.causes[0].variable == "of row 1"
+    assert (opened.kind, opened.alert.first_row) == ("open", 5)
+    assert opened.alert.causes[0].variable == "of row 5"
+    assert opened.alert.id != closed.alert.id
+    assert alerting.alert == opened.alert
+
+
+@pytest.mark.parametrize(("anomaly", "first"), [(0.9, 0), (1.5, 3)], ids=["quiet", "just begun"])
+def test_news_of_a_quiet_row_or_of_an_alert_that_has_just_begun_is_none(anomaly, first):
+    alerting = Alerting("shop", "eu")
+    changes([1.5] * (5 - first), alerting=alerting, first=first)
+    (change,) = alerting.take(verdict(5, anomaly), RATE, 3, explain, is_news=True)
+    assert change.kind == "go on"
