@@ -6,6 +6,7 @@ was normal when it came. Memory is bounded, and a row's cost does not grow.
 
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,22 +50,37 @@ class EvidenceStream(Stream):
         self._state: EvidenceState = fitted.known.start()
         self._latest_p_value = float("nan")
         self._name_of: dict[str, str] = {}
+        # How the latest row spelled its names, the same in order, and where each was.
+        self._spelled: tuple[str, ...] | None = None
+        self._names: tuple[str, ...] = ()
+        self._order = np.empty(0, np.int64)
 
     def _push(self, stamp: Any, observations: Mapping[str, float | None]) -> float:
         values = row_values(observations)
-        names = self._canonical(observations)
+        spelled = tuple(observations)
+        if spelled != self._spelled:
+            self._names, self._order = self._laid_out(spelled)
+            self._spelled = spelled
+        with np.errstate(over="ignore", invalid="ignore"):
+            kept = values.astype(np.float32)[self._order]
+        names, is_seen = self._names, np.isfinite(kept)
+        if not is_seen.all():
+            names, kept = tuple(compress(names, is_seen)), kept[is_seen]
+        n = len(kept)
+        ends, codes = np.array([0, n]), np.arange(n, dtype=np.int32)
+        row = Recording(np.array([stamp]), ends, codes, kept, names)
+        return float(self.push_rows(row).totals[0])
+
+    def _laid_out(self, spelled: tuple[str, ...]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+        """Return names in canonical spelling and order, and where each was in the row."""
+        names = self._canonical(spelled)
         if len(set(names)) < len(names):
             raise InputError(
                 "a row names one variable twice, with its labels in different order; name each "
                 f"variable once (row of {len(names)}, starting with {names[0]!r})"
             )
-        with np.errstate(over="ignore", invalid="ignore"):
-            kept = values.astype(np.float32)
-        seen = np.flatnonzero(np.isfinite(kept))
-        row = Recording.from_observations(
-            np.array([stamp]), np.zeros(len(seen), np.int64), seen, kept[seen], tuple(names)
-        )
-        return float(self.push_rows(row).totals[0])
+        order = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
+        return tuple(names[at] for at in order), order
 
     def _canonical(self, spelled: Iterable[str]) -> list[str]:
         """Return names in canonical spelling; those of earlier rows are at hand."""

@@ -95,13 +95,13 @@ def _caught(diagnosis: Diagnosis) -> list[dict[str, Any]]:
             else None
             for size in range(3)
         ]
-        is_late = large is not None and large.delay is not None
+        delay = None if large is None else large.delay
         rows.append(
             {
                 "kind": kind,
                 "story": about.story,
                 "cells": cells,
-                "delay": diagnosis.lasting(large.delay) if large and is_late else "-",
+                "delay": "-" if delay is None else diagnosis.lasting(delay),
                 "named": f"{large.named} of {large.explained}"
                 if large and large.explained
                 else "-",

@@ -12,6 +12,7 @@ __all__ = [
     "charge",
     "component_residuals",
     "hold",
+    "root_mean_squares",
     "surprises",
     "trailing_means",
 ]
@@ -195,3 +196,15 @@ def hold(covered: NDArray[np.float64], window: int, out: NDArray[np.float64]) ->
                 largest = max(largest, covered[row])
             total += largest
         out[i] = 0.5 * (largest + total / window)
+
+
+@njit(cache=True, nogil=True)
+def root_mean_squares(rows: NDArray[np.float64], missing: float, out: NDArray[np.float64]) -> None:
+    """out[i] = root of the mean square of row i, where NaN counts as ``missing``."""
+    n, n_columns = rows.shape
+    for i in range(n):
+        total = 0.0
+        for j in range(n_columns):
+            x = rows[i, j]
+            total += missing * missing if np.isnan(x) else x * x
+        out[i] = np.sqrt(total / n_columns)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.evidence.reference._loops import surprises
+from smkc.evidence.reference._loops import root_mean_squares, surprises
 
 __all__ = ["Nulls", "joined", "most_nats", "quantile_sample"]
 
@@ -127,12 +127,9 @@ def joined(nats: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> joined(np.array([[3.0, 4.0], [2.0, np.nan]])).round(3)
     array([3.536, 1.581])
     """
-    squares = np.where(np.isnan(nats), USUAL, nats) ** 2
-    total = np.zeros(len(nats))
-    for column in squares.T:  # the same order of addition for every row
-        total += column
-    mean: NDArray[np.float64] = total / nats.shape[1]
-    return np.sqrt(mean)
+    out = np.empty(len(nats))
+    root_mean_squares(nats, USUAL, out)
+    return out
 
 
 def _quantiles(

@@ -69,6 +69,8 @@ class Rows:
         # Codes of the farthest members of the latest recording's rows, and the codes' names.
         self.farthest: list[tuple[NDArray[np.int64], tuple[str, ...]]] = []
         self._known = {name: at for at, name in enumerate(names)}
+        # Columns of the latest recording's names, which most rows of a stream share.
+        self._of_known, self._of_fresh = Columns(), Columns()
         self.fresh: dict[str, int] = {}
 
     def begin(self) -> None:
@@ -91,7 +93,7 @@ class Rows:
     def _block(self, recording: Recording) -> Block:
         scaled, plain = self.scaling.scale_both(recording)
         self._meet(scaled)
-        named = table(scaled, self._known)
+        named = table(scaled, self._known, self._of_known)
         rows, values = clipped(named), named
         if self.members.roles.names:
             middles, apart, who_apart = self.members.in_own_unit(scaled, plain)
@@ -99,7 +101,7 @@ class Rows:
             self.farthest.append((np.hstack([who, who_apart]), scaled.names))
             rows = np.hstack([rows, clipped(of_roles)])
             values = np.hstack([named, middles, apart])
-        fresh = table(scaled, self.fresh)
+        fresh = table(scaled, self.fresh, self._of_fresh)
         return Block(
             rows,
             clipped(fresh),
@@ -121,6 +123,8 @@ class Rows:
 
     def _meet(self, scaled: Recording) -> None:
         """Give new variables a column, in the order of their first rows, then of their names."""
+        if (self._of_known.of(scaled.names, self._known) >= 0).all():
+            return
         codes, at = np.unique(scaled.codes, return_index=True)
         rows = scaled.row_numbers[at]
         for code in codes[np.lexsort((codes, rows))].tolist():
@@ -176,9 +180,27 @@ def clipped(values: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.clip(values, np.float32(-CLIP), np.float32(CLIP))
 
 
-def table(recording: Recording, column_of: Mapping[str, int]) -> NDArray[np.float32]:
+class Columns:
+    """The columns of a recording's names, kept for the next recording with the same ones."""
+
+    def __init__(self) -> None:
+        self._names: tuple[str, ...] | None = None
+        self._n_columns = 0
+        self._columns = np.empty(0, np.int64)
+
+    def of(self, names: tuple[str, ...], column_of: Mapping[str, int]) -> NDArray[np.int64]:
+        """(V,) the column of each name, -1 for those without one; columns are only ever added."""
+        if names != self._names or len(column_of) != self._n_columns:
+            self._columns = np.array([column_of.get(name, -1) for name in names], np.int64)
+            self._names, self._n_columns = names, len(column_of)
+        return self._columns
+
+
+def table(
+    recording: Recording, column_of: Mapping[str, int], kept: Columns | None = None
+) -> NDArray[np.float32]:
     """(T, C) values, a column a name, NaN where not observed; other variables are left out."""
-    columns = np.array([column_of.get(name, -1) for name in recording.names], np.int64)
+    columns = (kept or Columns()).of(recording.names, column_of)
     at = columns[recording.codes] if len(recording.codes) else np.empty(0, np.int64)
     out = np.full((len(recording), len(column_of)), np.nan, np.float32)
     is_known = at >= 0
