@@ -54,7 +54,7 @@ class Scored:
 
     ``statistics`` and ``nats`` (n, E) of the evidences and their surprises; (n,) ``scores`` of the
     joined evidences and ``loudest`` of the loudest variables; ``p_values`` (n,); ``is_news`` (n,)
-    whether variables begin to be loud that were not; ``residuals`` (n, C) what other variables
+    whether variables of another place begin to be loud; ``residuals`` (n, C) what other variables
     leave unexplained.
     """
 

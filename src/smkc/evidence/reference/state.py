@@ -40,8 +40,8 @@ class EvidenceScores:
         (T,) how likely a row as surprising as this one is while all is normal; by the loudest
         single variable or by the whole system, whichever is more surprising.
     is_news
-        (T,) whether variables begin to be loud by themselves that were not lately: while an alert
-        goes on, another trouble than the one it tells of.
+        (T,) whether variables begin to be loud of another place (service, job, machine) than those
+        that were so lately: while an alert goes on, another trouble than the one it tells of.
     nats
         (T, E) each evidence's surprise, minus the logarithm of its p-value; NaN where it has
         nothing to say.

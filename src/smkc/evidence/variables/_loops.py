@@ -211,6 +211,7 @@ def hear(
     is_muted: NDArray[np.bool_],
     loud_row: NDArray[np.int64],
     news: float,
+    places: NDArray[np.int32],
     past_row: NDArray[np.int64],
     news_row: NDArray[np.int64],
     is_news: NDArray[np.bool_],
@@ -227,9 +228,10 @@ def hear(
     ``lasting_rows`` rows more than it is not is muted until it has been as quiet again. Passing
     questions count as above it for ``calm_rows`` after such a row.
 
-    ``is_news`` (n,) marks rows in which a column is past ``news`` that was not so in the last
-    ``calm_rows``, if no other became so in these: ``past_row`` (C,) is the latest row in which each
-    column was past it, ``news_row`` (1,) the latest in which any became so.
+    ``is_news`` (n,) marks rows in which a column is past ``news`` while none of its place was in
+    the last ``calm_rows``, and no other place began in these. ``places`` are those of the first
+    columns; ``past_row`` is the latest row in which each place was past it, ``news_row`` (1,) the
+    latest in which any began to be.
     """
     n_questions, n, n_columns = nats.shape
     n_kept = top_columns.shape[1]
@@ -265,11 +267,11 @@ def hear(
             if which < 0:
                 continue
             surprise = best - asked_nats[j]
-            if surprise > news:
-                if row - past_row[j] > calm_rows:
+            if surprise > news and j < len(places):
+                if row - past_row[places[j]] > calm_rows:
                     is_news[i] |= row - news_row[0] > calm_rows
                     news_row[0] = row
-                past_row[j] = row
+                past_row[places[j]] = row
             if surprise > top_surprises[i, n_kept - 1]:
                 k = n_kept - 1
                 while k > 0 and surprise > top_surprises[i, k - 1]:

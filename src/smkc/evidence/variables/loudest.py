@@ -41,6 +41,8 @@ CALM_ROWS = 20
 # The row of what has never been.
 LONG_AGO = -(1 << 40)
 
+NO_PLACES = np.empty(0, np.int32)
+
 # Columns remembered for each row: those that an alert names.
 N_KEPT = 16
 
@@ -55,8 +57,8 @@ class Heard:
         (n,) nats of the loudest column, less what is taken off for the number of questions asked of
         all columns: minus the logarithm of a p-value.
     is_news
-        (n,) whether a column spends the budget that has not done so lately, nor has any other begun
-        to: trouble of another kind than what goes on.
+        (n,) whether a column spends the budget while none of its place has done so lately, nor has
+        another place just begun to: trouble elsewhere than what goes on.
     columns, questions, nats
         (n, K) the loudest columns, what each was asked, and its nats before that correction; -1, -1
         and 0 where fewer columns have anything to say.
@@ -78,6 +80,8 @@ class Loudest:
         (Q,) for each question, whether it stays loud while a state lasts.
     n_columns
         C at the beginning; columns may be added.
+    places
+        of columns, the first; there is no news of others.
 
     Examples
     --------
@@ -87,14 +91,20 @@ class Loudest:
     ([1, 2], [7.9])
     """
 
-    def __init__(self, is_lasting: Sequence[bool], n_columns: int) -> None:
+    def __init__(
+        self,
+        is_lasting: Sequence[bool],
+        n_columns: int,
+        places: NDArray[np.int32] = NO_PLACES,
+    ) -> None:
         self.is_lasting = np.array(is_lasting, bool)
         self.n_rows = 0
         # The first row is of lasting questions, the second of passing ones.
         self.n_loud_rows = np.zeros((2, n_columns), np.int64)
         self.is_muted = np.zeros((2, n_columns), bool)
         self.loud_row = np.full((2, n_columns), -1, np.int64)
-        self.past_row = np.full(n_columns, LONG_AGO, np.int64)
+        self.places = places
+        self.past_row = np.full(int(places.max(initial=-1)) + 1, LONG_AGO, np.int64)
         self.news_row = np.full(1, LONG_AGO, np.int64)
 
     def push(
@@ -126,6 +136,7 @@ class Loudest:
             self.is_muted,
             self.loud_row,
             float(np.log(N_WAYS / LOUD_RATE)),
+            self.places,
             self.past_row,
             self.news_row,
             is_news,
@@ -168,5 +179,5 @@ class Loudest:
         self.n_rows = int(arrays["n_rows"][0])
 
 
-_OF_COLUMNS = ("n_loud_rows", "is_muted", "loud_row", "past_row")
-_SAVED = (*_OF_COLUMNS, "news_row")
+_OF_COLUMNS = ("n_loud_rows", "is_muted", "loud_row")
+_SAVED = (*_OF_COLUMNS, "past_row", "news_row")

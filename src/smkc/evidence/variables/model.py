@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from smkc.evidence.variables.constants import constants, surprise_of_constants
 from smkc.evidence.variables.loudest import N_KEPT, Heard, Loudest
+from smkc.evidence.variables.places import places
 from smkc.evidence.variables.questions import FROZEN, JUMP, LEVEL, QUESTIONS, RELATION, Statistics
 from smkc.evidence.variables.runs import Runs
 from smkc.evidence.variables.seasons import Seasons, Usual
@@ -69,6 +70,8 @@ class VariableQuestions:
         (C,) bool: whether the column says that a scrape target is up; 0 is then certain trouble.
     seasons
         what is usual at a time of the day or of the week.
+    places
+        (C,) which service, job or machine each column is of.
     """
 
     tails: Mapping[str, Tails]
@@ -82,6 +85,7 @@ class VariableQuestions:
     silence: Silence
     is_target: NDArray[np.bool_]
     seasons: Seasons
+    places: NDArray[np.int32]
 
     @classmethod
     def fit(
@@ -171,6 +175,7 @@ class VariableQuestions:
             silence=Silence.fit(values, (is_member | is_distance).tolist()),
             is_target=is_target & is_constant & ~is_member,
             seasons=seasons,
+            places=places(names),
         )
 
     @property
@@ -225,7 +230,8 @@ class VariableState:
         self.statistics = Statistics(n_columns)
         if len(before):
             self.statistics.push(before)
-        self.loudest = Loudest([question.is_lasting for question in QUESTIONS], n_columns)
+        is_lasting = [question.is_lasting for question in QUESTIONS]
+        self.loudest = Loudest(is_lasting, n_columns, fitted.places)
         self.silence = fitted.silence.start()
         self.newcomer_counts = np.zeros(0, np.int64)
         # (Q, F) the largest surprise of each newcomer while it was too young to be asked.

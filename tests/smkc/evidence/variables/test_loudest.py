@@ -151,21 +151,21 @@ def test_nothing_and_next_to_nothing(shape):
     assert (heard.columns == -1).all()
 
 
-def news(nats, cuts=()):
+def news(nats, cuts=(), places=(0, 1, 2, 3)):
     """Push (n, C) surprises of one lasting question; return the rows of news."""
-    nats = np.asarray(nats, np.float32)
-    loudest, found, first = Loudest([True], nats.shape[1]), [], 0
+    nats, places = np.asarray(nats, np.float32), np.array(places, np.int32)
+    loudest, found, first = Loudest([True], nats.shape[1], places), [], 0
     for part in np.split(nats, list(cuts)):
         heard = loudest.push(part[None], np.zeros(nats.shape[1]))
         found += (first + np.flatnonzero(heard.is_news)).tolist()
-        again = Loudest([True], nats.shape[1])
+        again = Loudest([True], nats.shape[1], places)
         again.restore(loudest.to_arrays())
         loudest, first = again, first + len(part)
     return found
 
 
 @pytest.mark.parametrize("cuts", [[], [11], range(1, 150)], ids=["whole", "two", "by row"])
-def test_news_is_a_column_that_was_quiet_while_no_other_begins(cuts):
+def test_news_is_a_place_that_was_quiet_while_no_other_begins(cuts):
     nats = np.full((150, 4), QUIET)
     nats[10:100, 0] = LOUD
     nats[15:20, 1] = LOUD  # right after: the same trouble spreads
@@ -173,8 +173,10 @@ def test_news_is_a_column_that_was_quiet_while_no_other_begins(cuts):
     nats[61:90, 3] = LOUD
     nats[[60 + CALM_ROWS // 2, 110], 2] = LOUD  # it was so lately; and then not
     assert news(nats, cuts) == [10, 60, 110]
+    assert news(nats, cuts, places=[0, 0, 0, 0]) == [10]  # all in one place
+    assert news(nats, cuts, places=[0, 1]) == [10]  # the others are newcomers
 
 
 def test_what_is_muted_is_no_news():
     nats = np.full((2 * LASTING_ROWS, 1), LOUD)
-    assert news(nats) == [0]
+    assert news(nats, places=[0]) == [0]
