@@ -67,7 +67,7 @@ def watch(
         str | None,
         typer.Option(
             metavar="15s",
-            help="From one row to the next: the scrape interval. [default: 15s]",
+            help="From one row to the next. [default: the scrape interval]",
             rich_help_panel=WHAT,
         ),
     ] = None,

@@ -71,6 +71,8 @@ class LaneStatus:
         rows ever taken.
     rows_needed
         rows at which the first model is fitted; 0 once there is one.
+    time_left
+        a sentence on how long that takes and what would shorten it; empty if it takes no longer.
     series
         variables in the latest row.
     last_time
@@ -102,6 +104,7 @@ class LaneStatus:
     phase: str
     rows: int = 0
     rows_needed: int = 0
+    time_left: str = ""
     series: int = 0
     last_time: int | None = None
     lag: int = 0

@@ -130,6 +130,7 @@ class LaneAnswer(OfLane):
     phase: Text = Field(description="backfilling, collecting, fitting, following or waiting")
     rows: int = Field(description="rows ever taken")
     rows_needed: int = Field(description="rows at which the first model is fitted; 0 once it is")
+    time_left: Text = Field(description="how long that takes yet, and what would shorten it")
     series: int = Field(description="variables in the latest row")
     last_time: int | None = Field(description="of the latest row")
     lag: int = Field(description="milliseconds from the end of the latest row to now")

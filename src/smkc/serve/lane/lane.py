@@ -16,6 +16,7 @@ from smkc.serve.config import Config, WatchConfig
 from smkc.serve.lane.alerting import Alerting, Change, alert_rate, anomaly_of, calm_rows
 from smkc.serve.lane.files import ROWS_SET_ASIDE, LaneFiles
 from smkc.serve.lane.follower import Follower
+from smkc.serve.lane.learning import time_left
 from smkc.serve.lane.model import LaneModel
 from smkc.serve.lane.recent import Recent, causes_at
 from smkc.serve.lane.suspects import MAX_ATTEMPTS, Suspects
@@ -347,6 +348,7 @@ class Lane:
             phase="fitting" if model.is_fitting else judged,
             rows=self.journal.n_rows,
             rows_needed=model.rows_needed,
+            time_left=time_left(self.watch, self.journal.n_rows, model.rows_needed),
             series=len(self.names),
             last_time=last,
             lag=0 if last is None else max(now - last, 0),

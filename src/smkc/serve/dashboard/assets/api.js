@@ -143,6 +143,7 @@ function laneOf(lane, watch) {
     progress: watch.progress,
     rows: lane.rows,
     rowsNeeded: lane.rows_needed,
+    timeLeft: lane.time_left,
     series: lane.series,
     lastTime: lane.last_time,
     isRefitting: lane.is_refitting,

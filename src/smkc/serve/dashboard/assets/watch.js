@@ -92,7 +92,8 @@ async function laneView(main, page, watch, lane) {
     const seen = lane.lastTime === null ? "no row yet"
       : `last row ${ago(lane.lastTime, api.now())}`;
     fill(facts, stateSign(stateOf(lane, api.now())), ` ${[`a row every ${duration(lane.step)}`,
-      count(lane.rows, "row"), count(lane.series, "variable"), seen].join(", ")}`);
+      count(lane.rows, "row"), count(lane.series, "variable"), seen].join(", ")}`,
+      lane.timeLeft ? `; ${lane.timeLeft}` : null);
     fill(problems, ...lane.problems.map((problem) => make("p", { class: "problem" }, problem)));
   };
 
