@@ -59,7 +59,7 @@ def with_fault(rows: list[Row], first: int, last: int, size: float = 30.0) -> li
 
 def push_config(folder: object, **watch: object) -> Config:
     """Return a configuration of one watch that is pushed to, at a step of 15 s."""
-    settings = {"name": "shop", "source": "push", "history": "2h"} | watch
+    settings = {"name": "shop", "source": "push", "history": "2h", "self_test": False} | watch
     return config_of(
         {
             "data": str(folder),
@@ -216,7 +216,8 @@ def labels_of(name: str) -> dict[str, str]:
 
 def pull_config(url: str, folder: object, *, timeout: str = "30s", **watch: object) -> Config:
     """Return a configuration of one watch on a server, at a step of 15 s."""
-    settings = {"name": "shop", "query": "{}", "step": "15s", "history": "1h"} | watch
+    usual = {"step": "15s", "history": "1h", "self_test": False}
+    settings = {"name": "shop", "query": "{}"} | usual | watch
     return config_of(
         {
             "data": str(folder),

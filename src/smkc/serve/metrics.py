@@ -117,6 +117,14 @@ def _lanes(lanes: list[LaneStatus]) -> Iterator[Metric]:
         "smkc_lag_seconds", "Time since the end of the latest row.", labels=LANE
     )
     is_open = GaugeMetricFamily("smkc_alert_open", "Whether an alert is open.", labels=LANE)
+    planted = GaugeMetricFamily(
+        "smkc_self_test_planted",
+        "Large anomalies that were planted in copies of the rows learned from.",
+        labels=LANE,
+    )
+    caught = GaugeMetricFamily(
+        "smkc_self_test_caught", "How many of them would raise an alert.", labels=LANE
+    )
     for lane in lanes:
         whose = _whose(lane)
         churn.add_metric([*whose, "appeared"], lane.appeared)
@@ -127,7 +135,10 @@ def _lanes(lanes: list[LaneStatus]) -> Iterator[Metric]:
         is_open.add_metric(whose, lane.alert is not None)
         if lane.last_time is not None:
             lag.add_metric(whose, lane.lag / 1000)
-    yield from (churn, rows, refused, set_aside, lag, is_open)
+        if lane.self_test is not None and lane.self_test.planted:
+            planted.add_metric(whose, lane.self_test.planted)
+            caught.add_metric(whose, lane.self_test.caught)
+    yield from (churn, rows, refused, set_aside, lag, is_open, planted, caught)
 
 
 def _watches(watches: list[WatchStatus]) -> Iterator[Metric]:

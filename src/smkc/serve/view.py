@@ -28,6 +28,7 @@ __all__ = [
     "LaneStatus",
     "Live",
     "Received",
+    "SelfTest",
     "ServiceView",
     "UnknownError",
     "Update",
@@ -55,6 +56,33 @@ class UnknownError(InputError):
 
 class BusyError(SmkcError):
     """It cannot be done now and may be tried again; an API answers 503."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfTest:
+    """What a model would catch, as far as anomalies planted in the rows it learned from can tell.
+
+    Parameters
+    ----------
+    verdict
+        "yes", "partly" or "no", as :class:`smkc.doctor.Diagnosis` has it; "unknown" if it could
+        not be found out.
+    planted, caught
+        how many large anomalies were planted, and how many of them would raise an alert.
+    rows
+        how many were learned from and judged for it.
+    reason
+        why it is not more, or why nothing is known; empty if nothing stands in the way.
+    remedy
+        a setting that would catch more; empty if none was found.
+    """
+
+    verdict: str
+    planted: int = 0
+    caught: int = 0
+    rows: int = 0
+    reason: str = ""
+    remedy: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +123,8 @@ class LaneStatus:
         what was said of the latest row; None before the first that was judged.
     alert
         the alert that is open; None if none is.
+    self_test
+        what the model would catch; None until that is known.
     problems
         sentences on what is not as it should be.
     """
@@ -117,6 +147,7 @@ class LaneStatus:
     is_refitting: bool = False
     latest: Verdict | None = None
     alert: AlertRecord | None = None
+    self_test: SelfTest | None = None
     problems: tuple[str, ...] = ()
 
 

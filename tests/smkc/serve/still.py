@@ -8,7 +8,7 @@ from smkc.serve.config import Config
 from smkc.serve.delivery import ReceiverStatus
 from smkc.serve.rows import Verdict
 from smkc.serve.store import Store
-from smkc.serve.view import Health, LaneStatus, WatchStatus
+from smkc.serve.view import Health, LaneStatus, SelfTest, WatchStatus
 
 LANE = LaneStatus(
     watch="shop",
@@ -33,6 +33,7 @@ LANE = LaneStatus(
         evidences={"level": 12.5, "presence": 0.25},
     ),
     alert=alert_at(),
+    self_test=SelfTest(verdict="partly", planted=24, caught=18, rows=1_436),
 )
 WATCH = WatchStatus(
     name="shop",
@@ -44,7 +45,10 @@ WATCH = WatchStatus(
     refused=8,
     infinite=10,
     inbox=9,
-    lanes=(LANE, replace(LANE, entity="new", phase="collecting", latest=None, alert=None)),
+    lanes=(
+        LANE,
+        replace(LANE, entity="new", phase="collecting", latest=None, alert=None, self_test=None),
+    ),
 )
 RECEIVERS = (
     ReceiverStatus(kind="webhook", name="pager", sent=4, failed=3, waiting=1, given_up=2),

@@ -23,6 +23,7 @@ __all__ = [
     "ReceivedAnswer",
     "RefitAnswer",
     "ScoresAnswer",
+    "SelfTestAnswer",
     "SessionAnswer",
     "Text",
     "TraceAnswer",
@@ -124,6 +125,17 @@ class AlertsAnswer(Answer):
     next: str | None = Field(description="ask with before=this for the next page; null at the end")
 
 
+class SelfTestAnswer(Answer):
+    """What a model would catch, from anomalies planted in the rows that it learned from."""
+
+    verdict: Text = Field(description="yes, partly, no or unknown")
+    planted: int = Field(description="large anomalies that were planted")
+    caught: int = Field(description="how many of them would raise an alert")
+    rows: int = Field(description="rows that were learned from and judged for it")
+    reason: Text = Field(description="why it is not more; empty if nothing stands in the way")
+    remedy: Text = Field(description="a setting that would catch more; empty if none was found")
+
+
 class LaneAnswer(OfLane):
     """One recording that is followed."""
 
@@ -143,6 +155,7 @@ class LaneAnswer(OfLane):
     is_refitting: bool = Field(description="whether a new model is being fitted")
     latest: VerdictAnswer | None = Field(description="what was said of the latest row")
     alert: AlertAnswer | None = Field(description="the alert that is open")
+    self_test: SelfTestAnswer | None = Field(description="null until it is known")
     problems: tuple[Text, ...] = Field(description="what is not as it should be")
 
 

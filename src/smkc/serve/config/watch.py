@@ -79,6 +79,8 @@ class WatchConfig:
         follows from it and the step: see :func:`smkc.serve.lane.alerting.alert_rate`.
     refit_every
         how often a lane learns anew; 0 for never.
+    self_test
+        whether each model is tried on planted anomalies, in a process beside.
     detector
         further settings of :class:`smkc.Detector`, by name.
 
@@ -105,6 +107,7 @@ class WatchConfig:
     max_lanes: int = 200
     false_alarms_per_day: float = 1.0
     refit_every: int = 0
+    self_test: bool = True
     detector: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -305,6 +305,8 @@ class Lane:
             self._live.tell("status", *self._who)
         elif reason := self.model.refit_reason():
             self.model.begin_refit(reason)
+        if self.model.testing.look():
+            self._live.tell("status", *self._who)
 
     def accept(self, alert_id: str) -> None:
         """Count the rows of an alert, as far as it has come, as normal from now on."""
@@ -361,6 +363,7 @@ class Lane:
             is_refitting=model.is_refitting,
             latest=self._latest,
             alert=self._alerting.alert,
+            self_test=model.testing.result,
             problems=(*self.problems.values(), *model.problems.values()),
         )
 

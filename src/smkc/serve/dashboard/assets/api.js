@@ -149,6 +149,7 @@ function laneOf(lane, watch) {
     isRefitting: lane.is_refitting,
     latest: lane.latest ? verdictOf(lane.latest) : null,
     alert: lane.alert ? alertOf(lane.alert) : null,
+    selfTest: lane.self_test,
     problems: lane.problems,
   };
 }

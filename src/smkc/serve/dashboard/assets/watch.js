@@ -8,7 +8,9 @@ import { evidenceStrips } from "./evidence_strips.js";
 import { presenceMap } from "./presence_map.js";
 import { rangeButtons, rangeFromAddress, reach, usualRange } from "./ranges.js";
 import { alertAddress, byTrouble, laneAddress, stateOf, stateSign } from "./state.js";
-import { ago, count, duration, figure, laneName, score, span } from "./words.js";
+import {
+  ago, count, duration, figure, laneName, score, selfTestStory, span,
+} from "./words.js";
 
 const POINTS = 900;
 const MOST_ALERTS = 100;
@@ -66,6 +68,7 @@ async function laneView(main, page, watch, lane) {
     presence: presenceMap(),
   };
   const alerts = make("div");
+  const selfTest = make("p", { class: "self-test" });
   fill(main,
     make("div", { class: "title" },
       make("div", {}, make("h1", {}, laneName(lane)), facts),
@@ -84,7 +87,9 @@ async function laneView(main, page, watch, lane) {
       + "nothing was read. Of many, those that came and went most.",
       parts.presence.node),
     make("section", { "aria-labelledby": "alerts" },
-      make("h2", { id: "alerts" }, "Alerts"), alerts));
+      make("h2", { id: "alerts" }, "Alerts"), alerts),
+    section("What it would catch", "Found out after each fit, with anomalies of eight kinds that "
+      + "were planted for it.", selfTest));
 
   let data = null, known = [], presenceAt = 0, looking = null, loading = 0;
 
@@ -94,6 +99,7 @@ async function laneView(main, page, watch, lane) {
     fill(facts, stateSign(stateOf(lane, api.now())), ` ${[`a row every ${duration(lane.step)}`,
       count(lane.rows, "row"), count(lane.series, "variable"), seen].join(", ")}`,
       lane.timeLeft ? `; ${lane.timeLeft}` : null);
+    fill(selfTest, selfTestStory(lane.selfTest));
     fill(problems, ...lane.problems.map((problem) => make("p", { class: "problem" }, problem)));
   };
 
