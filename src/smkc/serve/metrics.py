@@ -89,16 +89,33 @@ def _scores(lanes: list[LaneStatus]) -> Iterator[Metric]:
         "What each evidence says against the latest row; those with nothing to say are left out.",
         labels=[*LANE, "evidence"],
     )
+    observed = GaugeMetricFamily(
+        "smkc_observed",
+        "Value of the variables that are most unusual in the latest row.",
+        labels=[*LANE, "variable"],
+    )
+    expected = GaugeMetricFamily(
+        "smkc_expected",
+        "Between which values these usually are, where that is known.",
+        labels=[*LANE, "variable", "bound"],
+    )
     for lane in lanes:
         if lane.latest is None:
             continue
         whose = _whose(lane)
+        for one in lane.loudest:
+            who = [*whose, one.variable.encode("utf-8", "replace").decode()]
+            if one.value is not None:
+                observed.add_metric(who, one.value)
+            for end, value in (("lower", one.lower), ("upper", one.upper)):
+                if value is not None:
+                    expected.add_metric([*who, end], value)
         anomaly.add_metric(whose, lane.latest.anomaly)
         p_value.add_metric(whose, lane.latest.p_value)
         cardinality.add_metric(whose, lane.latest.cardinality)
         for name, nats in lane.latest.evidences.items():
             evidence.add_metric([*whose, name], nats)
-    yield from (anomaly, p_value, cardinality, evidence)
+    yield from (anomaly, p_value, cardinality, evidence, observed, expected)
 
 
 def _lanes(lanes: list[LaneStatus]) -> Iterator[Metric]:

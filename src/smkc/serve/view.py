@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from smkc.decide import Cause
 from smkc.errors import InputError, SmkcError
+from smkc.evidence.now import LoudVariable
 from smkc.serve.intake.samples import Samples
 from smkc.serve.rows import AlertRecord, Verdict
 
@@ -125,6 +126,8 @@ class LaneStatus:
         the alert that is open; None if none is.
     self_test
         what the model would catch; None until that is known.
+    loudest
+        variables of the latest row that are most unusual by themselves, the loudest first.
     problems
         sentences on what is not as it should be.
     """
@@ -148,6 +151,7 @@ class LaneStatus:
     latest: Verdict | None = None
     alert: AlertRecord | None = None
     self_test: SelfTest | None = None
+    loudest: tuple[LoudVariable, ...] = ()
     problems: tuple[str, ...] = ()
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from tests.smkc.serve.delivery.parts import START, alert_at
 
+from smkc.evidence.now import LoudVariable
 from smkc.serve.config import Config
 from smkc.serve.delivery import ReceiverStatus
 from smkc.serve.rows import Verdict
@@ -33,6 +34,13 @@ LANE = LaneStatus(
         evidences={"level": 12.5, "presence": 0.25},
     ),
     alert=alert_at(),
+    loudest=(
+        LoudVariable(
+            variable='cpu{pod="a"}', kind="level", p_value=1e-4, value=9.5, lower=1.0, upper=2.5
+        ),
+        LoudVariable(variable="requests_total", kind="jump", p_value=1e-3, value=700.0),
+        LoudVariable(variable="gone", kind="presence", p_value=1e-2),
+    ),
     self_test=SelfTest(verdict="partly", planted=24, caught=18, rows=1_436),
 )
 WATCH = WatchStatus(

@@ -17,6 +17,8 @@ __all__ = [
     "ExplainAnswer",
     "HealthAnswer",
     "LaneAnswer",
+    "LoudVariableAnswer",
+    "LoudestAnswer",
     "Number",
     "PresenceAnswer",
     "Problem",
@@ -238,6 +240,28 @@ class ExplainAnswer(OfLane):
         "asked for is remembered no more"
     )
     causes: tuple[CauseAnswer, ...] = Field(description="most guilty first")
+
+
+class LoudVariableAnswer(Answer):
+    """A variable that is unusual by itself."""
+
+    variable: Text = Field(description="its identifier")
+    kind: Text = Field(description="what is unusual about it, as of a cause")
+    p_value: Number = Field(
+        description="how often it is as unusual while all is normal, by itself: of many variables "
+        "some always are"
+    )
+    value: Number = Field(description="in the row; null if it is not there")
+    lower: Number = Field(description="end of its usual band; null for counters and newcomers")
+    upper: Number = Field(description="the other end")
+    detail: Text = Field(description="the same in words")
+
+
+class LoudestAnswer(OfLane):
+    """What is most unusual now, whether or not anything alerts."""
+
+    time: int | None = Field(description="of the latest row that was judged; null before the first")
+    variables: tuple[LoudVariableAnswer, ...] = Field(description="the loudest first")
 
 
 class RefitAnswer(Answer):

@@ -28,6 +28,7 @@ DERIVED = ("step", "lateness", "history")
 
 SHORTEST_STEP = 100  # milliseconds; a row takes a few of them to judge
 MOST_SERIES = 1_000_000
+MOST_LOUDEST = 16  # so many are remembered of a row
 
 # Settings of the detector that a watch gives in words of its own.
 OWN_WORDS = {
@@ -79,6 +80,8 @@ class WatchConfig:
         follows from it and the step: see :func:`smkc.serve.lane.alerting.alert_rate`.
     refit_every
         how often a lane learns anew; 0 for never.
+    loudest
+        how many variables that are most unusual now are shown, whether or not anything alerts.
     self_test
         whether each model is tried on planted anomalies, in a process beside.
     detector
@@ -107,6 +110,7 @@ class WatchConfig:
     max_lanes: int = 200
     false_alarms_per_day: float = 1.0
     refit_every: int = 0
+    loudest: int = 5
     self_test: bool = True
     detector: Mapping[str, Any] = field(default_factory=dict)
 
@@ -201,6 +205,7 @@ class WatchConfig:
         _check_whole("max_series", self.max_series, 1, MOST_SERIES)
         _check_whole("max_lanes", self.max_lanes, 1, 100_000)
         _check_whole("refit_every", self.refit_every, 0)
+        _check_whole("loudest", self.loudest, 0, MOST_LOUDEST)
         alarms = self.false_alarms_per_day
         if not isinstance(alarms, int | float) or isinstance(alarms, bool):
             raise SettingError(f"false_alarms_per_day={alarms!r}: give a number, such as 1.0")

@@ -160,6 +160,8 @@ class Lane:
             verdict, of_row = self._judged(number, row)
             verdicts.append(verdict)
             changes += of_row
+        if verdicts and verdicts[-1] is not None and self.model.follower is not None:
+            self._recent.listen(self.model.follower, self.watch.loudest)
         self._judging_seconds += time.perf_counter() - begun
         self._pending = _Batch(
             rows=fresh, verdicts=verdicts, changes=changes, inbox_up_to=inbox_up_to
@@ -364,6 +366,7 @@ class Lane:
             latest=self._latest,
             alert=self._alerting.alert,
             self_test=model.testing.result,
+            loudest=self._recent.loudest,
             problems=(*self.problems.values(), *model.problems.values()),
         )
 

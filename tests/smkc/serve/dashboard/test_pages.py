@@ -182,6 +182,19 @@ def test_causes_name_the_moment_that_they_are_of(browser, shop, change, words):
     assert note.endswith(words)
 
 
+def test_a_watch_names_what_is_loudest_now(browser, shop):
+    browser.get(f"{shop.url}/watches/shop?entity=cart")
+    look(browser, "document.querySelectorAll('.loudest li').length > 1")
+    (status,) = (one for one in shop.service.watches()[0].lanes if one.entity == "cart")
+    names = texts(browser, ".loudest .name")
+    assert names == [one.variable for one in status.loudest]
+    assert len(names) <= 5
+    said = texts(browser, ".loudest .detail")[0]
+    assert said.startswith("now ")
+    assert ", usually " in said
+    assert "row of" in said
+
+
 TEST = {"verdict": "partly", "planted": 24, "caught": 18, "rows": 1436, "reason": "", "remedy": ""}
 
 

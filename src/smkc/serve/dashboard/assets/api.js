@@ -94,6 +94,12 @@ export async function traces(watch, entity, names, since, until) {
   return tracesOf(await ask(path(["watches", watch, "traces"], query)));
 }
 
+/** The variables that are most unusual now, the loudest first. */
+export async function loudest(watch, entity) {
+  const answer = await ask(path(["watches", watch, "loudest"], { entity }));
+  return answer.variables.map(({ p_value: pValue, ...one }) => ({ ...one, pValue }));
+}
+
 /** Alerts, newest first. */
 export async function alerts(query = {}) {
   const answer = await ask(path(["alerts"], query));
