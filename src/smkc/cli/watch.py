@@ -152,6 +152,15 @@ def watch(
             rich_help_panel=RUN,
         ),
     ] = False,
+    backtest: Annotated[
+        str | None,
+        typer.Option(
+            metavar="7d",
+            help="Only replay so much of Prometheus' past, list the alerts that each of several "
+            "budgets of false alarms would have given, and end.",
+            rich_help_panel=RUN,
+        ),
+    ] = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
@@ -171,6 +180,7 @@ def watch(
     - `smkc watch --prometheus http://localhost:9090 --query '{job="pods"}' --entity namespace`
     - `smkc watch --prometheus http://localhost:9090 --query up --once --json`
     - `smkc watch --config watch.toml --check`
+    - `smkc watch --config watch.toml --backtest 7d`
     - `smkc watch --config watch.toml`
     """
     with explained_failures(quiet or as_json):
@@ -189,10 +199,10 @@ def watch(
             entity=entity,
             false_alarms_per_day=false_alarms,
         )
-        if as_json and not (once or check):
+        if as_json and not (once or check or backtest):
             raise SettingError(
-                "--json prints what --once or --check found; give one of them, or leave it out: "
-                "while it runs, ask the API"
+                "--json prints what --once, --check or --backtest found; give one of them, or "
+                "leave it out: while it runs, ask the API"
             )
         if quick and not check:
             raise SettingError("--quick shortens --check; give that too, or leave it out")
@@ -201,6 +211,11 @@ def watch(
 
             if not check_plan(plan, as_json, quick=quick):
                 raise typer.Exit(DOES_NOT_WORK)
+            return
+        if backtest is not None:
+            from smkc.cli.watch_backtest import backtest as replay
+
+            replay(plan, backtest, as_json)
             return
         with _logging(quiet or as_json):
             if once:
