@@ -59,7 +59,7 @@ def with_fault(rows: list[Row], first: int, last: int, size: float = 30.0) -> li
 
 def push_config(folder: object, **watch: object) -> Config:
     """Return a configuration of one watch that is pushed to, at a step of 15 s."""
-    settings = {"name": "shop", "source": "push", "history": "2h"} | watch
+    settings = {"name": "shop", "source": "push", "history": "2h", "self_test": False} | watch
     return config_of(
         {
             "data": str(folder),
@@ -114,11 +114,18 @@ class Playback:
     ----------
     values
         returns what is observed at a time in milliseconds, by variable.
+
+    Attributes
+    ----------
+    scrapes
+        times in milliseconds at which ``up`` was stored, by job; who asks for ``up`` is refused
+        while it is None.
     """
 
     def __init__(self, values: Callable[[int], dict[str, float]]) -> None:
         self.values = values
         self.fails: Callable[[], str] = lambda: ""  # "", "down", "error", "half", "slow"
+        self.scrapes: dict[str, list[int]] | None = {}
         self.n_asked = 0
         self.pause = 0.0  # seconds before an answer
         self.url = ""
@@ -130,9 +137,14 @@ class Playback:
             time = round(1000 * (start + k * step))
             for name, value in self.values(time).items():
                 series.setdefault(name, []).append([time / 1000, repr(value)])
-        result = [{"metric": labels_of(name), "values": found} for name, found in series.items()]
-        data = {"resultType": "matrix", "result": result}
-        return json.dumps({"status": "success", "data": data}).encode()
+        return answer_of(series)
+
+    def scraped(self) -> bytes:
+        series = {
+            f'up{{job="{job}"}}': [[at / 1000, "1"] for at in times]
+            for job, times in (self.scrapes or {}).items()
+        }
+        return answer_of(series)
 
     @contextmanager
     def running(self) -> Iterator["Playback"]:
@@ -154,8 +166,12 @@ class Playback:
                     self.send_error(500, "out of order")
                     return
                 time.sleep(playback.pause)
-                times = (float(asked[key]) for key in ("start", "end", "step"))
-                body = playback.answer(*times)
+                is_range = self.path.endswith("query_range")
+                if not is_range and playback.scrapes is None:
+                    self.send_error(403, "only ranges may be asked for")
+                    return
+                times = (float(asked[key]) for key in ("start", "end", "step") if is_range)
+                body = playback.answer(*times) if is_range else playback.scraped()
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
@@ -180,6 +196,13 @@ class Playback:
             thread.join()
 
 
+def answer_of(series: dict[str, list[list[object]]]) -> bytes:
+    """Return series as Prometheus answers with them."""
+    result = [{"metric": labels_of(name), "values": found} for name, found in series.items()]
+    data = {"resultType": "matrix", "result": result}
+    return json.dumps({"status": "success", "data": data}).encode()
+
+
 def labels_of(name: str) -> dict[str, str]:
     """Return a variable's labels as Prometheus writes them."""
     metric, _, rest = name.partition("{")
@@ -193,7 +216,8 @@ def labels_of(name: str) -> dict[str, str]:
 
 def pull_config(url: str, folder: object, *, timeout: str = "30s", **watch: object) -> Config:
     """Return a configuration of one watch on a server, at a step of 15 s."""
-    settings = {"name": "shop", "query": "{}", "history": "1h"} | watch
+    usual = {"step": "15s", "history": "1h", "self_test": False}
+    settings = {"name": "shop", "query": "{}"} | usual | watch
     return config_of(
         {
             "data": str(folder),

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from smkc.cli import options
+from smkc.cli.doctor import DOES_NOT_WORK
 from smkc.cli.failure import explained_failures
 from smkc.errors import MissingExtraError, SettingError, install_command
 
@@ -67,7 +68,7 @@ def watch(
         str | None,
         typer.Option(
             metavar="15s",
-            help="From one row to the next: the scrape interval. [default: 15s]",
+            help="From one row to the next. [default: the scrape interval]",
             rich_help_panel=WHAT,
         ),
     ] = None,
@@ -138,11 +139,28 @@ def watch(
         bool,
         typer.Option(
             "--check",
-            help="Only read the configuration and its secrets, ask for one row of each watch, "
-            "and end.",
+            help="Only read the configuration and its secrets, learn from the history of each "
+            "watch, say what it would catch, and end: with 5 if that is too little.",
             rich_help_panel=RUN,
         ),
     ] = False,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick",
+            help="With --check: ask for one row of each watch alone.",
+            rich_help_panel=RUN,
+        ),
+    ] = False,
+    backtest: Annotated[
+        str | None,
+        typer.Option(
+            metavar="7d",
+            help="Only replay so much of Prometheus' past, list the alerts that each of several "
+            "budgets of false alarms would have given, and end.",
+            rich_help_panel=RUN,
+        ),
+    ] = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
@@ -161,6 +179,8 @@ def watch(
     - `smkc watch --prometheus http://localhost:9090 --query '{job="node"}'`
     - `smkc watch --prometheus http://localhost:9090 --query '{job="pods"}' --entity namespace`
     - `smkc watch --prometheus http://localhost:9090 --query up --once --json`
+    - `smkc watch --config watch.toml --check`
+    - `smkc watch --config watch.toml --backtest 7d`
     - `smkc watch --config watch.toml`
     """
     with explained_failures(quiet or as_json):
@@ -179,15 +199,23 @@ def watch(
             entity=entity,
             false_alarms_per_day=false_alarms,
         )
-        if as_json and not (once or check):
+        if as_json and not (once or check or backtest):
             raise SettingError(
-                "--json prints what --once or --check found; give one of them, or leave it out: "
-                "while it runs, ask the API"
+                "--json prints what --once, --check or --backtest found; give one of them, or "
+                "leave it out: while it runs, ask the API"
             )
+        if quick and not check:
+            raise SettingError("--quick shortens --check; give that too, or leave it out")
         if check:
             from smkc.cli.watch_check import check as check_plan
 
-            check_plan(plan, as_json)
+            if not check_plan(plan, as_json, quick=quick):
+                raise typer.Exit(DOES_NOT_WORK)
+            return
+        if backtest is not None:
+            from smkc.cli.watch_backtest import backtest as replay
+
+            replay(plan, backtest, as_json)
             return
         with _logging(quiet or as_json):
             if once:
@@ -240,7 +268,7 @@ def _plan(file: Path | None, prometheus: str | None, query: str | None, **given:
         usual = {"name": "watch"}
         named = [key for key, value in also.items() if value not in (None, usual.get(key))]
         if named:
-            option = named[0].removesuffix("_a_day").replace("_", "-")
+            option = named[0].removesuffix("_per_day").replace("_", "-")
             raise SettingError(
                 f"--config names everything, and --{option} is given too; "
                 "write it into the file, or leave --config out"

@@ -136,12 +136,11 @@ class Reporter:
             return 0.0, ", none so far"
         fullest = max(lanes, key=lambda lane: lane.rows)
         needed = max(fullest.rows_needed, 1)
-        left = (needed - fullest.rows) * self._service.config.watch(status.name).step
         said = f", {fullest.rows:,} of {needed:,}"
         if len(status.lanes) > 1:
             said += f" in the fullest of {len(lanes):,} recordings"
-        if left > 0:
-            said += f", about {_about(left)} more"
+        if fullest.time_left:
+            said += f", {fullest.time_left}"
         return fullest.rows / needed, said
 
     def _say(self, text: str, *, stays: bool = True) -> None:
@@ -227,14 +226,6 @@ def _lane_line(lane: "LaneStatus") -> str:
         f"{where}: {verdict}; anomaly {lane.latest.anomaly:.2f} (more than 1 is anomalous), "
         f"p = {lane.latest.p_value:.2g} ({size})"
     )
-
-
-def _about(milliseconds: int) -> str:
-    """Write how long something takes: seconds, then minutes, then hours."""
-    for unit, size in (("h", 3_600_000), ("min", 60_000)):
-        if milliseconds >= 2 * size:
-            return f"{round(milliseconds / size)} {unit}"
-    return f"{max(1, round(milliseconds / 1000))} s"
 
 
 def _instant(time: int) -> str:

@@ -19,6 +19,7 @@ from smkc.doctor.findings import LEAST_CAUGHT, Counted, Other, find, too_little
 from smkc.doctor.held_out import HeldOut, hold_out
 from smkc.doctor.look import look_at
 from smkc.doctor.planting import KINDS, plant
+from smkc.doctor.telling import SIZES
 from smkc.doctor.trial import FalseAlarms, Fate, Judge, Outcome, choose_places, fate, over
 from smkc.errors import InputError, SettingError
 from smkc.paper import KnnDetector
@@ -58,6 +59,7 @@ class _Plan:
     length: int
     n_places: int
     n_copies: int
+    sizes: tuple[int, ...]
 
 
 def diagnose(
@@ -67,6 +69,7 @@ def diagnose(
     share: float = 0.6,
     places: int = 8,
     length: int | None = None,
+    sizes: Sequence[str] = SIZES,
     seed: int = 0,
 ) -> Diagnosis:
     """Say whether a detector works on a recording, with anomalies planted in its later rows.
@@ -87,6 +90,8 @@ def diagnose(
         how many anomalies of each kind and size are planted.
     length
         rows an anomaly lasts; by default found from the number of rows.
+    sizes
+        of the anomalies, ``large`` among them: the verdict rests on those.
     seed
         of what is planted where.
 
@@ -103,6 +108,8 @@ def diagnose(
     for name, value, least in (("places", places, FEWEST_PLACES), ("length", length, 2)):
         if value is not None and (not isinstance(value, int) or value < least):
             raise SettingError(f"{name}={value!r}: give a whole number from {least} up")
+    if "large" not in sizes or not set(sizes) <= set(SIZES):
+        raise SettingError(f"sizes={tuple(sizes)!r}: give 'large', and others of {SIZES}")
     if not isinstance(recording, Recording):
         recording = read(recording)
     if len(recording) == 0 or recording.n_observations == 0:
@@ -110,7 +117,7 @@ def diagnose(
     mine = copy.copy(Detector() if detector is None else detector)
     if "align" in mine.get_params():
         mine.set_params(align="prompt")  # what is known when a row comes, and nothing later
-    plan = _plan(len(recording), share, places, length)
+    plan = _plan(len(recording), share, places, length, sizes)
     if plan.n_places < FEWEST_PLACES:
         needed = _rows_needed(share, length)
         reason = f"{needed:,} are needed to learn from some and to plant anomalies in the others"
@@ -127,7 +134,9 @@ def diagnose(
         return _without_trials(recording, mine, plan, seed, finding)
 
 
-def _plan(n_rows: int, share: float, places: int, length: int | None) -> _Plan:
+def _plan(
+    n_rows: int, share: float, places: int, length: int | None, sizes: Sequence[str]
+) -> _Plan:
     n_reference = int(share * n_rows)
     n_held_out = min(n_rows - n_reference, MOST_HELD_OUT)
     lasting = length or int(np.clip(n_held_out // PART_OF_HELD_OUT, *LENGTHS))
@@ -139,6 +148,7 @@ def _plan(n_rows: int, share: float, places: int, length: int | None) -> _Plan:
         length=lasting,
         n_places=n_places,
         n_copies=-(-n_places // a_copy),
+        sizes=tuple(sorted(map(SIZES.index, set(sizes)))),
     )
 
 
@@ -150,7 +160,7 @@ def _rows_needed(share: float, length: int | None) -> int:
 def _with_trials(recording: Recording, detector: Any, plan: _Plan, seed: int) -> Diagnosis:
     reference = recording.rows(0, plan.n_reference).canonical()
     watched = recording.rows(plan.n_reference, plan.n_reference + plan.n_held_out).canonical()
-    n_steps = 3 + len(CHURN) + 3 * len(KINDS) * plan.n_copies
+    n_steps = 3 + len(CHURN) + len(plan.sizes) * len(KINDS) * plan.n_copies
     with progress.task("trying the detector", total=n_steps) as advance, progress.quiet():
         judge = Judge(detector.fit(reference))
         seasons: Mapping[str, float] = getattr(getattr(detector, "fitted_", None), "seasons", {})
@@ -170,7 +180,7 @@ def _with_trials(recording: Recording, detector: Any, plan: _Plan, seed: int) ->
         trials = _Trials(held=held, plan=plan, seed=seed)
         outcomes: list[Outcome] = []
         for kind in KINDS:
-            for size in range(3):
+            for size in plan.sizes:
                 outcomes += trials.outcome(judge, untouched, kind, size)
                 advance(plan.n_copies, kind)
         missed = [one.kind for one in outcomes if one.size == LARGE and one.share < LEAST_CAUGHT]
@@ -254,9 +264,9 @@ def _try_other(
     try:
         judge = Judge(another.fit(reference))
         untouched = judge.scores(trials.held.recording)
+        found = [one for kind in kinds for one in trials.outcome(judge, untouched, kind, LARGE)]
     except InputError:
-        return None  # too short for it
-    found = [one for kind in kinds for one in trials.outcome(judge, untouched, kind, LARGE)]
+        return None  # too short for it, or a copy that ends after its last anomaly is
     return Other(
         name="smkc.paper.KnnDetector" if is_default else "smkc.Detector",
         outcomes={one.kind: one for one in found},

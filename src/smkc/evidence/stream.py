@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from smkc.decide import Cause
 from smkc.errors import InputError
+from smkc.evidence.now import LoudVariable, loudest_of
 from smkc.evidence.reference import EvidenceScores, EvidenceState
 from smkc.evidence.wording import causes_of
 from smkc.recording import Recording, canonical
@@ -112,6 +113,14 @@ class EvidenceStream(Stream):
         two windows: the scores of row n were made by rows n - 2 ``window`` + 2 to n.
         """
         return causes_of(self._state.blame(first, last), rows, self._fitted.known)
+
+    def loudest(self, row: Recording, n: int) -> tuple[LoudVariable, ...]:
+        """Return at most n variables that are most unusual by themselves, the loudest first.
+
+        ``row`` is the latest one as it was pushed.
+        """
+        said = self._state.loudest(self.n_rows - 1, self.n_rows)
+        return loudest_of(said, row, self._fitted.known, n)
 
     def accept(self, first: int, last: int) -> None:
         """Say that rows first to last - 1, counted from the stream's first, were normal."""

@@ -18,7 +18,7 @@ from smkc.evidence.variables import QUESTIONS
 from smkc.recording import Recording
 from smkc.recording.times import show_time
 
-__all__ = ["KIND_OF_EVIDENCE", "causes_of"]
+__all__ = ["KIND_OF_EVIDENCE", "causes_of", "detail_of"]
 
 # How far a variable went from its own normal.
 MOVEMENT = "movement"
@@ -95,7 +95,7 @@ def _causes_of_values(blame: Blame, rows: Recording, known: ReferenceEvidence) -
             variable=name,
             share=totals[name] / whole,
             kind=_kind(shares[name]),
-            detail=_detail(name, rows, known),
+            detail=detail_of(name, rows, known),
         )
         for name in ranked[:MAX_CAUSES]
         if totals[name] >= MIN_CAUSE_SHARE * whole
@@ -109,7 +109,7 @@ def _kind(by_reason: Mapping[str, float]) -> str:
     return KIND_OF_EVIDENCE.get(most, most)
 
 
-def _detail(name: str, rows: Recording, known: ReferenceEvidence) -> str:
+def detail_of(name: str, rows: Recording, known: ReferenceEvidence) -> str:
     """Say what a variable did, in its own unit."""
     scaling = known.scaling
     values = rows.trace(name) if name in rows.names else np.full(len(rows), np.nan)

@@ -89,16 +89,33 @@ def _scores(lanes: list[LaneStatus]) -> Iterator[Metric]:
         "What each evidence says against the latest row; those with nothing to say are left out.",
         labels=[*LANE, "evidence"],
     )
+    observed = GaugeMetricFamily(
+        "smkc_observed",
+        "Value of the variables that are most unusual in the latest row.",
+        labels=[*LANE, "variable"],
+    )
+    expected = GaugeMetricFamily(
+        "smkc_expected",
+        "Between which values these usually are, where that is known.",
+        labels=[*LANE, "variable", "bound"],
+    )
     for lane in lanes:
         if lane.latest is None:
             continue
         whose = _whose(lane)
+        for one in lane.loudest:
+            who = [*whose, one.variable.encode("utf-8", "replace").decode()]
+            if one.value is not None:
+                observed.add_metric(who, one.value)
+            for end, value in (("lower", one.lower), ("upper", one.upper)):
+                if value is not None:
+                    expected.add_metric([*who, end], value)
         anomaly.add_metric(whose, lane.latest.anomaly)
         p_value.add_metric(whose, lane.latest.p_value)
         cardinality.add_metric(whose, lane.latest.cardinality)
         for name, nats in lane.latest.evidences.items():
             evidence.add_metric([*whose, name], nats)
-    yield from (anomaly, p_value, cardinality, evidence)
+    yield from (anomaly, p_value, cardinality, evidence, observed, expected)
 
 
 def _lanes(lanes: list[LaneStatus]) -> Iterator[Metric]:
@@ -117,6 +134,14 @@ def _lanes(lanes: list[LaneStatus]) -> Iterator[Metric]:
         "smkc_lag_seconds", "Time since the end of the latest row.", labels=LANE
     )
     is_open = GaugeMetricFamily("smkc_alert_open", "Whether an alert is open.", labels=LANE)
+    planted = GaugeMetricFamily(
+        "smkc_self_test_planted",
+        "Large anomalies that were planted in copies of the rows learned from.",
+        labels=LANE,
+    )
+    caught = GaugeMetricFamily(
+        "smkc_self_test_caught", "How many of them would raise an alert.", labels=LANE
+    )
     for lane in lanes:
         whose = _whose(lane)
         churn.add_metric([*whose, "appeared"], lane.appeared)
@@ -127,7 +152,10 @@ def _lanes(lanes: list[LaneStatus]) -> Iterator[Metric]:
         is_open.add_metric(whose, lane.alert is not None)
         if lane.last_time is not None:
             lag.add_metric(whose, lane.lag / 1000)
-    yield from (churn, rows, refused, set_aside, lag, is_open)
+        if lane.self_test is not None and lane.self_test.planted:
+            planted.add_metric(whose, lane.self_test.planted)
+            caught.add_metric(whose, lane.self_test.caught)
+    yield from (churn, rows, refused, set_aside, lag, is_open, planted, caught)
 
 
 def _watches(watches: list[WatchStatus]) -> Iterator[Metric]:

@@ -36,10 +36,8 @@ class PullFeed:
 
     Parameters
     ----------
-    watch
-        its settings.
     lanes
-        that take the rows.
+        of the watch; they take the rows.
     prometheus
         that is asked.
     clock
@@ -59,15 +57,17 @@ class PullFeed:
         counts of failures by kind, beside those that are raised.
     """
 
-    def __init__(
-        self, watch: WatchConfig, lanes: Lanes, prometheus: Prometheus, clock: Clock, oldest: int
-    ) -> None:
-        self._watch, self._lanes, self._prometheus = watch, lanes, prometheus
+    def __init__(self, lanes: Lanes, prometheus: Prometheus, clock: Clock, oldest: int) -> None:
+        self._lanes, self._prometheus = lanes, prometheus
         self._clock, self._oldest = clock, oldest
         self.problems: dict[str, str] = {}
         self.errors: dict[str, int] = {}
         self.late = self.duplicates = self.infinite = self._refused_before = 0
         self.reset()
+
+    @property
+    def _watch(self) -> WatchConfig:
+        return self._lanes.watch
 
     def reset(self) -> None:
         """Go back to where the lanes' journals end."""

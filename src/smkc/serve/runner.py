@@ -92,19 +92,25 @@ class Runner:
 
     Parameters
     ----------
-    watch
-        its settings.
     lanes
-        that take the rows; opened by the thread.
+        of the watch; opened by the thread.
     feed
         where rows come from.
     clock
         for waiting.
+    with_step
+        returns the watch with its step; asked before lanes are opened.
     """
 
-    def __init__(self, watch: WatchConfig, lanes: Lanes, feed: Feed, clock: Clock) -> None:
-        self.watch, self.lanes, self.feed = watch, lanes, feed
-        self._clock = clock
+    def __init__(
+        self,
+        lanes: Lanes,
+        feed: Feed,
+        clock: Clock,
+        with_step: Callable[[Lanes], WatchConfig] = lambda lanes: lanes.watch,
+    ) -> None:
+        self.lanes, self.feed = lanes, feed
+        self._clock, self._with_step = clock, with_step
         self._commands: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = (
             queue.SimpleQueue()
         )
@@ -114,7 +120,13 @@ class Runner:
         self._wait = FIRST_WAIT
         self._last_error = ""
         self.errors: dict[str, int] = {}
-        self._thread = threading.Thread(target=self._run, name=f"smkc-{watch.name}", daemon=True)
+        name = f"smkc-{self.watch.name}"
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    @property
+    def watch(self) -> WatchConfig:
+        """Its settings."""
+        return self.lanes.watch
 
     def start(self) -> None:
         """Begin to follow."""
@@ -201,6 +213,7 @@ class Runner:
         """Do what there is to do; return the seconds until there is more."""
         try:
             if not self._is_open:
+                self.lanes.watch = self._with_step(self.lanes)
                 self.lanes.open()
                 self.feed.reset()
                 self._is_open = True

@@ -7,13 +7,15 @@ stopped, and goes on where it was when it is started again.
 import logging
 import os
 import threading
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from smkc.errors import InputError, SettingError
 from smkc.serve.clock import Clock, WallClock
-from smkc.serve.config import Config
+from smkc.serve.config import Config, WatchConfig, show_duration
 from smkc.serve.delivery import Delivery, ReceiverStatus
 from smkc.serve.inbox import pack_samples
 from smkc.serve.intake.entities import Intake
@@ -22,10 +24,11 @@ from smkc.serve.lane.lane import CHECKPOINT_ROWS
 from smkc.serve.lane.lanes import LANES_FOLDER, Lanes
 from smkc.serve.live import LiveUpdates
 from smkc.serve.prometheus.client import Prometheus
+from smkc.serve.prometheus.scraping import scrape_interval
 from smkc.serve.pulling import PullFeed
 from smkc.serve.pushing import PushFeed
 from smkc.serve.rows import LATEST_TIME, AlertRecord
-from smkc.serve.runner import Feed, Runner
+from smkc.serve.runner import Runner
 from smkc.serve.store import Store, StoreError
 from smkc.serve.view import (
     IN_HEALTH,
@@ -59,6 +62,11 @@ class Service:
         by default the machine's.
     checkpoint_rows
         rows from one checkpoint of a lane to the next.
+
+    Attributes
+    ----------
+    config
+        the same, with the steps that were found.
     """
 
     def __init__(
@@ -78,6 +86,7 @@ class Service:
         self._delivery: Delivery | None = None
         self._intakes: dict[str, Intake] = {}
         self._receiving = threading.Lock()
+        self._settling = threading.Lock()
         self._stopping = threading.Event()
         self._keeper: threading.Thread | None = None
         self._problems: dict[str, str] = {}
@@ -90,13 +99,12 @@ class Service:
         self._store = store
         for watch in self.config.watches:
             lanes = Lanes(store, watch, self.config, self._live, self._checkpoint_rows)
-            feed: Feed
             if watch.source == "push":
                 feed = PushFeed(watch, lanes, store, self._clock)
                 self._intakes[watch.name] = Intake(watch)
+                self._runners[watch.name] = Runner(lanes, feed, self._clock)
             else:
-                feed = self._pulled(lanes)
-            self._runners[watch.name] = Runner(watch, lanes, feed, self._clock)
+                self._runners[watch.name] = self._pulled(lanes)
         self._delivery = Delivery(store, self.config, now=self._clock.now)
         self._delivery.start()
         for runner in self._runners.values():
@@ -141,7 +149,7 @@ class Service:
             log.error(self._problems["history"], extra=IN_HEALTH)
         return store
 
-    def _pulled(self, lanes: Lanes) -> PullFeed:
+    def _pulled(self, lanes: Lanes) -> Runner:
         peer = self.config.prometheus
         if peer is None:
             raise SettingError(
@@ -150,7 +158,29 @@ class Service:
             )
         client = Prometheus.of(peer)
         self._clients.append(client)
-        return PullFeed(lanes.watch, lanes, client, self._clock, self.config.retention.rows)
+        feed = PullFeed(lanes, client, self._clock, self.config.retention.rows)
+        return Runner(lanes, feed, self._clock, partial(self._with_step, client))
+
+    def _with_step(self, client: Prometheus, lanes: Lanes) -> WatchConfig:
+        """Return a watch with its step: as given, or that of its rows so far, or of the scrapes."""
+        watch = lanes.watch
+        if watch.has_own_step:
+            return watch
+        step = lanes.kept_step() or scrape_interval(client, watch.query, self.now())
+        if step is None:
+            log.warning(
+                "watch %s: step is not set, and %s does not show how often it scrapes; there is a "
+                "row every %s: set step to the scrape interval if that is another",
+                *(watch.name, client.url, show_duration(watch.step)),
+            )
+            return watch
+        found = watch.with_step(step)
+        with self._settling:
+            others = (found if one.name == watch.name else one for one in self.config.watches)
+            self.config = replace(self.config, watches=tuple(others))
+        if self._delivery is not None:
+            self._delivery.take_step(watch.name, step)
+        return found
 
     def _retain(self) -> None:
         """Remove what is older than it shall be kept, once in a while."""

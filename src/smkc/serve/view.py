@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from smkc.decide import Cause
 from smkc.errors import InputError, SmkcError
+from smkc.evidence.now import LoudVariable
 from smkc.serve.intake.samples import Samples
 from smkc.serve.rows import AlertRecord, Verdict
 
@@ -28,6 +29,7 @@ __all__ = [
     "LaneStatus",
     "Live",
     "Received",
+    "SelfTest",
     "ServiceView",
     "UnknownError",
     "Update",
@@ -58,6 +60,33 @@ class BusyError(SmkcError):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SelfTest:
+    """What a model would catch, as far as anomalies planted in the rows it learned from can tell.
+
+    Parameters
+    ----------
+    verdict
+        "yes", "partly" or "no", as :class:`smkc.doctor.Diagnosis` has it; "unknown" if it could
+        not be found out.
+    planted, caught
+        how many large anomalies were planted, and how many of them would raise an alert.
+    rows
+        how many were learned from and judged for it.
+    reason
+        why it is not more, or why nothing is known; empty if nothing stands in the way.
+    remedy
+        a setting that would catch more; empty if none was found.
+    """
+
+    verdict: str
+    planted: int = 0
+    caught: int = 0
+    rows: int = 0
+    reason: str = ""
+    remedy: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class LaneStatus:
     """One recording that is followed, as it stands.
 
@@ -71,6 +100,8 @@ class LaneStatus:
         rows ever taken.
     rows_needed
         rows at which the first model is fitted; 0 once there is one.
+    time_left
+        a sentence on how long that takes and what would shorten it; empty if it takes no longer.
     series
         variables in the latest row.
     last_time
@@ -93,6 +124,10 @@ class LaneStatus:
         what was said of the latest row; None before the first that was judged.
     alert
         the alert that is open; None if none is.
+    self_test
+        what the model would catch; None until that is known.
+    loudest
+        variables of the latest row that are most unusual by themselves, the loudest first.
     problems
         sentences on what is not as it should be.
     """
@@ -102,6 +137,7 @@ class LaneStatus:
     phase: str
     rows: int = 0
     rows_needed: int = 0
+    time_left: str = ""
     series: int = 0
     last_time: int | None = None
     lag: int = 0
@@ -114,6 +150,8 @@ class LaneStatus:
     is_refitting: bool = False
     latest: Verdict | None = None
     alert: AlertRecord | None = None
+    self_test: SelfTest | None = None
+    loudest: tuple[LoudVariable, ...] = ()
     problems: tuple[str, ...] = ()
 
 

@@ -1,8 +1,11 @@
 """``smkc watch --check``: what is doubtful is said, and what cannot work is refused."""
 
 import json
+import time
 
+import numpy as np
 import pytest
+from tests import worlds
 from tests.following import Playback
 from tests.smkc.cli.conftest import run
 
@@ -25,7 +28,7 @@ def plan(folder, playback, more="", entity=""):
         f'data = "{folder / "data"}"\n[prometheus]\nurl = "{playback.url}"\n'
         f'[[watch]]\nname = "shop"\nquery = "load"\n{split}\n{more}'
     )
-    return "--config", str(file), "--check"
+    return "--config", str(file), "--check", "--quick"
 
 
 def test_a_query_without_series_is_a_warning_with_its_remedy(playback, tmp_path):
@@ -33,7 +36,7 @@ def test_a_query_without_series_is_a_warning_with_its_remedy(playback, tmp_path)
     done = run("watch", *plan(tmp_path, playback))
     assert done.exit_code == 0, done.stderr
     said = flat(done.stdout)
-    assert "shop: 0 series now; warning: the query 'load' gives nothing now; try it in Prom" in said
+    assert "shop: 0 series now; a row every 15 s; warning: the query 'load' gives nothing" in said
     assert "in order" not in said
     assert "can be used, but see the warning above" in said
     (found,) = json.loads(run("watch", *plan(tmp_path, playback), "--json").stdout)
@@ -91,3 +94,59 @@ def test_secrets_that_are_there_are_not_shown(playback, tmp_path, monkeypatch):
     assert done.exit_code == 0, done.stderr
     assert "is in order" in flat(done.stdout)
     assert "sesame" not in done.output
+
+
+def tried(folder, playback, *more):
+    """Check in full, at a step that is read from the scrapes: one second."""
+    now = time.time_ns() // 1_000_000
+    playback.scrapes = {"shop": [now - 1_000 * k for k in range(9)]}
+    file = folder / "watch.toml"
+    file.write_text(
+        f'data = "{folder / "data"}"\n[prometheus]\nurl = "{playback.url}"\n'
+        '[[watch]]\nname = "shop"\nquery = "load"\nhistory = "10m"\n'
+    )
+    return run("watch", "--config", str(file), "--check", *more)
+
+
+def test_what_it_would_catch_is_found_out_ahead(playback, tmp_path):
+    table = worlds.coupled(np.random.default_rng(0), 4_000, 6)
+    playback.values = lambda at: {
+        f'load{{host="h{j}"}}': float(value)
+        for j, value in enumerate(table[at // 1_000 % len(table)])
+    }
+    done = tried(tmp_path, playback)
+    assert done.exit_code == 0, done.output
+    said = flat(done.stdout)
+    assert "a row every 1 s" in said
+    assert "planted anomalies caught" in said
+    assert "Planted anomalies caught kind sizes" in said  # the doctor's table
+    assert "The configuration is in order" in said
+    assert not (tmp_path / "data").exists()
+    (found,) = json.loads(tried(tmp_path, playback, "--json").stdout)
+    (test,) = found["self_tests"]
+    assert 0 < test["caught"] <= test["planted"]
+    assert found["step"] == 1_000
+
+
+def test_data_that_it_does_not_work_on_are_a_failure(playback, tmp_path):
+    done = tried(tmp_path, playback)  # all values are the same at all times
+    assert done.exit_code == 5, done.output
+    assert "nothing varies" in flat(done.stdout)
+    assert "does not work on these data" in flat(done.stdout)
+
+
+def test_a_history_that_is_too_short_says_what_would_shorten_the_wait(playback, tmp_path):
+    since = time.time_ns() // 1_000_000 - 30_000
+    playback.values = lambda at: {"load": 1.0} if at > since else {}
+    done = tried(tmp_path, playback)
+    assert done.exit_code == 0, done.output
+    assert "of 240 rows to learn from: about 4 min more" in flat(done.stdout)
+    assert "min_rows = 120: 90 s" in flat(done.stdout).replace("89 s", "90 s").replace(
+        "91 s", "90 s"
+    )
+
+
+def test_quick_is_a_check(playback, tmp_path):
+    done = run("watch", "--prometheus", playback.url, "--query", "load", "--quick")
+    assert done.exit_code == 2
+    assert "--quick shortens --check" in flat(done.stderr)

@@ -8,7 +8,8 @@ import pytest
 from tests.following import FastClock, Playback, made_rows, pull_config, wait_until
 
 from smkc.cli.watch import _logging
-from smkc.cli.watching import Reporter, _about
+from smkc.cli.watching import Reporter
+from smkc.serve.lane.learning import about
 from smkc.serve.messages import instant
 from smkc.serve.rows import AlertRecord
 from smkc.serve.service import Service
@@ -81,7 +82,10 @@ def test_collecting_says_how_many_rows_of_how_many(service, capsys):
     wait_until(lambda: service.watches()[0].rows == N_ROWS - 1)  # the last is too new to be asked
     wait_until(lambda: service.watches()[0].phase == "collecting")
     reporter.look()
-    assert unstamped(capsys) == ["shop: collecting rows, 59 of 240, about 45 min more"]
+    assert unstamped(capsys) == [
+        "shop: collecting rows, 59 of 240, about 45 min more, as Prometheus holds only 15 min; "
+        'min_rows = 120: 15 min, step = "5s": 5 min'
+    ]
     reporter.look()
     assert capsys.readouterr().err == ""
 
@@ -126,7 +130,7 @@ def test_an_alert_opens_gets_worse_and_closes_each_in_its_words(service, capsys)
 
 
 def test_about_how_long():
-    found = [_about(ms) for ms in (400, 15_000, 119_000, 180_000, 3_600_000, 36_000_000)]
+    found = [about(ms) for ms in (400, 15_000, 119_000, 180_000, 3_600_000, 36_000_000)]
     assert found == ["1 s", "15 s", "119 s", "3 min", "60 min", "10 h"]
 
 

@@ -1,8 +1,11 @@
 """What the doctor says of a recording besides its verdict."""
 
 import numpy as np
+import pytest
+from tests import worlds
 
 from smkc.doctor import diagnose
+from smkc.errors import SettingError
 
 
 def test_seasons_are_told(rng):
@@ -14,3 +17,19 @@ def test_seasons_are_told(rng):
     findings = diagnose({"time": times, **columns}).findings
     told = [one for one in findings if one.problem == "seasons"]
     assert [one.evidence for one in told] == ["3 daily"]
+
+
+def test_another_detector_that_needs_more_rows_is_left_out():
+    """Copies end after their last anomaly: with few rows, before the other has a window."""
+    table = worlds.coupled(np.random.default_rng(0), 600, 6)
+    columns = {f"v{j}": column for j, column in enumerate(table.T)}
+    found = diagnose({"time": np.arange(600), **columns}, share=0.5, places=3, sizes=("large",))
+    assert found.outcomes
+    assert {one.size for one in found.outcomes} == {2}
+    assert "too little data" not in [one.problem for one in found.findings]
+
+
+def test_sizes_must_be_known_and_large_among_them():
+    for sizes in ((), ("small",), ("large", "huge")):
+        with pytest.raises(SettingError, match="give 'large'"):
+            diagnose({"time": np.arange(9), "a": np.arange(9.0)}, sizes=sizes)

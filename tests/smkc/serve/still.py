@@ -4,11 +4,12 @@ from dataclasses import dataclass, replace
 
 from tests.smkc.serve.delivery.parts import START, alert_at
 
+from smkc.evidence.now import LoudVariable
 from smkc.serve.config import Config
 from smkc.serve.delivery import ReceiverStatus
 from smkc.serve.rows import Verdict
 from smkc.serve.store import Store
-from smkc.serve.view import Health, LaneStatus, WatchStatus
+from smkc.serve.view import Health, LaneStatus, SelfTest, WatchStatus
 
 LANE = LaneStatus(
     watch="shop",
@@ -33,6 +34,14 @@ LANE = LaneStatus(
         evidences={"level": 12.5, "presence": 0.25},
     ),
     alert=alert_at(),
+    loudest=(
+        LoudVariable(
+            variable='cpu{pod="a"}', kind="level", p_value=1e-4, value=9.5, lower=1.0, upper=2.5
+        ),
+        LoudVariable(variable="requests_total", kind="jump", p_value=1e-3, value=700.0),
+        LoudVariable(variable="gone", kind="presence", p_value=1e-2),
+    ),
+    self_test=SelfTest(verdict="partly", planted=24, caught=18, rows=1_436),
 )
 WATCH = WatchStatus(
     name="shop",
@@ -44,7 +53,10 @@ WATCH = WatchStatus(
     refused=8,
     infinite=10,
     inbox=9,
-    lanes=(LANE, replace(LANE, entity="new", phase="collecting", latest=None, alert=None)),
+    lanes=(
+        LANE,
+        replace(LANE, entity="new", phase="collecting", latest=None, alert=None, self_test=None),
+    ),
 )
 RECEIVERS = (
     ReceiverStatus(kind="webhook", name="pager", sent=4, failed=3, waiting=1, given_up=2),

@@ -240,6 +240,11 @@ def _live(process, shop, alertmanager, pager) -> dict[str, float]:
     for watch in ("shop", "host"):
         assert process.lane(watch)["problems"] == []
     assert process.lane("host")["series"] >= 5
+    until(lambda: process.lane("shop")["self_test"])
+    test = process.lane("shop")["self_test"]
+    assert 0 < test["caught"] <= test["planted"], test
+    told = {one.labels["watch"]: one.value for one in process.samples("smkc_self_test_caught")}
+    assert told["shop"] == test["caught"]
     assert {one.value for one in process.samples("smkc_errors_total")} == {0.0}
     assert {one.value for one in process.samples("smkc_receiver_failed_total")} == {0.0}
     assert {one.value for one in process.samples("smkc_healthy")} == {1.0}

@@ -42,6 +42,12 @@ def test_scores_and_health_are_there(service):
         ("smkc_cardinality", entity, "shop"): 17,
         ("smkc_evidence_nats", entity, "level", "shop"): 12.5,
         ("smkc_evidence_nats", entity, "presence", "shop"): 0.25,
+        ("smkc_observed", entity, 'cpu{pod="a"}', "shop"): 9.5,
+        ("smkc_observed", entity, "requests_total", "shop"): 700.0,
+        ("smkc_expected", "lower", entity, 'cpu{pod="a"}', "shop"): 1.0,
+        ("smkc_expected", "upper", entity, 'cpu{pod="a"}', "shop"): 2.5,
+        ("smkc_self_test_planted", entity, "shop"): 24,
+        ("smkc_self_test_caught", entity, "shop"): 18,
         ("smkc_churn_total", "appeared", entity, "shop"): 12,
         ("smkc_churn_total", "vanished", entity, "shop"): 7,
         ("smkc_alert_open", entity, "shop"): 1,
@@ -67,6 +73,8 @@ def test_scores_and_health_are_there(service):
         ("smkc_build_info", VERSION): 1,
     }
     assert {key: found.get(key) for key in expected} == expected
+    assert sum(key[0] == "smkc_expected" for key in found) == 2
+    assert sum(key[0] == "smkc_self_test_caught" for key in found) == 1
     assert found["smkc_resident_bytes",] > 1_000_000
 
 

@@ -194,10 +194,7 @@ class EvidenceState:
             by_evidence[evidence] = _shares(each)
             for name, x in each.items():
                 total[name] = total.get(name, 0.0) + x
-        given = [bearers.get(name, name) for name in self._model.asked_columns]
-        seasonal = self._model.variables.seasons.columns
-        asked = (*given, *(given[column] for column in seasonal), *fresh)
-        by_question = self._loudest(scorer, asked, first, last)
+        by_question = self.loudest(first, last)
         for each in by_question.values():
             for name, x in each.items():
                 total[name] = total.get(name, 0.0) + x
@@ -221,12 +218,26 @@ class EvidenceState:
         gone = [names[at].removesuffix(" (middle)") for at in np.flatnonzero(silence.is_gone)]
         return tuple(sorted(gone)), silence.n_residents
 
-    def _loudest(
-        self, scorer: Scorer, names: Sequence[str], first: int, last: int
-    ) -> dict[str, dict[str, float]]:
-        """Return, by question, the surprise of each variable that was loud by itself."""
+    def loudest(self, first: int, last: int) -> dict[str, dict[str, float]]:
+        """Return, by question, the surprise of each variable that was loud by itself.
+
+        A part of :meth:`blame`, for the same rows, that takes less time.
+        """
+        scorer = self._scorer_with(first, last)
         if scorer.variables is None:
             return {}
+        columns_asked = self._model.asked_columns
+        seasonal = self._model.variables.seasons.columns
+        n_asked, n_known = len(columns_asked), len(columns_asked) + len(seasonal)
+        bearers = self._rows.bearers(last - 1)
+        fresh = tuple(self._rows.fresh)
+
+        def name_of(column: int) -> str:
+            if column >= n_known:
+                return fresh[column - n_known]
+            own = columns_asked[column if column < n_asked else seasonal[column - n_asked]]
+            return bearers.get(own, own)
+
         of_peers = set(self._model.roles.peer_columns)
         by_question = scorer.variables.loudest_of(first, last)
         most = max((max(columns.values()) for columns in by_question.values()), default=0.0)
@@ -235,7 +246,7 @@ class EvidenceState:
             for column, nats in columns.items():
                 if nats < MIN_LOUD_SHARE * most:
                     continue
-                name = names[column]
+                name = name_of(column)
                 asked = APART if name in of_peers else QUESTIONS[question].name
                 of_question = found.setdefault(asked, {})
                 of_question[name] = max(of_question.get(name, 0.0), nats)

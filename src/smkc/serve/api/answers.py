@@ -17,12 +17,15 @@ __all__ = [
     "ExplainAnswer",
     "HealthAnswer",
     "LaneAnswer",
+    "LoudVariableAnswer",
+    "LoudestAnswer",
     "Number",
     "PresenceAnswer",
     "Problem",
     "ReceivedAnswer",
     "RefitAnswer",
     "ScoresAnswer",
+    "SelfTestAnswer",
     "SessionAnswer",
     "Text",
     "TraceAnswer",
@@ -124,12 +127,24 @@ class AlertsAnswer(Answer):
     next: str | None = Field(description="ask with before=this for the next page; null at the end")
 
 
+class SelfTestAnswer(Answer):
+    """What a model would catch, from anomalies planted in the rows that it learned from."""
+
+    verdict: Text = Field(description="yes, partly, no or unknown")
+    planted: int = Field(description="large anomalies that were planted")
+    caught: int = Field(description="how many of them would raise an alert")
+    rows: int = Field(description="rows that were learned from and judged for it")
+    reason: Text = Field(description="why it is not more; empty if nothing stands in the way")
+    remedy: Text = Field(description="a setting that would catch more; empty if none was found")
+
+
 class LaneAnswer(OfLane):
     """One recording that is followed."""
 
     phase: Text = Field(description="backfilling, collecting, fitting, following or waiting")
     rows: int = Field(description="rows ever taken")
     rows_needed: int = Field(description="rows at which the first model is fitted; 0 once it is")
+    time_left: Text = Field(description="how long that takes yet, and what would shorten it")
     series: int = Field(description="variables in the latest row")
     last_time: int | None = Field(description="of the latest row")
     lag: int = Field(description="milliseconds from the end of the latest row to now")
@@ -142,6 +157,7 @@ class LaneAnswer(OfLane):
     is_refitting: bool = Field(description="whether a new model is being fitted")
     latest: VerdictAnswer | None = Field(description="what was said of the latest row")
     alert: AlertAnswer | None = Field(description="the alert that is open")
+    self_test: SelfTestAnswer | None = Field(description="null until it is known")
     problems: tuple[Text, ...] = Field(description="what is not as it should be")
 
 
@@ -224,6 +240,28 @@ class ExplainAnswer(OfLane):
         "asked for is remembered no more"
     )
     causes: tuple[CauseAnswer, ...] = Field(description="most guilty first")
+
+
+class LoudVariableAnswer(Answer):
+    """A variable that is unusual by itself."""
+
+    variable: Text = Field(description="its identifier")
+    kind: Text = Field(description="what is unusual about it, as of a cause")
+    p_value: Number = Field(
+        description="how often it is as unusual while all is normal, by itself: of many variables "
+        "some always are"
+    )
+    value: Number = Field(description="in the row; null if it is not there")
+    lower: Number = Field(description="end of its usual band; null for counters and newcomers")
+    upper: Number = Field(description="the other end")
+    detail: Text = Field(description="the same in words")
+
+
+class LoudestAnswer(OfLane):
+    """What is most unusual now, whether or not anything alerts."""
+
+    time: int | None = Field(description="of the latest row that was judged; null before the first")
+    variables: tuple[LoudVariableAnswer, ...] = Field(description="the loudest first")
 
 
 class RefitAnswer(Answer):

@@ -41,6 +41,8 @@ WATCH: dict[str, Reader] = {
     "max_lanes": whole,
     "false_alarms_per_day": number,
     "refit_every": span,
+    "loudest": whole,
+    "self_test": tables.flag,
     "detector": tables.anything,
 }
 LIMITS: dict[str, Reader] = {

@@ -18,6 +18,7 @@ __all__ = [
     "Reader",
     "anything",
     "arguments",
+    "flag",
     "identity",
     "listen",
     "number",
@@ -80,6 +81,13 @@ def whole(value: object) -> int:
     """Read a whole number."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise SettingError(f"{value!r} is no whole number; write it without quotes and point")
+    return value
+
+
+def flag(value: object) -> bool:
+    """Read a yes or no."""
+    if not isinstance(value, bool):
+        raise SettingError(f"{value!r} is neither true nor false; write one of them, unquoted")
     return value
 
 

@@ -3,6 +3,7 @@
 In: settings by name. Out: a frozen record whose values were checked one by one and together.
 """
 
+import copy
 import math
 import re
 from collections.abc import Mapping
@@ -19,9 +20,15 @@ SOURCES = ("prometheus", "push")
 COUNTERS = ("auto", "none")
 NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 
+USUAL_STEP = 15_000  # milliseconds
 USUAL_HISTORY = 6 * 3_600_000
+
+# Settings that follow from others where they are left out.
+DERIVED = ("step", "lateness", "history")
+
 SHORTEST_STEP = 100  # milliseconds; a row takes a few of them to judge
 MOST_SERIES = 1_000_000
+MOST_LOUDEST = 16  # so many are remembered of a row
 
 # Settings of the detector that a watch gives in words of its own.
 OWN_WORDS = {
@@ -55,7 +62,8 @@ class WatchConfig:
     counters
         ``auto`` turns counters into rates; ``none`` does not.
     step
-        from one row to the next.
+        from one row to the next; by default that of the scrapes, where Prometheus shows it, and
+        15 s elsewhere.
     history
         what is read at the start and learned from; by default 6 hours, or twice ``min_rows``
         steps where that is longer.
@@ -72,14 +80,18 @@ class WatchConfig:
         follows from it and the step: see :func:`smkc.serve.lane.alerting.alert_rate`.
     refit_every
         how often a lane learns anew; 0 for never.
+    loudest
+        how many variables that are most unusual now are shown, whether or not anything alerts.
+    self_test
+        whether each model is tried on planted anomalies, in a process beside.
     detector
         further settings of :class:`smkc.Detector`, by name.
 
     Examples
     --------
     >>> watch = WatchConfig(name="shop", query='{namespace="shop"}', step=30_000)
-    >>> watch.lateness, watch.history
-    (30000, 21600000)
+    >>> watch.lateness, watch.history, watch.has_own_step
+    (30000, 21600000, True)
     """
 
     name: str
@@ -90,7 +102,7 @@ class WatchConfig:
     drop_labels: tuple[str, ...] = ()
     families: Identity = field(default_factory=Identity)
     counters: str = "auto"
-    step: int = 15_000
+    step: int = -1
     history: int = -1
     min_rows: int = 240
     lateness: int = -1
@@ -98,6 +110,8 @@ class WatchConfig:
     max_lanes: int = 200
     false_alarms_per_day: float = 1.0
     refit_every: int = 0
+    loudest: int = 5
+    self_test: bool = True
     detector: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -106,17 +120,43 @@ class WatchConfig:
                 f"name={self.name!r}: a watch is called by 1 to 64 letters, digits, dots, dashes "
                 "or underscores, such as 'shop'"
             )
+        left_out = tuple(key for key in DERIVED if getattr(self, key) == -1)
+        self.__dict__["_left_out"] = left_out  # which is no setting
+        if "step" in left_out:
+            self.__dict__["step"] = USUAL_STEP
         self._check_numbers()
-        if self.lateness == -1:
-            object.__setattr__(self, "lateness", self.step)
-        if self.history == -1:
-            enough = max(USUAL_HISTORY, 2 * self.min_rows * self.step)
-            object.__setattr__(self, "history", enough)
+        self._derive()
         self._check_source()
         self._check_labels()
         self._check_durations()
         if self.detector:
             _check_detector(self.detector)
+
+    @property
+    def has_own_step(self) -> bool:
+        """Whether the step was given, and is not to be found."""
+        return "step" not in self.__dict__["_left_out"]
+
+    def with_step(self, step: int) -> "WatchConfig":
+        """Return the watch with a step that was found, and with what follows from it.
+
+        Examples
+        --------
+        >>> found = WatchConfig(name="shop", query="up").with_step(60_000)
+        >>> found.step, found.lateness, found.history, found.has_own_step
+        (60000, 60000, 28800000, False)
+        """
+        found = copy.copy(self)
+        found.__dict__["step"] = step
+        found._derive()
+        return found
+
+    def _derive(self) -> None:
+        """Give settings that were left out the values that follow from the step."""
+        if "lateness" in self.__dict__["_left_out"]:
+            self.__dict__["lateness"] = self.step
+        if "history" in self.__dict__["_left_out"]:
+            self.__dict__["history"] = max(USUAL_HISTORY, 2 * self.min_rows * self.step)
 
     # ------------------------------------------------------------------ checks
 
@@ -165,6 +205,7 @@ class WatchConfig:
         _check_whole("max_series", self.max_series, 1, MOST_SERIES)
         _check_whole("max_lanes", self.max_lanes, 1, 100_000)
         _check_whole("refit_every", self.refit_every, 0)
+        _check_whole("loudest", self.loudest, 0, MOST_LOUDEST)
         alarms = self.false_alarms_per_day
         if not isinstance(alarms, int | float) or isinstance(alarms, bool):
             raise SettingError(f"false_alarms_per_day={alarms!r}: give a number, such as 1.0")
@@ -174,7 +215,8 @@ class WatchConfig:
             )
 
     def _check_durations(self) -> None:
-        if self.history < self.min_rows * self.step:
+        is_known = self.has_own_step or self.source == "push"
+        if is_known and self.history < self.min_rows * self.step:
             needed = show_duration(self.min_rows * self.step)
             raise SettingError(
                 f"history={show_duration(self.history)!r} holds fewer than "

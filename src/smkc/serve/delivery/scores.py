@@ -82,13 +82,18 @@ class ScoreWriter:
         the receiver.
     rng
         for the waits after failures.
+
+    Attributes
+    ----------
+    steps
+        milliseconds per row, by watch.
     """
 
     def __init__(
         self, store: Store, config: Config, to: RemoteWriteConfig, rng: random.Random
     ) -> None:
         self._store = store
-        self._steps = {watch.name: watch.step for watch in config.watches}
+        self.steps = {watch.name: watch.step for watch in config.watches}
         self._labels = to.labels
         self.standing = Standing("remote_write", address(to.url), rng)
         self._receiver = Receiver(to, answers_pages=False)
@@ -119,8 +124,8 @@ class ScoreWriter:
         behind = 0
         for lane in self._store.lanes():
             until = taken.get((lane.watch, lane.entity))
-            if until is not None and lane.last_time is not None and lane.watch in self._steps:
-                behind += max(lane.last_time - until, 0) // self._steps[lane.watch]
+            if until is not None and lane.last_time is not None and lane.watch in self.steps:
+                behind += max(lane.last_time - until, 0) // self.steps[lane.watch]
         return behind
 
     def close(self) -> None:
@@ -134,7 +139,7 @@ class ScoreWriter:
         parts: list[_Part] = []
         n_samples = 0
         for lane in self._store.lanes():
-            step = self._steps.get(lane.watch)
+            step = self.steps.get(lane.watch)
             if step is None or lane.last_time is None:
                 continue
             after = taken.setdefault((lane.watch, lane.entity), now)

@@ -72,6 +72,12 @@ class Delivery:
             self._threads.append(thread)
             thread.start()
 
+    def take_step(self, watch: str, step: int) -> None:
+        """Take the step of a watch, in milliseconds, which was found after the start."""
+        for worker in self.workers:
+            if isinstance(worker, ScoreWriter):
+                worker.steps[watch] = step
+
     def wake(self) -> None:
         """Look into the outbox now rather than within a second."""
         for wake in self._wakes:

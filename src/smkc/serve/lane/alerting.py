@@ -17,6 +17,7 @@ __all__ = [
     "LEAST_PAUSE",
     "Alerting",
     "Change",
+    "alarms_per_day",
     "alert_id",
     "alert_rate",
     "anomaly_of",
@@ -91,6 +92,17 @@ def alert_rate(false_alarms_per_day: float, step: int) -> float:
     """
     rate = false_alarms_per_day * max(step, LOOK_MILLISECONDS) / DAY_MILLISECONDS
     return min(max(rate, RAREST), COMMONEST)
+
+
+def alarms_per_day(rate: float, step: int) -> float:
+    """Return the alerts per day that belong to a p-value, the other way round.
+
+    Examples
+    --------
+    >>> round(alarms_per_day(alert_rate(2.0, 15_000), 15_000), 6)
+    2.0
+    """
+    return rate * DAY_MILLISECONDS / max(step, LOOK_MILLISECONDS)
 
 
 def calm_rows(step: int) -> int:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smkc import model_file
 from smkc.base import BaseDetector
@@ -24,7 +25,16 @@ from smkc.loading import load, make_detector
 from smkc.recording import Identity, Recording
 from smkc.serve.config import WatchConfig
 
-__all__ = ["FitBeside", "clear", "detector_of", "noted", "reference_spans"]
+__all__ = [
+    "FitBeside",
+    "clear",
+    "detector_of",
+    "end_with_parent",
+    "noted",
+    "read_reference",
+    "reference_spans",
+    "write_reference",
+]
 
 Span = tuple[int, int]
 
@@ -112,7 +122,7 @@ class FitBeside:
             raise ModelFileError(
                 f"{folder} cannot be written to ({error.strerror or error}); make room"
             ) from error
-        model_file.write(folder / REFERENCE, *_packed(reference, watch))
+        write_reference(self.reference_path, reference, watch)
         self._errors = (folder / ERRORS).open("w+b")
         self._process = subprocess.Popen(
             [sys.executable, "-m", "smkc.serve.lane.fitting", str(folder)],
@@ -120,6 +130,11 @@ class FitBeside:
             stdout=subprocess.DEVNULL,
             stderr=self._errors,
         )
+
+    @property
+    def reference_path(self) -> Path:
+        """Where the rows lie that it learns from."""
+        return self._folder / REFERENCE
 
     @property
     def model_path(self) -> Path:
@@ -168,9 +183,10 @@ def clear(folder: Path, *, keep_note: bool = False) -> None:
             (folder / name).unlink(missing_ok=True)
 
 
-def _packed(reference: Recording, watch: WatchConfig) -> tuple[dict[str, Any], dict[str, Any]]:
+def write_reference(path: Path, reference: Recording, watch: WatchConfig) -> None:
+    """Write rows to learn from, and what a watch says of how, for a process beside."""
     families = watch.families
-    arrays = {
+    arrays: dict[str, NDArray[Any]] = {
         "times": reference.times.astype("M8[ns]").view(np.int64),
         "indptr": reference.indptr,
         "codes": reference.codes,
@@ -181,13 +197,16 @@ def _packed(reference: Recording, watch: WatchConfig) -> tuple[dict[str, Any], d
         "pattern": families.pattern,
         "counters": watch.counters,
         "detector": dict(watch.detector),
+        "step": watch.step,
+        "false_alarms_per_day": watch.false_alarms_per_day,
     }
-    return arrays, {"kind": "reference", "names": list(reference.names), "settings": settings}
+    header = {"kind": "reference", "names": list(reference.names), "settings": settings}
+    model_file.write(path, arrays, header)
 
 
-def _fit(folder: Path) -> None:
-    """Fit what :class:`FitBeside` wrote."""
-    arrays, header = model_file.read(folder / REFERENCE)
+def read_reference(path: Path) -> tuple[Recording, WatchConfig]:
+    """Return what :func:`write_reference` was given, as far as a fit needs it."""
+    arrays, header = model_file.read(path)
     reference = Recording(
         arrays["times"].view("M8[ns]"),
         arrays["indptr"],
@@ -195,29 +214,30 @@ def _fit(folder: Path) -> None:
         arrays["values"],
         tuple(header["names"]),
     )
-    settings = header["settings"]
-    watch = WatchConfig(
-        name="refit",
-        source="push",
-        families=Identity(drop=tuple(settings["drop"]), pattern=settings["pattern"]),
-        counters=settings["counters"],
-        detector=settings["detector"],
-    )
-    detector_of(watch).fit(reference).save(folder / MODEL)
+    settings: dict[str, Any] = header["settings"]
+    families = Identity(drop=tuple(settings.pop("drop")), pattern=settings.pop("pattern"))
+    return reference, WatchConfig(name="beside", source="push", families=families, **settings)
 
 
-def _end_with(parent: int) -> None:
+def end_with_parent() -> None:
     """End this process when the one that started it has ended."""
-    while os.getppid() == parent:
-        time.sleep(PARENT_CHECK_SECONDS)
-    os._exit(1)
+    parent = os.getppid()
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_CHECK_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=look, daemon=True).start()
 
 
 def main() -> None:
     """Run as the process beside."""
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    end_with_parent()
+    folder = Path(sys.argv[1])
     try:
-        _fit(Path(sys.argv[1]))
+        reference, watch = read_reference(folder / REFERENCE)
+        detector_of(watch).fit(reference).save(folder / MODEL)
     except SmkcError as error:
         sys.exit(str(error))
 

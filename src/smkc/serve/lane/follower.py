@@ -15,6 +15,7 @@ from smkc.base import BaseDetector
 from smkc.decide import Cause
 from smkc.detector import Detector
 from smkc.errors import SettingError
+from smkc.evidence.now import LoudVariable
 from smkc.recording import Recording
 from smkc.serve.rows import Row
 
@@ -123,6 +124,10 @@ class Follower:
             the causes speak of them.
         """
         return tuple(self._stream.causes(first - self.base, last + 1 - self.base, rows))
+
+    def loudest(self, row: Row, n: int) -> tuple[LoudVariable, ...]:
+        """Return the variables of the latest row that are most unusual by themselves."""
+        return self._stream.loudest(recording_of([row]), n)
 
     def save(self, path: Path) -> None:
         """Write where the stream stands, packed."""

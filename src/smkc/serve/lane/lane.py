@@ -16,6 +16,7 @@ from smkc.serve.config import Config, WatchConfig
 from smkc.serve.lane.alerting import Alerting, Change, alert_rate, anomaly_of, calm_rows
 from smkc.serve.lane.files import ROWS_SET_ASIDE, LaneFiles
 from smkc.serve.lane.follower import Follower
+from smkc.serve.lane.learning import time_left
 from smkc.serve.lane.model import LaneModel
 from smkc.serve.lane.recent import Recent, causes_at
 from smkc.serve.lane.suspects import MAX_ATTEMPTS, Suspects
@@ -159,6 +160,8 @@ class Lane:
             verdict, of_row = self._judged(number, row)
             verdicts.append(verdict)
             changes += of_row
+        if verdicts and verdicts[-1] is not None and self.model.follower is not None:
+            self._recent.listen(self.model.follower, self.watch.loudest)
         self._judging_seconds += time.perf_counter() - begun
         self._pending = _Batch(
             rows=fresh, verdicts=verdicts, changes=changes, inbox_up_to=inbox_up_to
@@ -304,6 +307,8 @@ class Lane:
             self._live.tell("status", *self._who)
         elif reason := self.model.refit_reason():
             self.model.begin_refit(reason)
+        if self.model.testing.look():
+            self._live.tell("status", *self._who)
 
     def accept(self, alert_id: str) -> None:
         """Count the rows of an alert, as far as it has come, as normal from now on."""
@@ -347,6 +352,7 @@ class Lane:
             phase="fitting" if model.is_fitting else judged,
             rows=self.journal.n_rows,
             rows_needed=model.rows_needed,
+            time_left=time_left(self.watch, self.journal.n_rows, model.rows_needed),
             series=len(self.names),
             last_time=last,
             lag=0 if last is None else max(now - last, 0),
@@ -359,6 +365,8 @@ class Lane:
             is_refitting=model.is_refitting,
             latest=self._latest,
             alert=self._alerting.alert,
+            self_test=model.testing.result,
+            loudest=self._recent.loudest,
             problems=(*self.problems.values(), *model.problems.values()),
         )
 

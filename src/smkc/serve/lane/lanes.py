@@ -4,7 +4,9 @@ In: a watch and the store. Out: a lane for an entity, made when it is first aske
 """
 
 import threading
+from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from smkc.serve.config import Config, WatchConfig
@@ -18,6 +20,9 @@ from smkc.serve.view import UnknownError
 __all__ = ["LANES_FOLDER", "Lanes"]
 
 LANES_FOLDER = "lanes"
+
+# The step of rows that are kept is found from so many of them, the latest.
+ROWS_FOR_STEP = 64
 
 
 class Lanes:
@@ -33,6 +38,11 @@ class Lanes:
         told of what is new.
     checkpoint_rows
         rows from one checkpoint of a lane to the next.
+
+    Attributes
+    ----------
+    watch
+        its settings; those of lanes that are opened after it was changed.
     """
 
     def __init__(
@@ -56,6 +66,16 @@ class Lanes:
         for journal in self._store.lanes():
             if journal.watch == self.watch.name:
                 self.of(journal.entity)
+
+    def kept_step(self) -> int | None:
+        """Return the step of the rows that are kept, in milliseconds; None without two rows."""
+        gaps: Counter[int] = Counter()
+        for journal in self._store.lanes():
+            if journal.watch == self.watch.name:
+                first = max(journal.first_kept_row, journal.n_rows - ROWS_FOR_STEP)
+                times = [row.time for _, row in journal.each_row(first)]
+                gaps.update(after - before for before, after in pairwise(times))
+        return gaps.most_common(1)[0][0] if gaps else None
 
     def close(self) -> None:
         """Stop all lanes, and forget them."""

@@ -16,6 +16,7 @@ from smkc.serve.lane.files import Checkpoint, LaneFiles
 from smkc.serve.lane.fitting import FitBeside, Span, detector_of, reference_spans
 from smkc.serve.lane.follower import Follower
 from smkc.serve.lane.recovery import brought_up, recovered, reference_rows
+from smkc.serve.lane.testing import SelfTesting
 from smkc.serve.rows import AlertRecord
 from smkc.serve.store import Event, LaneStore, Store, StoreError
 from smkc.serve.view import IN_HEALTH, BusyError
@@ -57,6 +58,8 @@ class LaneModel:
         number of the row from which rows would be judged again after a crash.
     problems
         sentences by what they are about.
+    testing
+        finds out, in a process beside, what the model would catch.
     """
 
     def __init__(
@@ -72,6 +75,7 @@ class LaneModel:
             f"recovery {number}": problem for number, problem in enumerate(found.problems)
         }
         self._fit_at_rows = watch.min_rows
+        self.testing = SelfTesting(files.folder, watch, self.fitted_at)
         note = fitting.noted(files.folder)
         is_due = self.follower is not None and note is not None
         fitting.clear(files.folder, keep_note=is_due)
@@ -105,8 +109,9 @@ class LaneModel:
         self.is_fitting = True
         try:
             spans = self._reference()
-            detector = detector_of(self._watch).fit(reference_rows(self._journal, spans))
-            self._swap(detector, spans, reason)
+            reference = reference_rows(self._journal, spans)
+            self._swap(detector_of(self._watch).fit(reference), spans, reason)
+            self.testing.begin(self._journal.n_rows, reference)
         except (InputError, ModelFileError) as error:
             n_rows = self._journal.n_rows
             is_full = isinstance(error, ModelFileError)
@@ -161,6 +166,7 @@ class LaneModel:
             return False
         try:
             self._swap(beside.result(), beside.spans, beside.reason, beside.model_path)
+            self.testing.begin(self._journal.n_rows, beside.reference_path)
             self.problems.pop("refit", None)
         except (InputError, ModelFileError) as error:
             self._failed("refit", f"a refit failed: {error}")
@@ -207,7 +213,8 @@ class LaneModel:
             self._failed("checkpoint", f"no checkpoint could be written: {error}")
 
     def stop(self) -> None:
-        """Leave a fit beside for the next start."""
+        """Leave a fit beside, and a test, for the next start."""
+        self.testing.stop()
         if self._beside is not None:
             self._beside.cancel(keep_note=True)
             self._beside = None

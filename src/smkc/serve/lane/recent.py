@@ -4,18 +4,22 @@ In: rows with their verdicts, as they come, or the journal that has them. Out: t
 them. All of it follows from the journal: after a restart the same rows have the same causes.
 """
 
+import logging
 from collections import deque
 
 import numpy as np
 
 from smkc.decide import Cause
 from smkc.evidence.loud import loud_rows, loudness
+from smkc.evidence.now import LoudVariable
 from smkc.serve.lane.alerting import LEAST_PAUSE
 from smkc.serve.lane.follower import Follower, recording_of
 from smkc.serve.rows import Row, Verdict
 from smkc.serve.store import LaneStore
 
 __all__ = ["Recent", "causes_at"]
+
+log = logging.getLogger("smkc.serve.lane.recent")
 
 # A row's causes take the rows of so many windows; it may be explained some rows later.
 WINDOWS = 3
@@ -28,10 +32,17 @@ class Recent:
     ----------
     window
         rows per window of the model.
+
+    Attributes
+    ----------
+    loudest
+        variables of the latest row that are most unusual by themselves; none before the first that
+        is judged.
     """
 
     def __init__(self, window: int) -> None:
         self.window = window
+        self.loudest: tuple[LoudVariable, ...] = ()
         n_rows = WINDOWS * window + max(window, LEAST_PAUSE)
         self._rows: deque[tuple[int, Row]] = deque(maxlen=n_rows)
         self._loud: deque[tuple[int, float]] = deque(maxlen=n_rows)
@@ -58,6 +69,14 @@ class Recent:
         self._rows.append((number, row))
         if verdict is not None:
             self._loud.append((number, loudness(verdict.evidences.values())))
+
+    def listen(self, follower: Follower, n: int) -> None:
+        """Find at most n variables that are most unusual in the latest row, which was judged."""
+        try:
+            self.loudest = follower.loudest(self._rows[-1][1], n) if n else ()
+        except Exception:  # rows go on without it
+            log.exception("nobody can say which variables are loudest")
+            self.loudest = ()
 
     def causes(self, follower: Follower, number: int) -> tuple[Cause, ...] | None:
         """Return the causes of a row, most guilty first; None if it is remembered no more."""

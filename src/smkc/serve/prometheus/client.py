@@ -123,7 +123,8 @@ class Prometheus:
             points = min(self._points, self._most, (end - at) // step + 1)
             n_samples = len(collected)
             try:
-                n_found = self._take(collected, query, at, at + (points - 1) * step, step)
+                asked = {"start": at, "end": at + (points - 1) * step, "step": step}
+                n_found = self._take(collected, "query_range", query, asked)
             except AskLessError as error:
                 collected.cut(n_samples)  # what came of an answer that is too long
                 if points == 1:
@@ -141,6 +142,20 @@ class Prometheus:
                 )
             at += points * step
             self._points = _next_points(self._points, points, n_found)
+        return collected.samples()
+
+    def stored(self, selector: str, end: int, span: int) -> Samples:
+        """Return samples at the times that they were stored with, ``span`` ms up to ``end``.
+
+        Parameters
+        ----------
+        selector
+            PromQL that names series and computes nothing.
+        end, span
+            milliseconds.
+        """
+        collected = Collected()
+        self._take(collected, "query", f"{selector}[{span}ms]", {"time": end})
         return collected.samples()
 
     def is_ready(self) -> bool:
@@ -169,8 +184,8 @@ class Prometheus:
 
     # ------------------------------------------------------------------ asking
 
-    def _take(self, collected: Collected, query: str, start: int, end: int, step: int) -> int:
-        """Ask for one part of a range; return how many samples it had."""
+    def _take(self, collected: Collected, what: str, query: str, times: Mapping[str, int]) -> int:
+        """Ask once for samples, at times in milliseconds; return how many there were."""
         if len(self._known) > MOST_KNOWN:
             self._known.clear()
         reader = MatrixReader(
@@ -178,14 +193,12 @@ class Prometheus:
         )
         asked = {
             "query": query,
-            "start": _seconds(start),
-            "end": _seconds(end),
-            "step": _seconds(step),
+            **{name: _seconds(time) for name, time in times.items()},
             "timeout": f"{max(1, round(self._timeout_s * 1000))}ms",
         }
         deadline = time.monotonic() + self._timeout_s
         try:
-            with self._answer("query_range", asked) as answer:
+            with self._answer(what, asked) as answer:
                 refuse_failure(answer, self.url, query)
                 for piece in answer.iter_bytes():
                     reader.feed(piece)

@@ -25,6 +25,7 @@ RULES = {
     ("GET", "/api/v1/watches/{watch}/scores"): "read",
     ("GET", "/api/v1/watches/{watch}/presence"): "read",
     ("GET", "/api/v1/watches/{watch}/traces"): "read",
+    ("GET", "/api/v1/watches/{watch}/loudest"): "read",
     ("GET", "/api/v1/explain"): "read",
     ("GET", "/api/v1/alerts"): "read",
     ("GET", "/api/v1/alerts/{id}"): "read",

@@ -1,7 +1,11 @@
 """Watches: what the store holds is what is answered."""
 
+from dataclasses import replace
+
+import httpx
 import numpy as np
 import pytest
+from tests.smkc.serve.still import LANE
 
 STEP = 15_000
 START = 1_799_999_985_000 // STEP * STEP
@@ -84,7 +88,7 @@ def test_traces_are_the_values(client, service):
     assert answer["traces"][2]["times"] == []
 
 
-@pytest.mark.parametrize("part", ["scores", "presence", "traces"])
+@pytest.mark.parametrize("part", ["scores", "presence", "traces", "loudest"])
 @pytest.mark.parametrize("watch", ["none", "fleet"], ids=["no watch", "no entity"])
 def test_what_is_not_followed_is_404_and_not_made(client, service, watch, part):
     before = len(service.store.lanes())
@@ -128,3 +132,19 @@ def test_not_ready_is_503(serve):
     answer = httpx.get(server.url + "/readyz", trust_env=False)
     assert answer.status_code == 503
     assert answer.headers["retry-after"]
+
+
+def test_the_loudest_are_those_of_the_latest_row(client, serve, service):
+    nothing = client.get("/api/v1/watches/shop/loudest").json()
+    latest = lane(service).last_verdict()
+    assert nothing == {"watch": "shop", "entity": "", "time": latest.time, "variables": []}
+
+    def watches():
+        shop, fleet = service.watches()
+        return [replace(shop, lanes=(replace(shop.lanes[0], loudest=LANE.loudest),)), fleet]
+
+    answer = httpx.get(f"{serve(watches=watches).url}/api/v1/watches/shop/loudest", trust_env=False)
+    found = answer.json()["variables"]
+    assert [one["variable"] for one in found] == [one.variable for one in LANE.loudest]
+    assert (found[0]["value"], found[0]["lower"], found[0]["upper"]) == (9.5, 1.0, 2.5)
+    assert (found[1]["lower"], found[2]["value"]) == (None, None)

@@ -142,7 +142,7 @@ BAD = {
     "no unit": (whole(watch=[{**WATCH, "step": "15"}]), "'15' is no duration"),
     "step too short": (whole(watch=[{**WATCH, "step": "1ms"}]), "step=1: give"),
     "short history": (
-        whole(watch=[{**WATCH, "history": "10m"}]),
+        whole(watch=[{**WATCH, "step": "15s", "history": "10m"}]),
         "history='10m' holds fewer than min_rows=240 steps of 15s; make it 1h or longer",
     ),
     "rows kept too short": (

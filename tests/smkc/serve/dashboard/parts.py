@@ -97,6 +97,7 @@ class Shop:
                         "min_rows": HISTORY_ROWS - 10,
                         "match": {"service": ".+"},
                         "false_alarms_per_day": 3,
+                        "self_test": False,
                     },
                     {"name": "idle", "source": "push", "match": {"__name__": "nothing"}},
                 ],

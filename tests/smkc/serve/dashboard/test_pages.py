@@ -182,6 +182,49 @@ def test_causes_name_the_moment_that_they_are_of(browser, shop, change, words):
     assert note.endswith(words)
 
 
+def test_a_watch_names_what_is_loudest_now(browser, shop):
+    browser.get(f"{shop.url}/watches/shop?entity=cart")
+    look(browser, "document.querySelectorAll('.loudest li').length > 1")
+    (status,) = (one for one in shop.service.watches()[0].lanes if one.entity == "cart")
+    names = texts(browser, ".loudest .name")
+    assert names == [one.variable for one in status.loudest]
+    assert len(names) <= 5
+    said = texts(browser, ".loudest .detail")[0]
+    assert said.startswith("now ")
+    assert ", usually " in said
+    assert "row of" in said
+
+
+TEST = {"verdict": "partly", "planted": 24, "caught": 18, "rows": 1436, "reason": "", "remedy": ""}
+
+
+@pytest.mark.parametrize(
+    ("test", "words"),
+    [
+        pytest.param(None, "It is not known yet", id="not yet"),
+        pytest.param(TEST, "18 of 24 large anomalies, planted in", id="some"),
+        pytest.param(
+            TEST | {"reason": "spikes are missed: 1 of 3", "remedy": "a = 2 would catch 20 of 24"},
+            "Why not more: spikes are missed: 1 of 3. a = 2 would catch 20 of 24.",
+            id="why not more",
+        ),
+        pytest.param(
+            {"verdict": "unknown", "reason": "it took long"}, "not known: it took", id="unknown"
+        ),
+    ],
+)
+def test_what_it_would_catch_is_told(browser, shop, test, words):
+    visit(browser, shop, "watch")
+    assert texts(browser, ".self-test")[0].startswith("It is not known yet")
+    story = browser.execute_async_script(
+        """const [test, done] = arguments;
+           const folder = document.querySelector("script[src]").src.replace("main.js", "words.js");
+           import(folder).then((words) => done(words.selfTestStory(test)));""",
+        test,
+    )
+    assert words in story
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_names_are_only_ever_read(browser, shop, page):
     visit(browser, shop, page)

@@ -11,6 +11,7 @@ from fastapi.responses import Response
 from smkc.serve.api.access import GuardedRoute, needs
 from smkc.serve.api.answers import (
     ExplainAnswer,
+    LoudestAnswer,
     PresenceAnswer,
     RefitAnswer,
     ScoresAnswer,
@@ -151,6 +152,20 @@ async def traces(
 
     answer: Response = await in_pool(request, "heavy", work)
     return answer
+
+
+@router.get(
+    "/watches/{watch}/loudest", response_model=LoudestAnswer, summary="What is most unusual now"
+)
+@needs("read")
+def loudest(service: Here, watch: Watch, entity: Entity = "") -> Response:
+    """Return the variables that are most unusual in the latest row, whether or not it alerts."""
+    known_lane(service, watch, entity)
+    lanes = [lane for one in service.watches() if one.name == watch for lane in one.lanes]
+    lane = next(lane for lane in lanes if lane.entity == entity)
+    time = None if lane.latest is None else lane.latest.time
+    who = {"watch": watch, "entity": entity, "time": time}
+    return answered(LoudestAnswer.model_validate({**who, "variables": lane.loudest}))
 
 
 @router.get("/explain", response_model=ExplainAnswer, summary="Who is to blame at a time")

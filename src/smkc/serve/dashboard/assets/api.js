@@ -94,6 +94,12 @@ export async function traces(watch, entity, names, since, until) {
   return tracesOf(await ask(path(["watches", watch, "traces"], query)));
 }
 
+/** The variables that are most unusual now, the loudest first. */
+export async function loudest(watch, entity) {
+  const answer = await ask(path(["watches", watch, "loudest"], { entity }));
+  return answer.variables.map(({ p_value: pValue, ...one }) => ({ ...one, pValue }));
+}
+
 /** Alerts, newest first. */
 export async function alerts(query = {}) {
   const answer = await ask(path(["alerts"], query));
@@ -143,11 +149,13 @@ function laneOf(lane, watch) {
     progress: watch.progress,
     rows: lane.rows,
     rowsNeeded: lane.rows_needed,
+    timeLeft: lane.time_left,
     series: lane.series,
     lastTime: lane.last_time,
     isRefitting: lane.is_refitting,
     latest: lane.latest ? verdictOf(lane.latest) : null,
     alert: lane.alert ? alertOf(lane.alert) : null,
+    selfTest: lane.self_test,
     problems: lane.problems,
   };
 }

@@ -5,10 +5,13 @@ import { alertList } from "./alert_list.js";
 import { chart } from "./chart.js";
 import { fill, make } from "./dom.js";
 import { evidenceStrips } from "./evidence_strips.js";
+import { loudestList } from "./loudest.js";
 import { presenceMap } from "./presence_map.js";
 import { rangeButtons, rangeFromAddress, reach, usualRange } from "./ranges.js";
 import { alertAddress, byTrouble, laneAddress, stateOf, stateSign } from "./state.js";
-import { ago, count, duration, figure, laneName, score, span } from "./words.js";
+import {
+  ago, count, duration, figure, laneName, score, selfTestStory, span,
+} from "./words.js";
 
 const POINTS = 900;
 const MOST_ALERTS = 100;
@@ -16,6 +19,7 @@ const COLUMNS = 160;
 const NAMES = 150;
 const LOOK_AGAIN = 1_500;
 const PRESENCE_AGAIN = 30_000;
+const LOUDEST_AGAIN = 2_000;
 const LEARNING_AGAIN = 5_000;
 
 /** Show one lane of a watch; return how it follows what happens. */
@@ -64,8 +68,10 @@ async function laneView(main, page, watch, lane) {
       height: 110 }, describeRange),
     evidences: evidenceStrips(),
     presence: presenceMap(),
+    loudest: loudestList(),
   };
   const alerts = make("div");
+  const selfTest = make("p", { class: "self-test" });
   fill(main,
     make("div", { class: "title" },
       make("div", {}, make("h1", {}, laneName(lane)), facts),
@@ -76,6 +82,9 @@ async function laneView(main, page, watch, lane) {
       + "shaded spans are alerts. Point at the line, or focus it and use the arrow keys, to read "
       + "it.",
     parts.score.node),
+    section("Loudest now", "The variables that are most unusual in the latest row, whether or not "
+      + "it alerts. Of many variables some always are: alerts take that into account.",
+    parts.loudest.node),
     section("Which evidence speaks", "How surprised each evidence is, in nats: 2.3 is one in ten, "
       + "6.9 one in a thousand.", parts.evidences.node),
     section("Variables", "How many were observed in a row, and how many of them the row before "
@@ -84,15 +93,19 @@ async function laneView(main, page, watch, lane) {
       + "nothing was read. Of many, those that came and went most.",
       parts.presence.node),
     make("section", { "aria-labelledby": "alerts" },
-      make("h2", { id: "alerts" }, "Alerts"), alerts));
+      make("h2", { id: "alerts" }, "Alerts"), alerts),
+    section("What it would catch", "Found out after each fit, with anomalies of eight kinds that "
+      + "were planted for it.", selfTest));
 
-  let data = null, known = [], presenceAt = 0, looking = null, loading = 0;
+  let data = null, known = [], presenceAt = 0, loudestAt = 0, looking = null, loading = 0;
 
   const showLane = () => {
     const seen = lane.lastTime === null ? "no row yet"
       : `last row ${ago(lane.lastTime, api.now())}`;
     fill(facts, stateSign(stateOf(lane, api.now())), ` ${[`a row every ${duration(lane.step)}`,
-      count(lane.rows, "row"), count(lane.series, "variable"), seen].join(", ")}`);
+      count(lane.rows, "row"), count(lane.series, "variable"), seen].join(", ")}`,
+      lane.timeLeft ? `; ${lane.timeLeft}` : null);
+    fill(selfTest, selfTestStory(lane.selfTest));
     fill(problems, ...lane.problems.map((problem) => make("p", { class: "problem" }, problem)));
   };
 
@@ -125,6 +138,11 @@ async function laneView(main, page, watch, lane) {
     parts.presence.show(found, since, until);
   };
 
+  const loadLoudest = async () => {
+    loudestAt = Date.now();
+    parts.loudest.show(await api.loudest(lane.watch, lane.entity));
+  };
+
   const load = async () => {
     loading += 1;
     const own = loading;
@@ -138,7 +156,7 @@ async function laneView(main, page, watch, lane) {
     showLane();
     draw();
     fill(alerts, alertList(list));
-    await loadPresence();
+    await Promise.all([loadLoudest(), loadPresence()]);
   };
 
   const look = async () => {
@@ -166,6 +184,7 @@ async function laneView(main, page, watch, lane) {
         series: verdict.cardinality };
       if (range.until === null && verdict.time > (data.times.at(-1) ?? 0)) append(data, verdict);
       showLane();
+      if (Date.now() - loudestAt > LOUDEST_AGAIN) loadLoudest().catch(() => {});
       if (range.until !== null) return;
       if (data.times.length > 2 * POINTS) lookSoon();
       else draw();

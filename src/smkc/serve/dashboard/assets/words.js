@@ -135,6 +135,17 @@ export function blameNote(alert) {
     : `${risen}; who did that cannot be told any more.`;
 }
 
+/** What a model would catch, in sentences. */
+export function selfTestStory(test) {
+  if (!test) return "It is not known yet: each new model is tried on planted anomalies.";
+  if (test.verdict === "unknown") return `It is not known: ${test.reason}.`;
+  const all = test.caught === test.planted;
+  const found = `${test.caught} of ${test.planted} large anomalies, planted in copies of the `
+    + `latest ${count(test.rows, "row")} it learned from, would raise an alert.`;
+  const why = test.reason && !all ? ` Why not more: ${test.reason}.` : "";
+  return `${found}${why}${test.remedy ? ` ${test.remedy}.` : ""}`;
+}
+
 /** An alert in sentences. */
 export function alertStory(alert, now) {
   const lasted = duration(alert.end - alert.start);
