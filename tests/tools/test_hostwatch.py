@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from tools.hostwatch.export import export
-from tools.hostwatch.exposition import text_format
+from tools.stack.exposition import text_format
 from tools.hostwatch.faults import Faults
 from tools.hostwatch.fleet import Fleet
 from tools.hostwatch.processes import PROGRAMS

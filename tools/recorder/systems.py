@@ -1,0 +1,11 @@
+"""The systems that can be recorded, by name.
+
+In: a name. Out: the class of a system.
+"""
+
+from tools.recorder.shop.system import Shop
+from tools.recorder.system import System
+
+__all__ = ["SYSTEMS"]
+
+SYSTEMS: dict[str, type[System]] = {one.name: one for one in (Shop,)}
