@@ -11,6 +11,16 @@ from pathlib import Path
 
 OWN_ROLES: dict[str, dict[str, type]] = {
     "app": {"port": int, "postgres": int, "redis": int, "password": str, "slow": float},
+    "client": {"port": int, "nodes": str, "password": str, "rate": float, "slow": float},
+    "consumer": {
+        "port": int,
+        "queue": str,
+        "stomp": int,
+        "password": str,
+        "out": Path,
+        "slow": float,
+    },
+    "producer": {"port": int, "stomp": int, "password": str, "slow": float},
     "customers": {"port": int, "target": int, "rate": float, "seed": int},
     "job": {"port": int, "seconds": float, "share": float, "megabytes": int},
     "writer": {"path": Path, "megabytes": float},
@@ -86,6 +96,18 @@ def _run_role(role: str, words: list[str]) -> None:
         from tools.recorder.shop.app import run_app
 
         run_app(**options)
+    elif role == "client":
+        from tools.recorder.cache.client import run_client
+
+        run_client(**options)
+    elif role == "consumer":
+        from tools.recorder.pipeline.workers import run_consumer
+
+        run_consumer(**options)
+    elif role == "producer":
+        from tools.recorder.pipeline.workers import run_producer
+
+        run_producer(**options)
     elif role == "customers":
         from tools.recorder.customers import run_customers
 

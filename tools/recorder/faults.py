@@ -4,6 +4,7 @@ In: a fault's entry of the schedule. Out: trouble, and a function that ends it.
 """
 
 import signal
+import subprocess
 import sys
 from typing import Any
 
@@ -206,7 +207,10 @@ class CommonFaults(System):
 
     def begin_exporter_silent(self, about: dict[str, Any]) -> Stop:
         """Stop an exporter though its process lives."""
-        process = self.members.find(about["service"], "exporter").process
+        return self.stopped(self.members.find(about["service"], "exporter").process)
+
+    def stopped(self, process: subprocess.Popen[bytes]) -> Stop:
+        """Stop a process; it goes on at the end."""
         process.send_signal(signal.SIGSTOP)
         return lambda: process.send_signal(signal.SIGCONT)
 

@@ -73,6 +73,7 @@ class Members:
         self.rng = random.Random(seed + 1)
         self.present: list[Member] = []
         self.leaving: list[Member] = []
+        self.further_targets: list[dict[str, Any]] = []
         self.revisions: dict[str, str] = {}
         self.changed: Callable[[], None] = lambda: None
         self.tell()
@@ -196,7 +197,8 @@ class Members:
 
     def tell(self) -> None:
         """Write the targets, and tell whoever else needs to know who is there."""
-        write_targets(self.targets, [one.target for one in self.present if one.target is not None])
+        of_members = [one.target for one in self.present if one.target is not None]
+        write_targets(self.targets, [*of_members, *self.further_targets])
         self.changed()
 
     def _word(self, n: int) -> str:

@@ -44,8 +44,8 @@ python -m tools.recorder export {name} FOLDER
 ## Load of the machine
 
 {busy_before} of {processors} processors were busy in the {rest:.0f} s before the start, when
-nothing of the recording ran. Below, each as 5%, median and 95% of the rows; others are what no group
-of the recording's processes accounts for, which includes the kernel.
+nothing of the recording ran. Below, each as 5%, median and 95% of the rows; others are what no
+group of the recording's processes accounts for, which includes the kernel.
 
 | | reference | with faults |
 |---|---|---|
