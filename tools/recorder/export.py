@@ -123,11 +123,11 @@ def _load(columns: Columns, in_test: NDArray[np.bool_]) -> dict[str, Any]:
         elif metric == "group_cpu":
             own += np.nan_to_num(values)
     for part, rows in (("reference", ~in_test), ("faults", in_test)):
-        for what, values in (
-            ("load1", columns["node_load1"]),
+        for what, measured in (
+            ("load1", columns["node_load1"].astype(np.float64)),
             ("busy_processors", busy),
             ("busy_processors_of_others", np.maximum(busy - own, 0)),
         ):
-            middle = np.nanpercentile(values[rows], [5, 50, 95])
+            middle = np.nanpercentile(measured[rows], [5, 50, 95])
             found[f"{what}_{part}"] = [round(float(value), 2) for value in middle]
     return found

@@ -101,9 +101,9 @@ class System:
                 self.timeline.log("died", service=one.service, pod=one.name, role=one.role)
                 self.members.start_again(one)
 
-    def run(self, *command: str, **words: Any) -> str:
+    def run(self, *command: str) -> str:
         """Run a command of the operating system to its end; return its output."""
-        done = subprocess.run(command, capture_output=True, text=True, check=False, **words)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise OSError(f"{' '.join(command[:3])}: {done.stderr.strip() or done.stdout.strip()}")
         return done.stdout

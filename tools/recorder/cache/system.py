@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any, ClassVar
 
 from tools.recorder.cache.client import KEPT_SECONDS, N_KEYS, N_SLOTS, VALUE_BYTES, key_slot
@@ -68,13 +69,12 @@ class Cache(CommonFaults):
         nodes = [self._start_node() for _ in range(NODES)]
         for number, one in enumerate(nodes):
             first, last = (N_SLOTS * place // NODES for place in (number, number + 1))
-            self.retried(lambda one=one: self.ask(one, "PING"))  # type: ignore[misc]
+            self.retried(partial(self.ask, one, "PING"))
             self.ask(one, "CLUSTER", "ADDSLOTSRANGE", first, last - 1)
             self.ask(one, "CLUSTER", "SET-CONFIG-EPOCH", number + 1)
         for one in nodes[1:]:
             self._meet(one, nodes[0])
-        for one in nodes:
-            self._until(lambda one=one: "cluster_state:ok" in self._info(one))  # type: ignore[misc]
+        self._until(lambda: all("cluster_state:ok" in self._info(one) for one in nodes))
         self._fill(nodes)
         for _ in range(CLIENTS):
             self.start_replica("client")
@@ -199,8 +199,9 @@ class Cache(CommonFaults):
         yield from self._wait(lambda: self._replicates(new, name))
         yield from self._wait(lambda: "master_link_status:up" in self._info(new))
         # The masters vote, so all of them have to know the replica.
-        for one in others:
-            yield from self._wait(lambda one=one: bool(self.ask(one, "CLUSTER", "REPLICAS", name)))
+        yield from self._wait(
+            lambda: all(self.ask(one, "CLUSTER", "REPLICAS", name) for one in others)
+        )
         yield
         self.ask(new, "CLUSTER", "FAILOVER")
         yield from self._wait(lambda: "role:master" in self._info(new))
