@@ -8,6 +8,7 @@ import re
 import socket
 import sys
 from collections.abc import Iterator, Sequence
+from math import isfinite
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,10 @@ MAX_BYTES = 3_000_000
 ROWS_BEFORE = 60
 MOVED_SPREADS = 4.0
 
-# A spread is at least this share of the usual value: constants have no spread.
+# Rows before a fault in which a variable has to be there, if its absence is a change.
+ROWS_JUST_BEFORE = 5
+
+# A spread is at least this share of the values: constants have no spread.
 MIN_SPREAD_SHARE = 0.02
 
 ADDRESS = re.compile(r"(?<![\d.])(?!127\.0\.0\.1(?!\d))(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
@@ -126,25 +130,26 @@ def moved(data: Dataset, event: Event) -> dict[str, float]:
     start, end = np.searchsorted(data.times, (event.start, event.end))
     usual = np.flatnonzero(data.labels[: int(start)] == 0)[-ROWS_BEFORE:]
     found = {}
-    for name in event.variables:
+    for name in data.columns.keys() & set(event.variables):
         values = data.columns[name]
-        before, during = values[usual], values[int(start) : int(end)]
-        found[name] = _distance(before[np.isfinite(before)], during, len(usual))
+        found[name] = _distance(values[usual], values[int(start) : int(end)])
     return found
 
 
-def _distance(before: NDArray[np.float32], during: NDArray[np.float32], n_usual: int) -> float:
-    there = during[np.isfinite(during)]
-    was_there, is_there = len(before) / max(n_usual, 1), len(there) / max(len(during), 1)
-    if abs(was_there - is_there) >= 1 / 3 or len(before) == 0:
-        return float("inf") if was_there != is_there else 0.0
-    if len(there) == 0:
+def _distance(before: NDArray[np.float32], during: NDArray[np.float32]) -> float:
+    was_there, is_there = np.isfinite(before), np.isfinite(during)
+    just_before = was_there[-ROWS_JUST_BEFORE:]
+    if len(during) == 0 or len(before) == 0:
         return 0.0
-    middle = float(np.median(before))
-    spread = 1.4826 * float(np.median(np.abs(before - middle)))
-    spread = max(spread, MIN_SPREAD_SHARE * abs(middle), 1e-9)
+    if abs(just_before.mean() - is_there.mean()) >= 1 / 3:
+        return float("inf")
+    if not was_there.any() or not is_there.any():
+        return 0.0
+    middle = float(np.median(before[was_there]))
+    spread = 1.4826 * float(np.median(np.abs(before[was_there] - middle)))
     # Not the farthest row, which is far by chance, but one that a tenth of the rows exceed.
-    return float(np.quantile(np.abs(there - middle), 0.9)) / spread
+    far = float(np.quantile(np.abs(during[is_there] - middle), 0.9))
+    return far / max(spread, MIN_SPREAD_SHARE * max(abs(middle), far), 1e-9)
 
 
 def _summary(data: Dataset) -> Iterator[str]:
@@ -159,8 +164,11 @@ def _summary(data: Dataset) -> Iterator[str]:
     for event in data.events:
         far = moved(data, event)
         n_moved = sum(value >= MOVED_SPREADS for value in far.values())
-        best = max(far, key=lambda name: far[name], default="")
+        n_absent = sum(not isfinite(value) for value in far.values())
+        finite = {name: value for name, value in far.items() if isfinite(value)}
+        best = max(finite, key=lambda name: finite[name], default="none")
         yield (
             f"{event.kind} ({event.service}), {event.end - event.start} s: {n_moved} of "
-            f"{len(far)} causes moved; most {best} by {far.get(best, 0.0):.1f} spreads"
+            f"{len(far)} causes moved, {n_absent} by coming or going; most of the others {best} "
+            f"by {finite.get(best, 0.0):.1f} spreads"
         )

@@ -128,9 +128,9 @@ def network_slow(causes: tuple[Cause, ...], *services: str) -> Kind:
     return Kind(
         name="network_slow",
         services=services,
-        what="answers of a service pass a queue of 150 to 300 kbit/s and 12 packets (tc)",
+        what="answers of a service pass a queue of 300 to 800 kbit/s and 12 packets (tc)",
         causes=causes,
-        draw=lambda rng: {"kilobits": rng.choice((150, 200, 300))},
+        draw=lambda rng: {"kilobits": rng.choice((300, 500, 800))},
         needs="tc",
     )
 

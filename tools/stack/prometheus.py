@@ -103,7 +103,12 @@ def ask_range(
         with urllib.request.urlopen(f"{address}/api/v1/query_range?{words}", timeout=60) as answer:
             for series in json.load(answer)["data"]["result"]:
                 metric = series["metric"]
-                held = {new: metric[old] for old, new in query.labels.items() if old in metric}
+                # Events separate names by spaces, so names hold none.
+                held = {
+                    new: metric[old].replace(" ", "_")
+                    for old, new in query.labels.items()
+                    if old in metric
+                }
                 values = found.setdefault(
                     identifier(query.metric, held), np.full(len(times), np.nan, np.float32)
                 )

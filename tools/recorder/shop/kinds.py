@@ -99,7 +99,7 @@ KINDS: tuple[Kind, ...] = (
         ),
         draw=lambda rng: {"retries": 8, "patience": 0.012},
     ),
-    network_slow(SLOW_SHOP, "postgres"),
+    network_slow((*SLOW_SHOP, Cause("pg_.*|up", POSTGRES)), "postgres"),
     memory_leak("app"),
     replica_slow("app"),
     crash_loop("app"),
