@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.alerts.columns import DEMO, LABELLED, OWN, QUIET, columns
+from benchmarks.alerts.columns import DATASETS, DEMO, LABELLED, OWN, QUIET, columns
 from benchmarks.alerts.jobs import AlertJob, Measures, measured, run_jobs
 from benchmarks.alerts.methods import LEFT_OUT, Method
 from benchmarks.alerts.picture import alert_figure
@@ -111,11 +111,10 @@ def run_tables(plan: AlertPlan, command: str) -> Outcome:
         found = measured(job, plan.folder)
         if found is not None:
             figures[job.method, job.column] = found
-    tables = [
-        table
-        for table in (summary_table(plan, figures), dataset_table(plan, figures))
-        if table.rows
-    ]
+    given = [dataset_table(plan, figures)]
+    if any(name in DATASETS for name in plan.datasets):  # not recordings given as folders alone
+        given.insert(0, summary_table(plan, figures))
+    tables = [table for table in given if table.rows]
     files = [path for table in tables for path in write_table(table, made, plan.folder)]
     points = _points(plan, figures)
     if points:
