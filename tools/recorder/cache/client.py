@@ -12,7 +12,16 @@ from contextlib import suppress
 from tools.recorder.worker import Worker, serve
 from tools.stack.redis import Connection, ReplyError
 
-__all__ = ["KEPT_SECONDS", "N_KEYS", "N_SLOTS", "VALUE_BYTES", "key_slot", "run_client"]
+__all__ = [
+    "HOT_KEY",
+    "KEPT_SECONDS",
+    "N_KEYS",
+    "N_SLOTS",
+    "VALUE_BYTES",
+    "key_slot",
+    "run_client",
+    "slot_range",
+]
 
 N_KEYS, VALUE_BYTES = 8_000, 1000
 N_THREADS = 3
@@ -22,6 +31,7 @@ KEPT_SECONDS = 240
 LIFETIME_SECONDS = 8.0
 N_SLOTS = 16384
 WRITE_SHARE = 0.1
+HOT_KEY = "item:hot"
 
 
 def key_slot(key: bytes) -> int:
@@ -99,13 +109,13 @@ class Cluster:
             with suppress(OSError):
                 (reply,) = self._connection(port).ask(("CLUSTER", "SLOTS"))
                 assert isinstance(reply, list)
-                self._owners = [_range(entry) for entry in reply]
+                self._owners = [slot_range(entry) for entry in reply]
                 self.ports = [port for _, _, port in self._owners] or self.ports
                 return
         raise ConnectionError("no node answers")
 
 
-def _range(entry: object) -> tuple[int, int, int]:
+def slot_range(entry: object) -> tuple[int, int, int]:
     """Return first slot, last slot and the owner's port of an entry of CLUSTER SLOTS."""
     assert isinstance(entry, list)
     first, last, owner = entry[:3]
@@ -146,7 +156,7 @@ class Client(Worker):
     def _call(self, cluster: Cluster) -> None:
         key = f"item:{int(N_KEYS * self.rng.random() ** 2)}"  # small numbers are popular
         if self.rng.random() < self.words["hot"]:
-            key = "item:hot"
+            key = HOT_KEY
         if self.words["slow_factor"] > 1 or self.words["added_seconds"] > 0:
             self.work(0.002)
         if self.rng.random() < WRITE_SHARE or cluster.ask(key, "GET") is None:

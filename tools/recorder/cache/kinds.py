@@ -81,8 +81,8 @@ KINDS: tuple[Kind, ...] = (
         services=("client",),
         what="6 of 10 reads are of one key, so that one node has most of the work",
         causes=(
-            Cause("redis_(commands_rate|hits_rate|input_bytes|output_bytes|cpu)", NODES),
-            Cause("redis_command_(rate|cpu)", {**NODES, "command": "get"}),
+            Cause("redis_(commands_rate|hits_rate|input_bytes|output_bytes|cpu)", NODE),
+            Cause("redis_command_(rate|cpu)", {**NODE, "command": "get"}),
             *MISSES,
         ),
     ),

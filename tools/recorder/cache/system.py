@@ -10,7 +10,15 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar
 
-from tools.recorder.cache.client import KEPT_SECONDS, N_KEYS, N_SLOTS, VALUE_BYTES, key_slot
+from tools.recorder.cache.client import (
+    HOT_KEY,
+    KEPT_SECONDS,
+    N_KEYS,
+    N_SLOTS,
+    VALUE_BYTES,
+    key_slot,
+    slot_range,
+)
 from tools.recorder.cache.kinds import KINDS, ROUTINES
 from tools.recorder.cache.variables import QUERIES
 from tools.recorder.faults import CommonFaults
@@ -269,7 +277,12 @@ class Cache(CommonFaults):
         return stop
 
     def begin_hot_key(self, about: dict[str, Any]) -> Stop:
-        """Let the clients read one key most of the time."""
+        """Let the clients read one key most of the time; the node that holds it is to blame."""
+        slot = key_slot(HOT_KEY.encode())
+        ranges = self.ask(self.members.of("redis")[0], "CLUSTER", "SLOTS")
+        assert isinstance(ranges, list)
+        (port,) = (port for first, last, port in map(slot_range, ranges) if first <= slot <= last)
+        about["pod"] = next(one.name for one in self.members.of("redis") if one.port == port)
         return self.controlled(self.members.of("client"), "hot", 0.6, 0)
 
     def begin_clock_jump(self, about: dict[str, Any]) -> Stop:
