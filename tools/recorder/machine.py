@@ -12,6 +12,9 @@ from pathlib import Path
 
 __all__ = ["busy_processors", "machine_facts", "versions"]
 
+# The kernel counts in hundredths of a second.
+MIN_SECONDS = 0.5
+
 
 def machine_facts() -> dict[str, object]:
     """Return processors, memory, kernel and distribution.
@@ -49,7 +52,7 @@ def versions(packages: Iterable[str]) -> dict[str, str]:
 def busy_processors(seconds: float) -> float:
     """Return how many processors were busy, on average over the next seconds."""
     before, begun = _busy_seconds(), time.monotonic()
-    time.sleep(seconds)
+    time.sleep(max(seconds, MIN_SECONDS))
     return (_busy_seconds() - before) / max(time.monotonic() - begun, 1e-9)
 
 

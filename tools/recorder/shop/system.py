@@ -147,6 +147,8 @@ class Shop(CommonFaults):
         self.members.start("postgres", command, role="server", port=port)
         self.retried(lambda: self.sql("SELECT 1", database="postgres"))
         self.sql(f"CREATE ROLE shop LOGIN PASSWORD '{PASSWORD}'", database="postgres")
+        # Without a limit every request that gives up would leave a waiting connection behind.
+        self.sql("ALTER ROLE shop SET lock_timeout = '2s'", database="postgres")
         self.sql("CREATE DATABASE shop", database="postgres")
         self.sql(TABLES)
         self.sql("VACUUM ANALYZE")
@@ -258,7 +260,7 @@ class Shop(CommonFaults):
         stopping = threading.Event()
 
         def take() -> None:
-            while not stopping.wait(0.02):
+            while not stopping.wait(0.05):
                 with suppress(OSError):
                     held.append(Postgres(self.port["postgres"], "shop", "shop", PASSWORD))
             for one in held:
