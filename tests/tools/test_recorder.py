@@ -114,6 +114,7 @@ NAMES = [
         ([Cause("group_.*", {"group": "{service}"})], {"service": "redis"}, [4]),
         ([Cause("node_load1"), Cause("latency")], {}, [2, 5]),
         ([Cause("memory")], {}, []),
+        ([Cause(".*", {"pod": "{pod}"})], {"service": "app"}, []),
     ],
 )
 def test_a_fault_is_known_by_the_variables_of_its_pods_and_service(causes, fault, chosen):

@@ -40,7 +40,7 @@ class Cause:
         for label, wanted in self.labels.items():
             value = fault.get(wanted[1:-1]) if wanted.startswith("{") else wanted
             allowed = value if isinstance(value, list) else [value]
-            if labels.get(label) not in allowed:
+            if label not in labels or labels[label] not in allowed:
                 return False
         return True
 
