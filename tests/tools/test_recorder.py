@@ -89,7 +89,7 @@ def test_the_systems_have_12_kinds_of_faults_and_a_method_for_each():
 def test_what_a_kind_is_known_by_is_asked_for(system):
     metrics = {query.metric for query in system.queries()}
     for kind in system.kinds:
-        for cause in kind.causes:
+        for cause in (*kind.causes, *kind.symptoms):
             assert any(re.fullmatch(cause.metrics, metric) for metric in metrics), cause
 
 
@@ -119,7 +119,13 @@ NAMES = [
 )
 def test_a_fault_is_known_by_the_variables_of_its_pods_and_service(causes, fault, chosen):
     kind = Kind(name="x", services=(MACHINE,), what="", causes=tuple(causes))
-    assert responsible(kind, fault, NAMES) == sorted(NAMES[number] for number in chosen)
+    assert responsible(kind, fault, NAMES) == (sorted(NAMES[number] for number in chosen), [])
+
+
+def test_variables_that_only_suffer_are_symptoms():
+    causes, symptoms = (Cause("latency"),), (Cause("latency|memory_bytes"),)
+    kind = Kind(name="x", services=(MACHINE,), what="", causes=causes, symptoms=symptoms)
+    assert responsible(kind, {}, NAMES) == ([NAMES[2]], NAMES[:2])
 
 
 # ---------------------------------------------------------------------- check

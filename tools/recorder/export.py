@@ -26,7 +26,7 @@ from tools.stack.timeline import read_log
 
 __all__ = ["EVENT_HEADS", "ROUTINE_HEADS", "export"]
 
-EVENT_HEADS = "series part start end variables kind service"
+EVENT_HEADS = "series part start end variables kind service symptoms"
 ROUTINE_HEADS = "start end kind service story"
 
 # A variable is a cause only if it was observed during the fault or so long before.
@@ -54,8 +54,9 @@ def export(system: type[System], folder: Path, out: Path) -> None:
     events = []
     for fault, span in zip(faults, spans, strict=True):
         near = in_test & (times >= span[0] - SECONDS_BEFORE) & (times < span[1])
-        guilty = responsible(system.kind(fault["kind"]), fault, observed(columns, near))
-        events.append([name, "test", *span, " ".join(guilty), fault["kind"], fault["service"]])
+        guilty, others = responsible(system.kind(fault["kind"]), fault, observed(columns, near))
+        about = [fault["kind"], fault["service"], " ".join(others)]
+        events.append([name, "test", *span, " ".join(guilty), *about])
     write_csv(out / "events.csv", EVENT_HEADS, events)
     write_csv(out / "routine.csv", ROUTINE_HEADS, _routine(log, first))
     shutil.copyfile(folder / "schedule.json", out / "schedule.json")

@@ -123,13 +123,14 @@ def bad_rollout(*services: str) -> Kind:
     )
 
 
-def network_slow(causes: tuple[Cause, ...], *services: str) -> Kind:
+def network_slow(causes: tuple[Cause, ...], symptoms: tuple[Cause, ...], *services: str) -> Kind:
     """Return the kind: what a service answers waits in a narrow queue, and some of it is lost."""
     return Kind(
         name="network_slow",
         services=services,
         what="answers of a service pass a queue of 300 to 800 kbit/s and 12 packets (tc)",
         causes=causes,
+        symptoms=symptoms,
         draw=lambda rng: {"kilobits": rng.choice((300, 500, 800))},
         needs="tc",
     )

@@ -60,7 +60,9 @@ class Kind:
     services
         one of them is drawn and is to blame.
     causes
-        the variables that it moves.
+        the variables of what is to blame.
+    symptoms
+        the variables of others that suffer from it.
     what
         what is done, in a sentence for the dataset's README.
     of_pod
@@ -75,16 +77,23 @@ class Kind:
     services: tuple[str, ...]
     causes: tuple[Cause, ...]
     what: str
+    symptoms: tuple[Cause, ...] = ()
     of_pod: bool = False
     draw: Callable[[random.Random], dict[str, Any]] = _nothing
     needs: str = ""
 
 
-def responsible(kind: Kind, fault: Mapping[str, Any], names: Collection[str]) -> list[str]:
-    """Return the variables that a fault is known by, of those that there are, sorted."""
-    found = []
+def responsible(
+    kind: Kind, fault: Mapping[str, Any], names: Collection[str]
+) -> tuple[list[str], list[str]]:
+    """Return the causes of a fault and its symptoms, of the variables that there are, sorted."""
+    causes, symptoms = [], []
     for name in sorted(names):
         parts = parse(name)
-        if parts is not None and any(cause.holds(*parts, fault) for cause in kind.causes):
-            found.append(name)
-    return found
+        if parts is None:
+            continue
+        if any(cause.holds(*parts, fault) for cause in kind.causes):
+            causes.append(name)
+        elif any(cause.holds(*parts, fault) for cause in kind.symptoms):
+            symptoms.append(name)
+    return causes, symptoms

@@ -66,7 +66,8 @@ are rates over 8 s; values keep 5 digits. A fault shows a little late and lasts 
 its label.
 
 - `events.csv`: series, part, start, end (exclusive, seconds since 1970), responsible variables
-  separated by spaces, kind, and the service to blame (`machine` for none of the system's).
+  separated by spaces, kind, the service to blame (`machine` for none of the system's), symptoms:
+  variables of others that suffer from the fault and are not to blame.
 - `routine.csv`: start, end, kind, service and a sentence for each routine change; not labelled.
 - `machine.json`: machine, versions and load. `schedule.json`: what was planned.
 

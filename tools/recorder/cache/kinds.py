@@ -32,8 +32,8 @@ KINDS: tuple[Kind, ...] = (
         causes=(
             Cause("redis_(keys|expiring_keys|memory_used_bytes|hits_rate|misses_rate)", NODE),
             Cause("redis_command_(rate|cpu)", {**NODE, "command": "flushall"}),
-            *MISSES,
         ),
+        symptoms=MISSES,
     ),
     Kind(
         name="node_slow",
@@ -44,15 +44,16 @@ KINDS: tuple[Kind, ...] = (
             Cause("redis_cpu|redis_slowlog_length|scrape_seconds|redis_commands_rate", NODE),
             Cause("redis_command_(rate|cpu)", NODE),
             Cause("group_cpu", {"group": "redis"}),
-            *SLOW_CLIENTS,
         ),
+        symptoms=SLOW_CLIENTS,
     ),
     Kind(
         name="node_crash_loop",
         services=("redis",),
         of_pod=True,
         what="one node is killed every few seconds and starts again, empty, under its name",
-        causes=(Cause(".*", NODE), *SLOW_CLIENTS, *MISSES),
+        causes=(Cause(".*", NODE),),
+        symptoms=(*SLOW_CLIENTS, *MISSES),
     ),
     Kind(
         name="client_flood",
@@ -73,8 +74,8 @@ KINDS: tuple[Kind, ...] = (
         causes=(
             Cause("redis_(evicted_rate|keys|expiring_keys|memory_used_bytes)", NODE),
             Cause("redis_(hits|misses)_rate", NODE),
-            *MISSES,
         ),
+        symptoms=MISSES,
     ),
     Kind(
         name="hot_key",
@@ -91,24 +92,30 @@ KINDS: tuple[Kind, ...] = (
         services=("redis",),
         of_pod=True,
         what="the password of one node is changed, and changed back",
-        causes=(
-            Cause("redis_connected_clients|redis_(commands|hits|connections)_rate|redis_up", NODE),
-            Cause("redis_command_(rate|cpu)", NODE),
-            Cause(".*", NODE),
-            *SLOW_CLIENTS,
-        ),
+        causes=(Cause(".*", NODE),),
+        symptoms=SLOW_CLIENTS,
     ),
     Kind(
         name="clock_jump",
         services=("client",),
         what="the clients tell the time an hour slow, so that what they write is expired at once",
         causes=(
-            Cause("redis_(keys|expiring_keys|expired_rate|hits_rate|misses_rate)", NODES),
+            Cause("redis_expired_rate", NODES),
             Cause("redis_command_(rate|cpu)", {**NODES, "command": "set"}),
             *MISSES,
         ),
+        symptoms=(Cause("redis_(keys|expiring_keys|hits_rate|misses_rate)", NODES),),
     ),
-    network_slow(SLOW_CLIENTS, "redis"),
+    # Between the clients and the nodes: either end may be named.
+    network_slow(
+        (
+            Cause("redis_(commands|hits|misses)_rate|redis_output_bytes|redis_up", NODES),
+            Cause("redis_command_rate|redis_connected_clients|scrape_seconds|up", NODES),
+            *SLOW_CLIENTS,
+        ),
+        MISSES,
+        "redis",
+    ),
     bad_rollout("client"),
     memory_leak("client"),
     exporter_silent("redis"),

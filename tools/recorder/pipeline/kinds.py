@@ -32,21 +32,21 @@ KINDS: tuple[Kind, ...] = (
         name="disk_full",
         services=(MACHINE,),
         what="the small file system that the consumers write to is filled to the last byte",
-        causes=(
-            Cause("volume_available_bytes"),
+        causes=(Cause("volume_available_bytes"),),
+        symptoms=(
             Cause(TASKS, {"pod": "{pods}"}),
             Cause("rabbitmq_queue_messages_(ready|unacked)|rabbitmq_redelivered_rate", BROKER),
         ),
     ),
     Kind(
         name="lock_held",
-        services=(MACHINE,),
-        what="a process holds the lock that every consumer needs to note a result",
+        services=CONSUMERS,
+        what="a process holds the lock that every consumer of a queue needs to note a result",
         causes=(
-            Cause(TASKS, {"pod": "{pods}"}),
-            Cause("rabbitmq_queue_messages_(ready|unacked)", BROKER),
-            Cause("rabbitmq_(delivered|acknowledged)_rate", BROKER),
+            Cause(TASKS, SERVICE),
+            Cause("rabbitmq_queue_messages_(ready|unacked)|rabbitmq_queue_reductions_rate", QUEUE),
         ),
+        symptoms=(Cause("rabbitmq_(delivered|acknowledged)_rate", BROKER),),
     ),
     Kind(
         name="retry_storm",
@@ -54,17 +54,16 @@ KINDS: tuple[Kind, ...] = (
         what="20 messages that cannot be processed are returned and delivered again and again",
         causes=(
             Cause(TASKS + "|cpu", SERVICE),
-            Cause(TRAFFIC, BROKER),
             Cause("rabbitmq_queue_reductions_rate|rabbitmq_queue_messages_.*", QUEUE),
-            Cause("group_cpu", {"group": "rabbitmq"}),
         ),
+        symptoms=(Cause(TRAFFIC, BROKER), Cause("group_cpu", {"group": "rabbitmq"})),
     ),
     Kind(
         name="traffic_burst",
         services=("producer",),
         what="producers send 6 times as many messages",
-        causes=(
-            Cause("call_rate|cpu", PRODUCERS),
+        causes=(Cause("call_rate|cpu", PRODUCERS), Cause("group_cpu", {"group": "producer"})),
+        symptoms=(
             Cause(TRAFFIC, BROKER),
             Cause("rabbitmq_queue_.*", BROKER),
             Cause("group_cpu", {"group": "rabbitmq"}),
@@ -78,6 +77,8 @@ KINDS: tuple[Kind, ...] = (
         causes=(
             Cause("rabbitmq_auth_.*|rabbitmq_(connections|channels|consumers)", BROKER),
             Cause("rabbitmq_(published|delivered|acknowledged)_rate", BROKER),
+        ),
+        symptoms=(
             Cause("call_error_rate|call_rate|call_seconds", PRODUCERS),
             Cause(TASKS, {"pod": "{pods}"}),
         ),
@@ -90,8 +91,8 @@ KINDS: tuple[Kind, ...] = (
             Cause("rabbitmq_(connections|channels)|rabbitmq_connections_opened_rate", BROKER),
             Cause("rabbitmq_process_open_.*|rabbitmq_erlang_processes_used", BROKER),
             Cause("rabbitmq_auth_succeeded_rate", BROKER),
-            Cause("node_tcp_(in_use|established|opened)"),
         ),
+        symptoms=(Cause("node_tcp_(in_use|established|opened)"),),
     ),
     Kind(
         name="exporter_silent",
@@ -99,11 +100,15 @@ KINDS: tuple[Kind, ...] = (
         what="the process exporter is stopped",
         causes=(Cause("group_.*"), Cause("up", {"exporter": "process"})),
     ),
+    # Between the broker and its clients: either end may be named.
     network_slow(
         (
             Cause("call_seconds|call_rate|call_error_rate", PRODUCERS),
-            Cause("task_rate|in_flight|connect_rate|task_error_rate", {"pod": "{pods}"}),
-            Cause("rabbitmq_queue_messages_.*|rabbitmq_(published|delivered)_rate", BROKER),
+            Cause("rabbitmq_(published|delivered)_rate", BROKER),
+        ),
+        (
+            Cause(TASKS, {"pod": "{pods}"}),
+            Cause("rabbitmq_queue_messages_.*", BROKER),
         ),
         "rabbitmq",
     ),

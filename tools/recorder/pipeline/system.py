@@ -19,7 +19,7 @@ from tools.recorder.members import Member
 from tools.recorder.pipeline.kinds import CONSUMERS, KINDS, ROUTINES
 from tools.recorder.pipeline.stomp import Stomp
 from tools.recorder.pipeline.variables import QUERIES
-from tools.recorder.pipeline.workers import LOCK, POISON, QUEUES
+from tools.recorder.pipeline.workers import POISON, QUEUES
 from tools.recorder.system import Stop
 from tools.stack.processes import free_port
 from tools.stack.prometheus import answered, wait_for
@@ -197,7 +197,7 @@ class Pipeline(CommonFaults):
 
     def begin(self, about: dict[str, Any]) -> Stop:
         """Begin a fault; those of all consumers say which there are."""
-        if about["kind"] in ("disk_full", "lock_held", "password_wrong", "network_slow"):
+        if about["kind"] in ("disk_full", "password_wrong", "network_slow"):
             about["pods"] = self._consumers()
         return super().begin(about)
 
@@ -211,8 +211,8 @@ class Pipeline(CommonFaults):
         return path.unlink
 
     def begin_lock_held(self, about: dict[str, Any]) -> Stop:
-        """Hold the lock of the consumers."""
-        file = (self.out / LOCK).open("ab")
+        """Hold the lock of the consumers of a queue."""
+        file = (self.out / f"{about['service']}.lock").open("ab")
         fcntl.flock(file, fcntl.LOCK_EX)
         return file.close
 

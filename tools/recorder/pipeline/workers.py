@@ -14,7 +14,7 @@ from pathlib import Path
 from tools.recorder.pipeline.stomp import Stomp
 from tools.recorder.worker import Worker, serve
 
-__all__ = ["LOCK", "POISON", "QUEUES", "run_consumer", "run_producer"]
+__all__ = ["POISON", "QUEUES", "run_consumer", "run_producer"]
 
 # Queue -> messages per second of one producer, bytes of a message, seconds of work on it.
 QUEUES = {
@@ -28,9 +28,7 @@ WAVE_SECONDS, WAVE_SHARE = 600.0, 0.3
 PREFETCH = 5
 RESULT_BYTES = 2000
 
-# The file that a consumer locks while it notes a result, and the start of a message that cannot be
-# processed before the time that follows.
-LOCK = "index.lock"
+# The start of a message that cannot be processed before the time that follows.
 POISON = b"poison:"
 
 
@@ -125,8 +123,8 @@ class Consumer(Worker):
         return True
 
     def _note(self, body: bytes) -> None:
-        """Write a result to the small file system, and its number under a lock."""
-        with (self.out / LOCK).open("ab") as lock:
+        """Write a result to the small file system, under a lock of the queue."""
+        with (self.out / f"{self.queue}.lock").open("ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             with (self.out / f"{self.queue}-{int(time.time()) // 10}.out").open("ab") as file:
                 file.write((body * (1 + RESULT_BYTES // max(len(body), 1)))[:RESULT_BYTES])

@@ -40,8 +40,8 @@ KINDS: tuple[Kind, ...] = (
                 "pg_table_(seq_scan|seq_tup_read|idx_scan)_rate", {**POSTGRES, "table": "orders"}
             ),
             Cause("group_cpu", {"group": "postgres"}),
-            Cause("db_call_seconds|http_request_seconds", APP),
         ),
+        symptoms=(Cause("db_call_seconds|http_request_seconds", APP),),
     ),
     Kind(
         name="lock_held",
@@ -51,8 +51,8 @@ KINDS: tuple[Kind, ...] = (
             Cause("pg_locks|pg_connections|pg_longest_transaction_seconds", POSTGRES),
             Cause("pg_(xact_commit|xact_rollback|tup_inserted|tup_updated)_rate", POSTGRES),
             Cause("pg_table_n_tup_(ins|upd)_rate", POSTGRES),
-            *SLOW_SHOP,
         ),
+        symptoms=SLOW_SHOP,
     ),
     Kind(
         name="connections_exhausted",
@@ -62,8 +62,8 @@ KINDS: tuple[Kind, ...] = (
             Cause("pg_connections|pg_backends", POSTGRES),
             Cause("pg_(xact_commit|tup_fetched|tup_inserted)_rate", POSTGRES),
             Cause("group_processes|group_memory_bytes", {"group": "postgres"}),
-            *SLOW_SHOP,
         ),
+        symptoms=SLOW_SHOP,
     ),
     Kind(
         name="password_wrong",
@@ -72,8 +72,8 @@ KINDS: tuple[Kind, ...] = (
         causes=(
             Cause("pg_connections|pg_backends", POSTGRES),
             Cause("pg_(xact_commit|tup_fetched|tup_inserted|tup_returned)_rate", POSTGRES),
-            *SLOW_SHOP,
         ),
+        symptoms=SLOW_SHOP,
     ),
     Kind(
         name="cache_flushed",
@@ -83,6 +83,8 @@ KINDS: tuple[Kind, ...] = (
             Cause("redis_keys|redis_expiring_keys|redis_memory_used_bytes", REDIS),
             Cause("redis_(hits|misses)_rate", REDIS),
             Cause("redis_command_(rate|cpu)", {**REDIS, "command": "flushall"}),
+        ),
+        symptoms=(
             Cause("cache_(hit|miss)_rate|db_call_rate", APP),
             Cause("pg_table_idx_scan_rate", {**POSTGRES, "table": "items"}),
         ),
@@ -94,12 +96,19 @@ KINDS: tuple[Kind, ...] = (
         causes=(
             Cause("http_request_rate|http_error_rate|retry_rate|http_request_seconds", CUSTOMERS),
             Cause("in_flight|cpu", CUSTOMERS),
+        ),
+        symptoms=(
             Cause("nginx_(accepted|requests)_rate|nginx_connections_.*", NGINX),
             Cause("http_request_rate", APP),
         ),
         draw=lambda rng: {"retries": 8, "patience": 0.012},
     ),
-    network_slow((*SLOW_SHOP, Cause("pg_.*|up", POSTGRES)), "postgres"),
+    # Between the application and the database: either end may be named.
+    network_slow(
+        (Cause("pg_.*|up", POSTGRES), Cause("db_(call_seconds|error_rate|free_places)", APP)),
+        SLOW_SHOP,
+        "postgres",
+    ),
     memory_leak("app"),
     replica_slow("app"),
     crash_loop("app"),
