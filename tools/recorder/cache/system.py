@@ -215,8 +215,7 @@ class Cache(CommonFaults):
         yield from self._wait(lambda: "role:master" in self._info(new))
         yield  # until the others have heard of it
         yield
-        self.members.leave(old)
-        self.members.finish(old)
+        self.retire(old)
         for one in [new, *others]:
             with suppress(OSError):
                 self.ask(one, "CLUSTER", "FORGET", name)

@@ -105,7 +105,10 @@ KINDS: tuple[Kind, ...] = (
     ),
     # Between the application and the database: either end may be named.
     network_slow(
-        (Cause("pg_.*|up", POSTGRES), Cause("db_(call_seconds|error_rate|free_places)", APP)),
+        (
+            Cause("pg_connections|pg_xact_commit_rate|up", POSTGRES),
+            Cause("db_(call_seconds|error_rate|free_places)", APP),
+        ),
         SLOW_SHOP,
         "postgres",
     ),
