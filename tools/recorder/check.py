@@ -125,8 +125,8 @@ def moved(data: Dataset, event: Event) -> dict[str, float]:
     """Return by how many spreads each cause moved from its usual value before the fault.
 
     Spread is 1.4826 times the median distance from the median of the normal rows before, and at
-    least a fiftieth of the values, so that 50 spreads are the most. A cause that vanishes or appears
-    for at least a third of the fault has moved infinitely far.
+    least a fiftieth of the values, so that 50 spreads are the most. A cause that vanishes or
+    appears for at least a third of the fault has moved infinitely far.
     """
     start, end = np.searchsorted(data.times, (event.start, event.end))
     usual = np.flatnonzero(data.labels[: int(start)] == 0)[-ROWS_BEFORE:]
