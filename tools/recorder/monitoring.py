@@ -129,6 +129,8 @@ class Monitoring:
                 f"--web.listen-address=127.0.0.1:{ports['node']}",
                 "--collector.disable-defaults",
                 *(f"--collector.{name}" for name in COLLECTORS),
+                # Debian's default leaves out /mnt, where a recording's own file systems are.
+                "--collector.filesystem.mount-points-exclude=^/(dev|proc|run|sys)($|/)",
             ],
             self.folder / "node.log",
         )

@@ -52,12 +52,12 @@ QUERIES: tuple[Query, ...] = (
     ),
     Query(
         metric="volume_available_bytes",
-        query='sum (node_filesystem_avail_bytes{mountpoint=~".*/volume"})',
+        query='sum (node_filesystem_avail_bytes{mountpoint="/mnt/volume"})',
         labels={},
     ),
     Query(
         metric="volume_files_free",
-        query='sum (node_filesystem_files_free{mountpoint=~".*/volume"})',
+        query='sum (node_filesystem_files_free{mountpoint="/mnt/volume"})',
         labels={},
     ),
     *worker_queries(
