@@ -20,7 +20,7 @@ from benchmarks.alerts.columns import DEMO, DEMO_SEEDS, each_recording, service_
 from benchmarks.alerts.measures import FoundAlert, measure
 from benchmarks.alerts.methods import METHODS, Method
 from benchmarks.provenance import code_commit
-from benchmarks.real.datasets import dataset
+from benchmarks.real.datasets import dataset, recording_name
 from benchmarks.real.plan import Column
 from benchmarks.real.scores import Scores, has_scores, read_scores, write_scores
 from benchmarks.report import write_whole
@@ -58,7 +58,9 @@ class AlertJob:
 
 def job_path(folder: Path, job: AlertJob) -> Path:
     """Return where a job's scores and alerts are."""
-    column = job.column.dataset + ("" if job.column.churn == "none" else f"-{job.column.churn}")
+    column = recording_name(job.column.dataset) + (
+        "" if job.column.churn == "none" else f"-{job.column.churn}"
+    )
     return folder / "scores" / column / f"{job.method}.parquet"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.alerts.columns import DEMO, LABELLED, OWN, columns
+from benchmarks.alerts.columns import DATASETS, DEMO, LABELLED, OWN, QUIET, columns
 from benchmarks.alerts.jobs import AlertJob, Measures, measured, run_jobs
 from benchmarks.alerts.methods import LEFT_OUT, Method
 from benchmarks.alerts.picture import alert_figure
@@ -51,7 +51,8 @@ NOTES = (
     "Delay: median of the rows from an event's start to the first row of its alert.",
     "A dataset's figure is the mean of its recordings; events, found and false alerts are counts.",
     "hostwatch and demo (the demo's fleet, 20 seeds with 4 planted incidents each) are the "
-    "project's own and in no mean. Quiet recordings count for false alerts only.",
+    "project's own and in no mean; nor are recordings given as folders. Quiet recordings count for "
+    "false alerts only.",
     "petshop has no normal rows (every row is near an event), so that its false alerts are 0 and "
     "its R1k is 1 whatever the method. At least one false episode per recording is allowed in R1k, "
     "so that it says little where recordings are short: random scores have 1 on rcd-sockshop and "
@@ -110,11 +111,10 @@ def run_tables(plan: AlertPlan, command: str) -> Outcome:
         found = measured(job, plan.folder)
         if found is not None:
             figures[job.method, job.column] = found
-    tables = [
-        table
-        for table in (summary_table(plan, figures), dataset_table(plan, figures))
-        if table.rows
-    ]
+    given = [dataset_table(plan, figures)]
+    if any(name in DATASETS for name in plan.datasets):  # not recordings given as folders alone
+        given.insert(0, summary_table(plan, figures))
+    tables = [table for table in given if table.rows]
     files = [path for table in tables for path in write_table(table, made, plan.folder)]
     points = _points(plan, figures)
     if points:
@@ -141,7 +141,7 @@ def dataset_table(plan: AlertPlan, figures: Figures) -> Table:
 def summary_table(plan: AlertPlan, figures: Figures) -> Table:
     """Return one row per method: means over labelled columns, false alerts over all others too."""
     labelled = [column for column in plan.columns if column.dataset in LABELLED]
-    counted = [column for column in plan.columns if column.dataset not in OWN]
+    counted = [column for column in plan.columns if column.dataset in (*LABELLED, *QUIET)]
     rows = []
     for method in plan.methods:
         by_column = {column: figures.get((method.key, column)) for column in plan.columns}

@@ -45,6 +45,15 @@ def alerts(
             rich_help_panel=WHAT,
         ),
     ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDERS",
+            help="Folders of recordings made by tools.recorder, separated by commas; these alone "
+            "unless --datasets is given.",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
     jobs: Jobs = None,
     stop_after: StopAfter = None,
     out: Annotated[
@@ -70,16 +79,21 @@ def alerts(
     - `python -m benchmarks alerts --methods default --datasets hostwatch,demo`
     - `python -m benchmarks alerts --methods default --jobs 2 --out before`
     - `python -m benchmarks alerts --jobs 2`
+    - `python -m benchmarks alerts --methods default --data shop-1,shop-2`
     """
     with explained_failures(quiet):
         from benchmarks.alerts.columns import DATASETS
         from benchmarks.alerts.methods import METHODS
         from benchmarks.alerts.tables import AlertPlan, headlines, run_tables
         from benchmarks.choosing import choose
+        from benchmarks.real.datasets import recording_names
 
+        recordings = recording_names(data)
+        is_only_data = bool(recordings) and datasets is None
+        chosen = [] if is_only_data else choose(datasets, DATASETS, "dataset")
         plan = AlertPlan(
             methods=[METHODS[key] for key in choose(methods, METHODS, "method")],
-            datasets=choose(datasets, DATASETS, "dataset"),
+            datasets=[*chosen, *recordings],
             folder=out,
             processes=n_processes(jobs),
             stop_after=None if stop_after is None else 60 * stop_after,

@@ -27,6 +27,8 @@ __all__ = [
     "dataset",
     "dataset_names",
     "public_sources",
+    "recording_name",
+    "recording_names",
 ]
 
 DATA_VARIABLE = "SMKC_DATA"
@@ -99,6 +101,8 @@ class Dataset:
     service_before
         what ends the name of a service in names of variables, such as ``_`` in ``carts_cpu``;
         empty where names have no such part, or have labels.
+    folder
+        where its files are, if it is no dataset of the registry but was given as a folder.
     """
 
     name: str
@@ -120,6 +124,7 @@ class Dataset:
     share_of_normal: bool = False
     time_unit_seconds: float | None = None
     service_before: str = ""
+    folder: str = ""
 
     def parts(self, series: str) -> Parts:
         """Return the files of one recording."""
@@ -145,16 +150,42 @@ def dataset_names(*, ranked: bool = True) -> tuple[str, ...]:
 
 
 def dataset(name: str) -> Dataset:
-    """Return a dataset's description.
+    """Return a dataset's description, by its name in the registry or by its folder.
 
     Examples
     --------
     >>> dataset("smd").licence, len(dataset("smd").series)
     ('MIT', 4)
     """
+    if _is_folder(name):
+        return _from_folder(name)
     if name not in _registry():
         raise SettingError(f"there is no dataset {name!r}; choose one of {', '.join(_registry())}")
     return _registry()[name]
+
+
+def recording_names(folders: str | None) -> list[str]:
+    """Return the names of the datasets in folders that are separated by commas."""
+    given = [Path(one.strip()).resolve() for one in (folders or "").split(",") if one.strip()]
+    names = [str(one / "dataset" if (one / "dataset").is_dir() else one) for one in given]
+    shown = [recording_name(name) for name in names]
+    if len(set(shown)) < len(shown):
+        raise SettingError(f"{', '.join(shown)}: give folders of different names")
+    return names
+
+
+def recording_name(name: str) -> str:
+    """Return what a dataset is called in tables: of one given as a folder, the folder's last part.
+
+    Examples
+    --------
+    >>> recording_name("/recordings/shop-1/dataset"), recording_name("smd")
+    ('shop-1', 'smd')
+    """
+    if not _is_folder(name):
+        return name
+    path = Path(name)
+    return path.parent.name if path.name == "dataset" else path.name
 
 
 def public_sources(*names: str) -> str:
@@ -216,6 +247,8 @@ def checked_file(about: Dataset, file: str) -> Path:
 
 def _place(about: Dataset, file: str) -> tuple[Path, str]:
     """Return the folder of a dataset's files, and what to do about one that is not right there."""
+    if about.folder:
+        return Path(about.folder), "Export the recording again: python -m tools.recorder export"
     given = os.environ.get(DATA_VARIABLE, "")
     if about.ships:
         folder = Path(given) / about.name
@@ -254,3 +287,47 @@ def _from_entry(entry: Mapping[str, Any]) -> Dataset:
         "files": files,
     }
     return Dataset(**{**entry, **rest})
+
+
+def _is_folder(name: str) -> bool:
+    return os.sep in name
+
+
+@cache
+def _from_folder(folder: str) -> Dataset:
+    """Describe the recordings in a folder that ``tools.recorder`` has exported."""
+    tests = sorted(Path(folder).glob("*.test.parquet"))
+    if not tests:
+        raise ReadError(f"{folder} holds no *.test.parquet; let a recording be exported there")
+    series = [path.name.removesuffix(".test.parquet") for path in tests]
+    files = {}
+    for path in [
+        *tests,
+        *(one.with_name(f"{name}.train.parquet") for one, name in zip(tests, series, strict=True)),
+        Path(folder) / "events.csv",
+    ]:
+        if not path.is_file():
+            raise ReadError(f"{path} is missing; let the recording be exported again")
+        status = path.stat()
+        digest = _sha256(path, status.st_size, status.st_mtime_ns)
+        files[path.name] = DataFile(name=path.name, n_bytes=status.st_size, sha256=digest)
+    return Dataset(
+        name=recording_name(folder),
+        what="A recording made by tools.recorder",
+        source="tools.recorder",
+        commit="",
+        path=folder,
+        licence="CC0-1.0",
+        is_ranked=False,
+        takes_churn=False,
+        is_contiguous=True,
+        vus_window=30,
+        reference_share=None,
+        notes=(),
+        series=tuple(
+            Parts(name=name, test=f"{name}.test.parquet", reference=f"{name}.train.parquet")
+            for name in series
+        ),
+        files=files,
+        folder=folder,
+    )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from benchmarks.real.churn import LEVELS
 from benchmarks.real.condition import Condition
-from benchmarks.real.datasets import dataset, dataset_names
+from benchmarks.real.datasets import dataset, dataset_names, recording_name
 from benchmarks.real.jobs import RunSettings
 from benchmarks.real.measures import Measured
 from benchmarks.real.methods import STAGES, Method
@@ -42,7 +42,8 @@ class Column:
     churn: str = "none"
 
     def __str__(self) -> str:
-        return self.dataset if self.churn == "none" else f"{self.dataset}, {self.churn} churn"
+        name = recording_name(self.dataset)
+        return name if self.churn == "none" else f"{name}, {self.churn} churn"
 
 
 @dataclass(frozen=True, kw_only=True)

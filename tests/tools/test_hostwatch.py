@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from tools.hostwatch.export import export
-from tools.hostwatch.exposition import text_format
 from tools.hostwatch.faults import Faults
 from tools.hostwatch.fleet import Fleet
 from tools.hostwatch.processes import PROGRAMS
 from tools.hostwatch.record import record
 from tools.hostwatch.schedule import KINDS, SERVICES, Phases, made_schedule, schedule_record
 from tools.hostwatch.variables import QUERIES, responsible
+from tools.stack.exposition import text_format
 
 import smkc
 

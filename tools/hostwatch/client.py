@@ -10,8 +10,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tools.hostwatch.exposition import Handler, Server, own_figures, text_format
 from tools.hostwatch.peers import Peers, call
+from tools.stack.exposition import Handler, Server, own_figures, text_format
 
 __all__ = ["run_client"]
 

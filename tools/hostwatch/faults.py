@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from tools.hostwatch.fleet import Fleet, Pod
-from tools.hostwatch.processes import end, start_own
+from tools.hostwatch.processes import start_own
+from tools.stack.processes import end
 
 __all__ = ["Faults"]
 

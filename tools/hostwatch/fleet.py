@@ -3,16 +3,16 @@
 In: what to start, retire, replace or disturb. Out: processes, and a targets file kept up to date.
 """
 
-import json
-import os
 import random
 import subprocess
 import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools.hostwatch.processes import end, free_port, start_own
+from tools.hostwatch.processes import start_own
 from tools.hostwatch.schedule import SERVICES, Service
+from tools.stack.processes import end, free_port
+from tools.stack.prometheus import write_targets
 
 __all__ = ["CLIENT_RATE", "Fleet", "Pod"]
 
@@ -125,9 +125,7 @@ class Fleet:
             }
             for pod in self.pods.values()
         ]
-        new = self.folder / "fleet.json.new"
-        new.write_text(json.dumps(entries), encoding="utf-8")
-        os.replace(new, self.targets)
+        write_targets(self.targets, entries)
 
     def _start(self, role: str, service: str, name: str, **options: object) -> Pod:
         port = free_port()

@@ -1,24 +1,20 @@
-"""Processes: what the recorder starts, and that none of it outlives the recorder.
+"""Processes: the monitoring stack and the fleet's own roles.
 
-In: command lines. Out: running processes, the monitoring stack among them.
+In: a folder and the targets file, or a role with its options. Out: running processes.
 """
 
-import ctypes
-import shutil
-import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
-__all__ = ["PROGRAMS", "end", "free_port", "start", "start_own", "start_stack"]
+from tools.stack.processes import free_port, missing_programs, start, words_of
+from tools.stack.prometheus import start_prometheus
+
+__all__ = ["PROGRAMS", "SCRAPE_SECONDS", "start_own", "start_stack"]
 
 PROGRAMS = ("prometheus", "prometheus-node-exporter", "prometheus-process-exporter")
 
 SCRAPE_SECONDS = 2
-
-# From <linux/prctl.h>: send this signal to a process when its parent ends.
-SET_PARENT_DEATH_SIGNAL = 1
 
 COLLECTORS = (
     "cpu",
@@ -64,34 +60,16 @@ scrape_configs:
 """
 
 
-def start(command: list[str], log: Path) -> subprocess.Popen[bytes]:
-    """Start a process that ends with this one; what it says goes to a log."""
-    libc = ctypes.CDLL(None)
-
-    def end_with_parent() -> None:
-        libc.prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
-
-    with log.open("ab") as out:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            preexec_fn=end_with_parent,
-        )
-
-
 def start_own(role: str, group: str, log: Path, **options: object) -> subprocess.Popen[bytes]:
     """Start one of this package's own roles as a process of a group."""
-    words = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
-    command = [sys.executable, "-m", "tools.hostwatch", role, f"--group={group}", *words]
+    words = words_of({"group": group, **options})
+    command = [sys.executable, "-m", "tools.hostwatch", role, *words]
     return start(command, log)
 
 
 def start_stack(folder: Path, targets: Path) -> tuple[int, dict[str, subprocess.Popen[bytes]]]:
     """Start Prometheus and both exporters; return Prometheus' port and the processes by name."""
-    missing = [program for program in PROGRAMS if shutil.which(program) is None]
-    if missing:
+    if missing := missing_programs(PROGRAMS):
         raise SystemExit(f"{', '.join(missing)} not found; apt install {' '.join(missing)}")
     port, node, process = free_port(), free_port(), free_port()
     config, groups = folder / "prometheus.yml", folder / "groups.yml"
@@ -121,30 +99,5 @@ def start_stack(folder: Path, targets: Path) -> tuple[int, dict[str, subprocess.
             ],
             folder / "process.log",
         ),
-        "prometheus": start(
-            [
-                "prometheus",
-                f"--web.listen-address=127.0.0.1:{port}",
-                f"--config.file={config}",
-                f"--storage.tsdb.path={folder / 'storage'}",
-            ],
-            folder / "prometheus.log",
-        ),
+        "prometheus": start_prometheus(folder, config, port),
     }
-
-
-def free_port() -> int:
-    """Return a port on loopback that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def end(process: subprocess.Popen[bytes], patience: float = 3.0) -> None:
-    """End a process, by force if it does not listen."""
-    process.terminate()
-    try:
-        process.wait(patience)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

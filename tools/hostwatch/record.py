@@ -4,23 +4,21 @@ In: a folder, a seed and the length of each phase. Out: in that folder, schedule
 start, log.jsonl line by line, Prometheus' storage and done.json at the end.
 """
 
-import heapq
 import json
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from functools import partial
-from itertools import count
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from tools.hostwatch.faults import Faults
 from tools.hostwatch.fleet import Fleet, Pod
-from tools.hostwatch.processes import end, start_stack
+from tools.hostwatch.processes import start_stack
 from tools.hostwatch.schedule import SERVICES, Action, Phases, made_schedule, schedule_record
+from tools.stack.processes import end
+from tools.stack.timeline import Timeline
 
 __all__ = ["record"]
 
@@ -57,7 +55,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
     raise SystemExit(f"stopped by signal {number}")
 
 
-class Recorder:
+class Recorder(Timeline):
     """Carries out actions when they are due; an action may put later steps on the line."""
 
     def __init__(
@@ -67,12 +65,10 @@ class Recorder:
         stack: dict[str, subprocess.Popen[bytes]],
         phases: Phases,
     ) -> None:
-        self.folder = folder
+        super().__init__(folder)
         self.fleet = fleet
         self.phases = phases
         self.faults = Faults(folder, fleet, stack, self.soon)
-        self.line: list[tuple[float, int, Callable[[], object]]] = []
-        self.number = count()
         self.services = {service.name: service for service in SERVICES}
 
     def follow(self, actions: list[Action]) -> None:
@@ -82,33 +78,11 @@ class Recorder:
         for action in actions:
             self.later(begun + action.at, getattr(self, f"do_{action.do}"), action.about)
         while time.time() < begun + self.phases.total:
-            while self.line and self.line[0][0] <= time.time():
-                self.carry_out(heapq.heappop(self.line)[2])
+            self.do_due()
             self.look_after()
             time.sleep(TICK_SECONDS)
         done = {"start": begun, "end": time.time(), "phases": vars(self.phases)}
         (self.folder / "done.json").write_text(json.dumps(done), encoding="utf-8")
-
-    def later(self, at: float, do: Callable[..., object], *words: object) -> None:
-        """Put a step on the line."""
-        step: Callable[[], object] = partial(do, *words)
-        heapq.heappush(self.line, (at, next(self.number), step))
-
-    def soon(self, seconds: float, do: Callable[..., object], *words: object) -> None:
-        """Put a step on the line, seconds from now."""
-        self.later(time.time() + seconds, do, *words)
-
-    def carry_out(self, step: Callable[[], object]) -> None:
-        """Do a step; one that fails is logged, and the recording goes on."""
-        try:
-            step()
-        except OSError as error:
-            self.log("failed", error=str(error))
-
-    def log(self, what: str, **about: object) -> None:
-        """Write a line of the log."""
-        with (self.folder / "log.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"time": round(time.time(), 3), "what": what, **about}) + "\n")
 
     def look_after(self) -> None:
         """Clear away jobs that are done; start again what died by itself."""

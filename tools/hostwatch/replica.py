@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
-from tools.hostwatch.exposition import Handler, Server, own_figures, text_format
 from tools.hostwatch.peers import Peers, call
+from tools.stack.exposition import Handler, Server, own_figures, text_format
 
 __all__ = ["serve_replica"]
 

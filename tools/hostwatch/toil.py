@@ -9,7 +9,7 @@ import threading
 import time
 from pathlib import Path
 
-from tools.hostwatch.exposition import Handler, Server, own_figures, text_format
+from tools.stack.exposition import Handler, Server, own_figures, text_format
 
 __all__ = ["hog_processor", "run_job", "write_to_disk"]
 

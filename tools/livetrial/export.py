@@ -5,31 +5,27 @@ part, a live part, the events and the routine changes. Series are asked for as `
 for them, so that names and values are those it sees.
 """
 
-import csv
-import json
 import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from math import ceil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from smkc.serve.prometheus.client import Prometheus
-from tools.hostwatch.processes import end, free_port
 from tools.livetrial.stack import QUERY, SCRAPE_SECONDS, start_prometheus
 from tools.livetrial.variables import guilty
+from tools.stack.dataset import Columns, observed, span_labels, write_csv, write_part
+from tools.stack.processes import end, free_port
+from tools.stack.timeline import read_log
 
-__all__ = ["export", "export_from", "labels_of", "read_log"]
+__all__ = ["export", "export_from", "labels_of"]
 
 SERIES = "live"
 STEP = 1000 * SCRAPE_SECONDS  # milliseconds
-
-Columns = dict[str, NDArray[np.float32]]
+COMPRESSION_LEVEL = 9
 
 
 def export(folder: Path, out: Path) -> None:
@@ -58,9 +54,11 @@ def export_from(folder: Path, url: str, out: Path) -> None:
     labels = labels_of(times, faults)
     is_live = times >= split
     out.mkdir(parents=True, exist_ok=True)
-    _write_part(out / f"{SERIES}.train.parquet", columns, times, labels, ~is_live)
-    _write_part(out / f"{SERIES}.test.parquet", columns, times, labels, is_live)
-    tested = _observed(columns, is_live)
+    for part, rows in (("train", ~is_live), ("test", is_live)):
+        if rows.any():
+            path = out / f"{SERIES}.{part}.parquet"
+            write_part(path, columns, times // 1000, labels, rows, COMPRESSION_LEVEL)
+    tested = observed(columns, is_live)
     events = [
         [
             SERIES,
@@ -73,25 +71,16 @@ def export_from(folder: Path, url: str, out: Path) -> None:
         ]
         for fault in faults
     ]
-    _write_csv(out / "events.csv", "series part start end variables kind", events)
-    _write_csv(out / "routine.csv", "start end kind story", list(_routine(log)))
+    write_csv(out / "events.csv", "series part start end variables kind", events)
+    write_csv(out / "routine.csv", "start end kind story", list(_routine(log)))
     for file in ("schedule.json", "log.jsonl", "outcome.json"):
         if (folder / file).exists():
             shutil.copyfile(folder / file, out / file)
 
 
-def read_log(folder: Path) -> list[dict[str, Any]]:
-    """Return the entries of a recording's log."""
-    text = (folder / "log.jsonl").read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines()]
-
-
 def labels_of(times: NDArray[np.int64], faults: Sequence[Mapping[str, Any]]) -> NDArray[np.int8]:
     """(T,) 1 for the rows, at times in milliseconds, from the start of a fault to its end."""
-    labels = np.zeros(len(times), np.int8)
-    for fault in faults:
-        labels[(times >= 1000 * fault["begun"]) & (times < 1000 * fault["ended"])] = 1
-    return labels
+    return span_labels(times, [(1000 * one["begun"], 1000 * one["ended"]) for one in faults])
 
 
 def _ask(url: str, times: NDArray[np.int64]) -> Columns:
@@ -111,42 +100,6 @@ def _ask(url: str, times: NDArray[np.int64]) -> Columns:
     return columns
 
 
-def _observed(columns: Columns, rows: NDArray[np.bool_]) -> list[str]:
-    """Return the variables that are observed in some of the rows, sorted."""
-    return [name for name in sorted(columns) if np.isfinite(columns[name][rows]).any()]
-
-
-def _write_part(
-    path: Path,
-    columns: Columns,
-    times: NDArray[np.int64],
-    labels: NDArray[np.int8],
-    rows: NDArray[np.bool_],
-) -> None:
-    if not rows.any():
-        return
-    names = _observed(columns, rows)
-    table = {
-        "time": pa.array(times[rows] // 1000),
-        **{name: pa.array(columns[name][rows], pa.float32(), from_pandas=True) for name in names},
-        "label": pa.array(labels[rows]),
-    }
-    pq.write_table(
-        pa.table(table),
-        path,
-        compression="zstd",
-        compression_level=9,
-        write_statistics=False,
-        store_schema=False,
-    )
-    present = np.sum([np.isfinite(columns[name][rows]) for name in names], axis=0)
-    sys.stdout.write(
-        f"{path.name}: {rows.sum()} rows, {len(names)} variables, {present.min()} to "
-        f"{present.max()} at a time, {labels[rows].mean():.3f} anomalous, "
-        f"{path.stat().st_size:,} bytes\n"
-    )
-
-
 def _routine(log: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
     """Return the routine changes: start, end, kind and a sentence."""
     rows = []
@@ -160,10 +113,3 @@ def _routine(log: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
                 [at, at + ceil(entry["seconds"]), "watch", "smkc watch started and learned"]
             )
     return rows
-
-
-def _write_csv(path: Path, heads: str, rows: list[list[Any]]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(heads.split())
-        writer.writerows(rows)

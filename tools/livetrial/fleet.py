@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tools.hostwatch.exposition import Handler, Server
+from tools.stack.exposition import Handler, Server
 
 __all__ = ["Fleet", "Load", "PodState", "serve_fleet"]
 

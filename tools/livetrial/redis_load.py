@@ -5,12 +5,13 @@ In: the port of a Redis server on loopback. Out: commands, sent over plain socke
 
 import math
 import random
-import socket
 import threading
 import time
 from contextlib import suppress
 
-__all__ = ["FILL_PREFIX", "Connection", "fill", "flood", "remove_fill", "run_clients"]
+from tools.stack.redis import Connection
+
+__all__ = ["FILL_PREFIX", "fill", "flood", "remove_fill", "run_clients"]
 
 N_CLIENTS, N_KEYS, VALUE_BYTES = 4, 2_000, 200
 BATCHES_PER_SECOND, COMMANDS_PER_BATCH = 8.0, 6
@@ -18,32 +19,6 @@ WAVE_SECONDS = 600.0
 WRITE_SHARE, MISS_SHARE = 0.2, 0.05
 
 FILL_PREFIX, FILL_VALUE_BYTES = "fill", 1_000_000
-
-
-class Connection:
-    """A connection that sends commands in batches and reads one reply for each."""
-
-    def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=5)
-        self._replies = self._socket.makefile("rb")
-
-    def ask(self, *commands: tuple[str | bytes, ...]) -> None:
-        """Send commands at once and wait for all replies."""
-        self._socket.sendall(b"".join(map(_encode, commands)))
-        for _ in commands:
-            self._read_reply()
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._replies.close()
-        self._socket.close()
-
-    def _read_reply(self) -> None:
-        head = self._replies.readline()
-        if not head:
-            raise ConnectionError("Redis closed the connection")
-        if head[:1] == b"$" and (n := int(head[1:])) >= 0:
-            self._replies.read(n + 2)
 
 
 def run_clients(port: int, seed: int) -> None:
@@ -109,9 +84,3 @@ def remove_fill(port: int, megabytes: int) -> None:
     connection = Connection(port)
     connection.ask(*(("UNLINK", f"{FILL_PREFIX}:{number}") for number in range(megabytes)))
     connection.close()
-
-
-def _encode(words: tuple[str | bytes, ...]) -> bytes:
-    parts = [word.encode() if isinstance(word, str) else word for word in words]
-    body = b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)
-    return b"*%d\r\n%s" % (len(parts), body)

@@ -17,10 +17,11 @@ from smkc.serve.lane.lanes import Lanes
 from smkc.serve.live import LiveUpdates
 from smkc.serve.rows import Row
 from smkc.serve.store import Store
-from tools.livetrial.export import SERIES, read_log
+from tools.livetrial.export import SERIES
 from tools.livetrial.outcome import Outcome, judge
 from tools.livetrial.stack import QUERY, SCRAPE_SECONDS
 from tools.livetrial.watching import SeenAlert
+from tools.stack.timeline import read_log
 
 __all__ = ["replay", "rows_of"]
 

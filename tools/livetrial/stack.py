@@ -5,20 +5,19 @@ end with the stack, and the fleet's targets file always names the pods that run.
 """
 
 import json
-import os
-import shutil
 import signal
 import subprocess
 import sys
-import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tools.hostwatch.processes import end, free_port, start
+from tools.stack.processes import end, free_port, start, words_of
+from tools.stack.processes import missing_programs as missing_of
+from tools.stack.prometheus import answered, wait_for, write_targets
+from tools.stack.prometheus import start_prometheus as start_over
 
 __all__ = ["PROGRAMS", "QUERY", "SCRAPE_SECONDS", "Stack", "missing_programs", "start_prometheus"]
 
@@ -100,8 +99,7 @@ class Stack:
 
     def start_own(self, role: str, **options: object) -> None:
         """Start one of this package's own roles as a process of that name."""
-        words = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
-        self.start(role, sys.executable, "-m", "tools.livetrial", role, *words)
+        self.start(role, sys.executable, "-m", "tools.livetrial", role, *words_of(options))
 
     def end(self, name: str, *, kill: bool = False) -> None:
         """End a process, gently or by kill -9."""
@@ -144,9 +142,9 @@ class Stack:
         config = self.folder / "prometheus.yml"
         config.write_text(json.dumps(_config(ports, targets)), encoding="utf-8")
         self._processes["prometheus"] = start_prometheus(self.folder, config, ports["prometheus"])
-        _wait_for(f"{self.url}/-/ready")
-        _wait_for(f"http://127.0.0.1:{ports['node']}/metrics")
-        _wait_for(f"http://127.0.0.1:{ports['exporter']}/metrics")
+        wait_for(f"{self.url}/-/ready", START_SECONDS)
+        wait_for(f"http://127.0.0.1:{ports['node']}/metrics", START_SECONDS)
+        wait_for(f"http://127.0.0.1:{ports['exporter']}/metrics", START_SECONDS)
 
     # ------------------------------------------------------------------ fleet
 
@@ -187,7 +185,7 @@ class Stack:
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.ports['fleet']}/control", data=body, method="POST"
         )
-        _answered(request)
+        answered(request, START_SECONDS)
 
     def _write_targets(self) -> None:
         """Write the targets file in one piece."""
@@ -203,27 +201,24 @@ class Stack:
             }
             for pod, service in self.pods.items()
         ]
-        new = self.folder / "fleet.json.new"
-        new.write_text(json.dumps(entries), encoding="utf-8")
-        os.replace(new, self._targets)
+        write_targets(self._targets, entries)
 
 
 def missing_programs() -> list[str]:
     """Return the programs that are not installed; each is in Debian's package of its name."""
-    return [program for program in PROGRAMS if shutil.which(program) is None]
+    return missing_of(PROGRAMS)
 
 
 def start_prometheus(folder: Path, config: Path, port: int) -> subprocess.Popen[bytes]:
     """Start Prometheus over the storage in a folder."""
-    command = [
-        "prometheus",
-        f"--web.listen-address=127.0.0.1:{port}",
-        f"--config.file={config}",
-        f"--storage.tsdb.path={folder / 'storage'}",
+    return start_over(
+        folder,
+        config,
+        port,
+        "prometheus.log",
         "--storage.tsdb.retention.time=1000d",
         "--log.level=warn",
-    ]
-    return start(command, folder / "prometheus.log")
+    )
 
 
 def _config(ports: dict[str, int], targets: Path) -> dict[str, Any]:
@@ -245,20 +240,3 @@ def _config(ports: dict[str, int], targets: Path) -> dict[str, Any]:
             },
         ],
     }
-
-
-def _wait_for(address: str) -> None:
-    _answered(urllib.request.Request(address))
-
-
-def _answered(request: urllib.request.Request) -> None:
-    """Send a request until it is answered; whoever is asked may still be starting."""
-    until = time.monotonic() + START_SECONDS
-    while True:
-        try:
-            with urllib.request.urlopen(request, timeout=10):
-                return
-        except (urllib.error.URLError, OSError) as error:
-            if time.monotonic() > until:
-                raise SystemExit(f"{request.full_url} does not answer: {error}") from None
-            time.sleep(0.2)

@@ -5,24 +5,22 @@ folder schedule.json before the start, log.jsonl line by line, Prometheus' stora
 returned is what was seen.
 """
 
-import heapq
 import json
 import os
 import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import Any
 
-from tools.livetrial.export import export_from, read_log
+from tools.livetrial.export import export_from
 from tools.livetrial.faults import begin
 from tools.livetrial.outcome import Outcome, judge
 from tools.livetrial.schedule import Action, Schedule
 from tools.livetrial.stack import Stack
 from tools.livetrial.watching import Watch
+from tools.stack.timeline import Timeline, read_log
 
 __all__ = ["run_trial"]
 
@@ -73,7 +71,7 @@ def run_trial(
     return outcome
 
 
-class Trial:
+class Trial(Timeline):
     """Carries out actions when they are due."""
 
     def __init__(
@@ -83,9 +81,8 @@ class Trial:
         stack: Stack,
         settings: Mapping[str, int | str],
     ) -> None:
-        self.folder, self.schedule, self.stack, self.settings = folder, schedule, stack, settings
-        self._queue: list[tuple[float, int, Callable[[], object]]] = []
-        self._number = count()
+        super().__init__(folder)
+        self.schedule, self.stack, self.settings = schedule, stack, settings
         self._watch: Watch | None = None
 
     def follow(self, *, watches: bool) -> Outcome | None:
@@ -93,19 +90,18 @@ class Trial:
         phases = self.schedule.phases
         self.stack.start_pods(self.schedule.pods)
         begun = time.time()
-        self._log("start", **asdict(phases))
+        self.log("start", **asdict(phases))
         for action in self.schedule.actions:
             do = self._roll_out if action.do == "rollout" else self._begin_fault
-            self._later(begun + action.at, do, action)
+            self.later(begun + action.at, do, action)
         if watches:
-            self._later(begun + phases.live_from, self._start_watch)
+            self.later(begun + phases.live_from, self._start_watch)
         try:
-            while (now := time.time()) < begun + self.schedule.total:
-                while self._queue and self._queue[0][0] <= now:
-                    heapq.heappop(self._queue)[2]()
+            while time.time() < begun + self.schedule.total:
+                self.do_due()
                 time.sleep(TICK_SECONDS)
         finally:
-            self._log("end")
+            self.log("end")
             record = None if self._watch is None else self._watch.record()
             alerts = [] if self._watch is None else self._watch.close()
         if record is None:
@@ -119,36 +115,32 @@ class Trial:
         (self.folder / "outcome.json").write_text(content, encoding="utf-8")
         return outcome
 
-    def _later(self, at: float, do: Callable[..., object], *words: object) -> None:
-        step: Callable[[], object] = partial(do, *words)
-        heapq.heappush(self._queue, (at, next(self._number), step))
-
-    def _log(self, what: str, **about: object) -> None:
-        with (self.folder / "log.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"time": round(time.time(), 3), "what": what, **about}) + "\n")
+    def carry_out(self, step: Callable[[], object]) -> None:
+        """Do a step; one that fails ends the trial."""
+        step()
 
     def _start_watch(self) -> None:
         self._watch = Watch(self.folder / "watch", self.stack.url, **self.settings)
-        self._log("watch", seconds=self.schedule.phases.pause)
+        self.log("watch", seconds=self.schedule.phases.pause)
 
     def _roll_out(self, action: Action) -> None:
         about: dict[str, Any] = action.about
         self.stack.start_pods([(about["service"], about["new"])])
         now = time.time()
-        self._later(now + OVERLAP_SECONDS, self.stack.retire, about["old"])
-        self._later(now + DRAIN_SECONDS, self.stack.finish, about["old"])
-        self._log("rollout", seconds=DRAIN_SECONDS, **about)
+        self.later(now + OVERLAP_SECONDS, self.stack.retire, about["old"])
+        self.later(now + DRAIN_SECONDS, self.stack.finish, about["old"])
+        self.log("rollout", seconds=DRAIN_SECONDS, **about)
 
     def _begin_fault(self, action: Action) -> None:
         about: dict[str, Any] = action.about
         begun = time.time()
         finish = begin(self.stack, about)
         # On a busy machine a processor hog or a writer may leave no trace.
-        self._log("begin", load=os.getloadavg()[0], **about)
+        self.log("begin", load=os.getloadavg()[0], **about)
 
         def end() -> None:
             ended = time.time()
             finish()
-            self._log("fault", begun=round(begun, 3), ended=round(ended, 3), **about)
+            self.log("fault", begun=round(begun, 3), ended=round(ended, 3), **about)
 
-        self._later(begun + about["seconds"], end)
+        self.later(begun + about["seconds"], end)

@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tools.hostwatch.processes import end, free_port, start
 from tools.livetrial.stack import QUERY, SCRAPE_SECONDS
+from tools.stack.processes import end, free_port, start
 
 __all__ = ["SeenAlert", "Watch"]
 

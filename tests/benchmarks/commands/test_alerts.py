@@ -1,8 +1,12 @@
 """``python -m benchmarks alerts``: from the command line to files, on made-up recordings."""
 
+import csv
 import json
 import os
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.benchmarks.commands.conftest import run, wrong
 from tests.benchmarks.real.conftest import registry  # noqa: F401
@@ -113,3 +117,47 @@ def test_a_real_dataset_with_a_file_of_many_recordings_runs(tmp_path):
     assert done.exit_code == 0, done.output
     cells = table(tmp_path, "datasets")["rows"][0]["cells"]
     assert [cell["value"] for cell in cells][:2] == [29, 27]
+
+
+@pytest.fixture
+def recorded(tmp_path, rng):
+    """Folder of a recording as ``tools.recorder`` exports it: one variable jumps for 15 rows."""
+    folder = tmp_path / "shop-1" / "dataset"
+    folder.mkdir(parents=True)
+    times = 1_700_000_000 + 2 * np.arange(500)
+    values = rng.normal(size=(500, 4))
+    values[400:415, 2] += 40
+    labels = np.zeros(500, np.int8)
+    labels[400:415] = 1
+    names = [f'cpu{{pod="app-{n}",service="app"}}' for n in range(4)]
+    for part, rows in (("train", slice(0, 300)), ("test", slice(300, None))):
+        columns = {name: pa.array(values[rows, n], pa.float32()) for n, name in enumerate(names)}
+        content = {"time": times[rows], **columns, "label": labels[rows]}
+        pq.write_table(pa.table(content), folder / f"shop.{part}.parquet")
+    with (folder / "events.csv").open("w") as file:
+        writer = csv.writer(file)
+        writer.writerow(["series", "part", "start", "end", "variables", "kind", "service"])
+        writer.writerow(["shop", "test", times[400], times[415], names[2], "memory_leak", "app"])
+    return folder.parent
+
+
+def test_a_recording_is_scored_from_its_folder(recorded, tmp_path):
+    out = tmp_path / "out"
+    words = ("alerts", "--jobs", "1", "--methods", "plain-z", "--data", str(recorded))
+    done = run(*words, "--out", str(out))
+    assert done.exit_code == 0, done.output
+    (row,) = table(out, "datasets")["rows"]
+    cells = {cell["column"]: cell["value"] for cell in row["cells"]}
+    assert row["name"] == "shop-1"
+    assert (cells["events"], cells["found"], cells["named first"]) == (1, 1, 1.0)
+    assert (out / "scores" / "shop-1" / "plain-z.parquet").exists()
+    assert not (out / "summary.json").exists()
+
+
+def test_a_folder_without_a_recording_is_told_with_the_remedy(recorded, tmp_path):
+    words = ("alerts", "--jobs", "1", "--methods", "plain-z", "--out", str(tmp_path / "out"))
+    wrong(run(*words, "--data", str(tmp_path)), "holds no *.test.parquet")
+    twice = f"{recorded},{recorded}"
+    wrong(run(*words, "--data", twice), "give folders of different names")
+    (recorded / "dataset" / "events.csv").unlink()
+    wrong(run(*words, "--data", str(recorded)), "events.csv is missing")

@@ -1,0 +1,4 @@
+"""The pipeline: RabbitMQ between producers and consumers, and a small file system that fills.
+
+In: messages of the producers. Out: results that the consumers write, and that are cleaned away.
+"""

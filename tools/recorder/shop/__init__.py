@@ -1,0 +1,4 @@
+"""The shop: nginx before application replicas, PostgreSQL and Redis behind them.
+
+In: requests of customers. Out: pages from the cache or the database, orders as transactions.
+"""

@@ -1,0 +1,70 @@
+"""Processes: what a recorder starts, and that none of it outlives the recorder.
+
+In: command lines. Out: running processes, free ports, and which programs are missing.
+"""
+
+import ctypes
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+__all__ = ["end", "free_port", "missing_programs", "start", "words_of"]
+
+# From <linux/prctl.h>: send this signal to a process when its parent ends.
+SET_PARENT_DEATH_SIGNAL = 1
+
+
+def start(
+    command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    """Start a process that ends with this one; its output is appended to a log."""
+    libc = ctypes.CDLL(None)
+
+    def end_with_parent() -> None:
+        libc.prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+
+    with log.open("ab") as out:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            preexec_fn=end_with_parent,
+        )
+
+
+def end(process: subprocess.Popen[bytes], patience: float = 3.0) -> None:
+    """End a process, by force if it does not end within some seconds."""
+    process.terminate()
+    try:
+        process.wait(patience)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def free_port() -> int:
+    """Return a port on loopback that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def missing_programs(programs: Iterable[str]) -> list[str]:
+    """Return the programs that are not installed."""
+    return [program for program in programs if shutil.which(program) is None]
+
+
+def words_of(options: Mapping[str, object]) -> list[str]:
+    """Return options as words of a command line.
+
+    Examples
+    --------
+    >>> words_of({"port": 80, "work_seconds": 0.5})
+    ['--port=80', '--work-seconds=0.5']
+    """
+    return [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
