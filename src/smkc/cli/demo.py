@@ -60,8 +60,7 @@ def demo(
         from smkc.plot.extra import need
 
         need("matplotlib")  # before the work, not after it
-        if png:
-            need("matplotlib")
+        need("jinja2")
         out.mkdir(parents=True, exist_ok=True)
         fleet, title = _watched(seed, replay)
         data = write_fleet(fleet, out)

@@ -169,7 +169,7 @@ def detect(
         if report is not None:
             from smkc.plot.extra import need
 
-            need("matplotlib")  # before the work, not after it
+            need("jinja2")  # before the work, not after it
         own = {
             "detector": kind.value if kind else None,
             "device": device,

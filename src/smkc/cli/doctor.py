@@ -78,7 +78,7 @@ def doctor(
         if out is not None:
             from smkc.plot.extra import need
 
-            need("matplotlib")  # before the work, not after it
+            need("jinja2")  # before the work, not after it
         own = {
             "detector": kind.value if kind else None,
             "window": window,

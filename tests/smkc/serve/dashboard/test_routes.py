@@ -143,7 +143,9 @@ def test_the_report_and_the_dashboard_have_their_colours_from_one_place(client):
     for style in (text("assets/style.css"), _report_style()):
         assert not re.search(r"--[\w-]+:\s*(#|rgb)", style)  # none of its own
         used |= set(re.findall(r"var\((--[\w-]+)\)", style))
-    used |= {one for name in SCRIPTS for one in re.findall(r'"(--[\w-]+)"', text(f"assets/{name}"))}
+    scripts = [text(f"assets/{name}") for name in SCRIPTS]
+    scripts.append(files("smkc.plot").joinpath("page.js").read_text("utf-8"))
+    used |= {one for script in scripts for one in re.findall(r'"(--[\w-]+)"', script)}
     assert used - {"--planted"} == light  # which is the report's word for one of them
 
 
