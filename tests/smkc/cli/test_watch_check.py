@@ -5,7 +5,6 @@ import time
 
 import numpy as np
 import pytest
-from tests import worlds
 from tests.following import Playback
 from tests.smkc.cli.conftest import run
 
