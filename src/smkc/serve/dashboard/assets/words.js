@@ -86,10 +86,15 @@ export function odds(pValue) {
   if (pValue === null || pValue === undefined || !Number.isFinite(pValue)) {
     return "there is too little reference data to say how rare this is";
   }
-  if (pValue >= 0.5) return "most normal rows score as high";
+  return pValue >= 0.5 ? "most normal rows score as high"
+    : `at most 1 normal row in ${oneIn(pValue)} scores as high`;
+}
+
+/** Of how many rows one has a p-value, as far as anybody can know. */
+export function oneIn(pValue) {
   const times = 1 / Math.max(pValue, RAREST);
   const rounded = times >= 100 ? Number(times.toPrecision(2)) : Math.round(times);
-  return `at most 1 normal row in ${rounded.toLocaleString("en-US")} scores as high`;
+  return rounded.toLocaleString("en-US");
 }
 
 /** A lane's name: its watch, and its entity if the watch is split. */
