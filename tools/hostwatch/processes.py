@@ -8,28 +8,13 @@ import sys
 from pathlib import Path
 
 from tools.stack.processes import free_port, missing_programs, start, words_of
-from tools.stack.prometheus import start_prometheus
+from tools.stack.prometheus import COLLECTORS, start_prometheus
 
 __all__ = ["PROGRAMS", "SCRAPE_SECONDS", "start_own", "start_stack"]
 
 PROGRAMS = ("prometheus", "prometheus-node-exporter", "prometheus-process-exporter")
 
 SCRAPE_SECONDS = 2
-
-COLLECTORS = (
-    "cpu",
-    "diskstats",
-    "filefd",
-    "filesystem",
-    "loadavg",
-    "meminfo",
-    "netdev",
-    "netstat",
-    "pressure",
-    "sockstat",
-    "stat",
-    "vmstat",
-)
 
 # Every process of ours says its group; whatever else runs on the machine is one group, unnamed.
 GROUPS = """\

@@ -6,8 +6,10 @@ changes of scale and short jobs throughout, labelled faults in the last phase al
 
 import random
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
+
+from tools.stack.timeline import Action
 
 __all__ = [
     "KINDS",
@@ -54,15 +56,6 @@ class Phases:
     def total(self) -> int:
         """All phases together."""
         return self.warm + self.normal + self.faults
-
-
-@dataclass(frozen=True, kw_only=True)
-class Action:
-    """Something that happens ``at`` so many seconds after the start; ``about`` is what it needs."""
-
-    at: float
-    do: str
-    about: dict[str, Any] = field(default_factory=dict)
 
 
 def made_schedule(seed: int, phases: Phases) -> list[Action]:

@@ -6,8 +6,10 @@ time: one pod replaced about every minute throughout, faults only after the refe
 
 import random
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
+
+from tools.stack.timeline import Action
 
 __all__ = ["KINDS", "SERVICES", "Action", "Phases", "Schedule", "make_schedule"]
 
@@ -64,15 +66,6 @@ class Phases:
     def live_from(self) -> float:
         """Seconds from the start to the end of the reference."""
         return self.warm + self.reference
-
-
-@dataclass(frozen=True, kw_only=True)
-class Action:
-    """Something done ``at`` so many seconds after the start; ``about`` holds its parameters."""
-
-    at: float
-    do: str
-    about: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from tools.stack.processes import end, free_port, start
-from tools.stack.prometheus import start_prometheus, wait_for
+from tools.stack.prometheus import COLLECTORS, start_prometheus, wait_for
 from tools.stack.queries import GROUP_QUERIES, NODE_QUERIES, Query, mean_seconds, rate
 
 __all__ = [
@@ -28,21 +28,6 @@ MONITORING_PROGRAMS = {
     "prometheus-node-exporter": "prometheus-node-exporter",
     "prometheus-process-exporter": "prometheus-process-exporter",
 }
-
-COLLECTORS = (
-    "cpu",
-    "diskstats",
-    "filefd",
-    "filesystem",
-    "loadavg",
-    "meminfo",
-    "netdev",
-    "netstat",
-    "pressure",
-    "sockstat",
-    "stat",
-    "vmstat",
-)
 
 # Group of processes -> what the kernel calls them (15 characters at most). The recorder's own
 # processes say their group; whatever else there is forms one group.

@@ -6,10 +6,11 @@ actions in order of time: routine changes throughout, faults only after the refe
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from tools.recorder.kinds import Kind
+from tools.stack.timeline import Action
 
 __all__ = ["Action", "Phases", "Routine", "Schedule", "make_schedule"]
 
@@ -79,15 +80,6 @@ class Routine:
     services: tuple[str, ...]
     draw: Callable[[random.Random], dict[str, Any]]
     weight: int = 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class Action:
-    """Something done ``at`` so many seconds after the start; ``about`` holds its parameters."""
-
-    at: float
-    do: str
-    about: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,12 +23,29 @@ from tools.stack.processes import start
 from tools.stack.queries import Query
 
 __all__ = [
+    "COLLECTORS",
     "answered",
     "ask_range",
     "start_prometheus",
     "wait_for",
     "write_targets",
 ]
+
+# What the node exporter tells of the machine.
+COLLECTORS = (
+    "cpu",
+    "diskstats",
+    "filefd",
+    "filesystem",
+    "loadavg",
+    "meminfo",
+    "netdev",
+    "netstat",
+    "pressure",
+    "sockstat",
+    "stat",
+    "vmstat",
+)
 
 # Prometheus answers with at most 11,000 points per series.
 MAX_POINTS = 10_000

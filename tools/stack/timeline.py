@@ -7,14 +7,24 @@ import heapq
 import json
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Timeline", "read_log"]
+__all__ = ["Action", "Timeline", "read_log"]
 
 LOG = "log.jsonl"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Action:
+    """Something done ``at`` so many seconds after the start; ``about`` holds its parameters."""
+
+    at: float
+    do: str
+    about: dict[str, Any] = field(default_factory=dict)
 
 
 class Timeline:
