@@ -97,7 +97,7 @@ class ComponentsPart:
         self.residuals = residuals.astype(np.float32)
         squared = np.minimum(residuals**2, MOST)
         n_seen = np.maximum((~np.isnan(squared)).sum(axis=1), 1)
-        squared = np.nan_to_num(squared)
+        squared = np.where(np.isnan(squared), 0.0, squared)
         self.squared[self.ring.places(len(squared))] = squared
         return np.asarray(np.sqrt((squared / self.fitted.expected).sum(axis=1) / n_seen))
 

@@ -60,7 +60,8 @@ class JumpPart:
     def push(self, block: Block) -> NDArray[np.float64]:
         """Take rows in; return (n,) the largest change in each."""
         covered = np.concatenate([self.latest[None], block.rows])
-        changes = np.nan_to_num(np.abs(np.diff(covered, axis=0)))
+        changes = np.abs(covered[1:] - covered[:-1])
+        changes = np.where(np.isnan(changes), 0.0, changes)
         self.latest = covered[-1].copy()
         self.changes[self.ring.places(len(changes))] = changes
         return np.asarray((changes / self.fitted.scale).max(axis=1, initial=0.0))

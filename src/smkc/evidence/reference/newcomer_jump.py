@@ -65,7 +65,7 @@ class NewcomerJumpPart:
         if not len(self.scale):
             return np.full(n, np.nan)
         covered = np.concatenate([self.latest[None], block.fresh])
-        changes = np.abs(np.diff(covered, axis=0))
+        changes = np.abs(covered[1:] - covered[:-1])
         self.latest = covered[-1].copy()
         self.changes[self.ring.places(n)] = changes
         changes[:, np.isinf(self.scale)] = np.nan
