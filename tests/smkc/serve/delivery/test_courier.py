@@ -40,7 +40,7 @@ def store(tmp_path):
 
 
 def config_for(hook: Server, **settings):
-    table = {"name": "pager", "url": f"{hook.url}/take", "timeout": "500ms", **settings}
+    table = {"name": "pager", "url": f"{hook.url}/take", "timeout": "30s", **settings}
     return config_with(webhook=[table])
 
 
@@ -73,7 +73,7 @@ def test_a_message_arrives_once_with_its_key(store, hook):
     [500, 503, 429, 408, 401, 404, 302, "close", "slow"],
 )
 def test_what_fails_is_sent_again_with_the_same_key(store, hook, answer):
-    config = config_for(hook)
+    config = config_for(hook, timeout="500ms" if answer == "slow" else "30s")
     put(store, config, [("open", alert_at())])
     courier = courier_for(store, config)
     hook.answers = [answer, answer]
