@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check"]
 
-# Of a watch that is split so many recordings are tried, those with the most rows.
+# Number of recordings of a split watch that are tried: those with the most rows.
 MOST_TRIED = 3
 
 

@@ -243,7 +243,7 @@ class Scored(Table):
 
 
 def _around(alert: Alert, rows: int) -> slice:
-    """Return the rows of an alert and so many before and after it."""
+    """Return the rows of an alert, and ``rows`` rows before and after it."""
     return slice(max(0, alert.first_row - rows), alert.last_row + 1 + rows)
 
 

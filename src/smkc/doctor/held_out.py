@@ -19,8 +19,8 @@ __all__ = ["HeldOut", "hold_out"]
 # means over stretches of rows, in both halves of the recording (two drifts may agree by chance).
 TOGETHER, TOGETHER_SLOWLY = 0.5, 0.8
 
-# Relations are sought among so many variables at most, in so many rows at most, and over longer
-# times in so many stretches of either half at least.
+# Limits of the search for relations: the largest number of variables and of rows, and the smallest
+# number of stretches in either half of the rows, for relations over longer times.
 MOST_COMPARED = 400
 FEWEST_STRETCHES = 12
 MOST_ROWS_COMPARED = 20_000

@@ -28,7 +28,7 @@ DERIVED = ("step", "lateness", "history")
 
 SHORTEST_STEP = 100  # milliseconds; a row takes a few of them to judge
 MOST_SERIES = 1_000_000
-MOST_LOUDEST = 16  # so many are remembered of a row
+MOST_LOUDEST = 16  # number of variables remembered per row
 
 # Settings of the detector that a watch gives in words of its own.
 OWN_WORDS = {

@@ -21,7 +21,7 @@ __all__ = ["LANES_FOLDER", "Lanes"]
 
 LANES_FOLDER = "lanes"
 
-# The step of rows that are kept is found from so many of them, the latest.
+# Number of kept rows, the latest, from which their step is found.
 ROWS_FOR_STEP = 64
 
 
