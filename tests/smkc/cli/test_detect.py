@@ -11,7 +11,7 @@ import smkc
 from smkc.evidence.fitted import EvidenceFitted
 from smkc.paper import KnnDetector
 
-FAULT_START = f"{START + 300 * 15}Z"
+FAULT_START = f"{START + np.timedelta64(300 * 15, 's')}Z"
 
 
 def detect_json(*arguments: str) -> dict:

@@ -1,9 +1,10 @@
 import json
 from pathlib import Path
 
+import numpy as np
 from tests.smkc.cli.conftest import START, run, write_wide, wrong
 
-AT = str(START + 305 * 15)
+AT = str(START + np.timedelta64(305 * 15, "s"))
 
 
 def test_the_guilty_variable_comes_first(files, process) -> None:

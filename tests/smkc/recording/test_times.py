@@ -77,7 +77,7 @@ def test_moment_of_plain_numbers():
     for bad in ("noon", None, np.nan):
         with pytest.raises(InputError, match="is not a number"):
             moment(bad, np.dtype(np.int64))
-    for bad in (3, None, np.datetime64("NaT")):
+    for bad in (3, None, np.datetime64("NaT", "ns")):
         with pytest.raises(InputError, match="is not a date"):
             moment(bad, np.dtype("M8[ns]"))
 

@@ -41,6 +41,6 @@ def drop(connection: sqlite3.Connection, watch: str, up_to: int) -> None:
 def n_waiting(connection: sqlite3.Connection, watch: str | None) -> int:
     """Return how many bodies a watch has, or all have."""
     found = connection.execute(
-        "SELECT count(*) FROM inbox WHERE ?1 IS NULL OR watch = ?1", (watch,)
+        "SELECT count(*) FROM inbox WHERE :watch IS NULL OR watch = :watch", {"watch": watch}
     ).fetchone()
     return int(found[0])

@@ -6,7 +6,7 @@ Each transaction is small, so that rows which come meanwhile wait no longer than
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from smkc.serve.store.database import Database
 from smkc.serve.store.journal import row_id
@@ -46,22 +46,19 @@ def retain(
         n_rows += removed
         n_scores += _repeat(
             database,
-            "DELETE FROM scores WHERE lane = ?1 AND time IN (SELECT time FROM scores "
-            "WHERE lane = ?1 AND time < ?2 ORDER BY time LIMIT ?3)",
-            (lane, now - scores_ms, SMALL),
+            "DELETE FROM scores WHERE lane = :lane AND time IN (SELECT time FROM scores "
+            "WHERE lane = :lane AND time < :before ORDER BY time LIMIT :limit)",
+            {"lane": lane, "before": now - scores_ms, "limit": SMALL},
         )
     n_alerts = _repeat(
         database,
-        "DELETE FROM alerts WHERE id IN (SELECT id FROM alerts WHERE start < ?1 "
-        'AND "end" < ?1 AND NOT is_open LIMIT ?2)',
-        (now - alerts_ms, SMALL),
+        "DELETE FROM alerts WHERE id IN (SELECT id FROM alerts WHERE start < :before "
+        'AND "end" < :before AND NOT is_open LIMIT :limit)',
+        {"before": now - alerts_ms, "limit": SMALL},
     )
-    old = (
-        "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE created < ?1 AND {} LIMIT ?2)"
-    )
-    n_sent = _repeat(database, old.format("state != 'waiting'"), (now - rows_ms, SMALL))
-    n_unsent = _repeat(database, old.format("kind = 'remote_write'"), (now - rows_ms, SMALL))
-    n_unsent += _repeat(database, old.format("1"), (now - alerts_ms, SMALL))
+    n_sent = _messages(database, "state != 'waiting'", now - rows_ms)
+    n_unsent = _messages(database, "kind = 'remote_write'", now - rows_ms)
+    n_unsent += _messages(database, "1", now - alerts_ms)
     _give_back_room(database)
     return Removed(
         rows=n_rows,
@@ -78,10 +75,20 @@ def _rows(database: Database, lane: int, before: int) -> int:
     """Remove rows before a time, but none that the lane needs."""
     return _repeat(
         database,
-        "DELETE FROM rows WHERE id IN (SELECT id FROM rows WHERE lane = ?1 AND time < ?2 "
-        f"AND id < ({row_id(lane, 0)} + coalesce((SELECT needed_row FROM lanes WHERE id = ?1), "
-        f"{row_id(1, 0)})) ORDER BY time LIMIT ?3)",
-        (lane, before, ROWS),
+        "DELETE FROM rows WHERE id IN (SELECT id FROM rows WHERE lane = :lane AND time < :before "
+        f"AND id < ({row_id(lane, 0)} + coalesce((SELECT needed_row FROM lanes WHERE id = :lane), "
+        f"{row_id(1, 0)})) ORDER BY time LIMIT :limit)",
+        {"lane": lane, "before": before, "limit": ROWS},
+    )
+
+
+def _messages(database: Database, condition: str, before: int) -> int:
+    """Remove messages of a kind that were made before a time."""
+    return _repeat(
+        database,
+        "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE created < :before "
+        f"AND {condition} LIMIT :limit)",
+        {"before": before, "limit": SMALL},
     )
 
 
@@ -115,15 +122,16 @@ def _events(database: Database, lane: int) -> int:
     """Remove events before the first kept row, but neither the latest nor the latest fit."""
     with database.write("remove old events") as connection:
         return connection.execute(
-            "DELETE FROM events WHERE lane = ?1 AND at_row < (SELECT coalesce(min(r.id) - ?2, "
-            "max(l.n_rows)) FROM lanes l LEFT JOIN rows r ON r.id >= ?2 AND r.id < ?3 "
-            "WHERE l.id = ?1) AND number NOT IN (SELECT max(number) FROM events WHERE lane = ?1 "
-            "UNION SELECT max(number) FROM events WHERE lane = ?1 AND kind = 'fit')",
-            (lane, row_id(lane, 0), row_id(lane + 1, 0)),
+            "DELETE FROM events WHERE lane = :lane AND at_row < (SELECT coalesce(min(r.id) "
+            "- :first, max(l.n_rows)) FROM lanes l LEFT JOIN rows r ON r.id >= :first "
+            "AND r.id < :end WHERE l.id = :lane) AND number NOT IN (SELECT max(number) FROM events "
+            "WHERE lane = :lane UNION SELECT max(number) FROM events WHERE lane = :lane "
+            "AND kind = 'fit')",
+            {"lane": lane, "first": row_id(lane, 0), "end": row_id(lane + 1, 0)},
         ).rowcount
 
 
-def _repeat(database: Database, statement: str, values: tuple[int, ...]) -> int:
+def _repeat(database: Database, statement: str, values: Mapping[str, int]) -> int:
     """Run a statement that removes a little until nothing is left; return how much it removed."""
     n_removed = 0
     while True:
