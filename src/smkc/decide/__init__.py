@@ -9,6 +9,7 @@ from smkc.decide.alerts import Alert, Cause, find_alerts
 from smkc.decide.calibration import Calibration
 from smkc.decide.contract import Fitted, RowScores, Scan, ScoredWindows, Windows
 from smkc.decide.learned import Learned
+from smkc.decide.marks import Mark
 from smkc.decide.scored import Scored
 from smkc.decide.scores import ALIGNMENTS, WindowScores, step_scores
 from smkc.decide.thresholds import Thresholds, check_rate
@@ -20,6 +21,7 @@ __all__ = [
     "Cause",
     "Fitted",
     "Learned",
+    "Mark",
     "RowScores",
     "Scan",
     "Scored",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smkc.decide.marks import Mark
 from smkc.decide.thresholds import Thresholds
 from smkc.recording.times import show_time
 
@@ -85,7 +86,7 @@ def find_alerts(
     threshold: float,
     release: float,
     join: int,
-    is_news: NDArray[np.bool_] | None = None,
+    marks: NDArray[np.int8] | None = None,
 ) -> list[Alert]:
     """Join neighbouring steps over the threshold, with hysteresis.
 
@@ -103,16 +104,17 @@ def find_alerts(
         the alert goes on in both directions while steps stay above this lower value.
     join
         two alerts at most so many quiet steps apart are one.
-    is_news
-        (T,) steps at which another trouble begins: past the threshold and more than ``join`` steps
-        after an alert began, another alert does.
+    marks
+        (T,) a :class:`Mark` for each step. With news past the threshold, more than ``join`` steps
+        after an alert began, another alert begins. Echoes at the end of an alert are left out.
     """
     above = np.nan_to_num(scores, nan=-np.inf)
     alerts = []
     is_loud = above > threshold
     spans = _joined(_runs(above > min(release, threshold)), is_loud, join)
-    if is_news is not None:
-        spans = _divided(spans, np.flatnonzero(is_news & is_loud), join)
+    if marks is not None:
+        spans = _divided(spans, np.flatnonzero((marks == Mark.NEWS) & is_loud), join)
+        spans = _without_echoes(spans, marks == Mark.ECHO)
     for first, last in spans:
         top = np.flatnonzero(above[first : last + 1] == above[first : last + 1].max())
         peak = first + int(top[len(top) // 2])
@@ -166,3 +168,14 @@ def _divided(
                 begin = step
         divided.append((begin, last))
     return divided
+
+
+def _without_echoes(
+    spans: list[tuple[int, int]], is_echo: NDArray[np.bool_]
+) -> list[tuple[int, int]]:
+    """End each alert at its last step that is no echo."""
+    shortened = []
+    for first, last in spans:
+        shown = np.flatnonzero(~is_echo[first : last + 1])
+        shortened.append((first, first + int(shown[-1]) if len(shown) else first))
+    return shortened

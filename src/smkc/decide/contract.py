@@ -24,8 +24,8 @@ class ScoredWindows:
     """Scores of B windows of a recording, each array (B,); windows are in order of time.
 
     ``prepared`` is the recording as it was scored. ``alarms`` are what alerts are raised by: the
-    scores, or surprises of each row; ``is_news`` marks rows in which another trouble begins than
-    the one that goes on, for detectors that can tell. Where scores have two parts, ``held`` belongs
+    scores, or surprises of each row; ``marks`` are a :class:`~smkc.decide.Mark` for each, of
+    detectors that can tell. Where scores have two parts, ``held`` belongs
     to the rows of a window and ``prompt`` to its last row alone. ``by_evidence`` says how surprised
     each evidence was, in nats, for detectors that have evidences. ``checkpoints`` are states at
     some rows, from which a detector that learns as it scores can go on to explain later ones.
@@ -39,7 +39,7 @@ class ScoredWindows:
     alarms: NDArray[np.float64]
     held: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     prompt: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    is_news: NDArray[np.bool_] | None = None
+    marks: NDArray[np.int8] | None = None
     by_evidence: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     checkpoints: Mapping[int, Any] = field(default_factory=dict)
 
@@ -80,15 +80,15 @@ class RowScores:
     held
         (n,) the score of the window that ends at each row; -inf where none ends, NaN where one has
         no score.
-    prompt, alarms, is_news
-        (n,) what belongs to each row alone, what alerts are raised by, and whether another trouble
-        begins; None if the scores of time steps are all there is.
+    prompt, alarms, marks
+        (n,) what belongs to each row alone, what alerts are raised by, and what the row is to an
+        alert; None if the scores of time steps are all there is.
     """
 
     held: NDArray[np.float64]
     prompt: NDArray[np.float64] | None = None
     alarms: NDArray[np.float64] | None = None
-    is_news: NDArray[np.bool_] | None = None
+    marks: NDArray[np.int8] | None = None
 
 
 class Scan(Protocol):

@@ -160,7 +160,7 @@ class Scored(Table):
             self.alarm_threshold,
             release_threshold(self.fitted, self.false_alarm_rate),
             join=self.fitted.join,
-            is_news=self.windows_scored.is_news,
+            marks=self.windows_scored.marks,
         )
 
     def strangest(self, limit: int, explain: bool = True) -> list[Alert]:

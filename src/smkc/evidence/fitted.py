@@ -108,7 +108,7 @@ class EvidenceFitted:
         scores = np.concatenate([np.empty(0), *(part.scores for part in parts)])
         loudest = np.concatenate([np.empty(0), *(part.loudest for part in parts)])
         p_values = np.concatenate([np.empty(0), *(part.p_values for part in parts)])
-        is_news = np.concatenate([np.empty(0, bool), *(part.is_news for part in parts)])
+        marks = np.concatenate([np.empty(0, np.int8), *(part.marks for part in parts)])
         names = self.known.evidence_names
         nats = np.concatenate([np.empty((0, len(names))), *(part.nats for part in parts)])
         rows = np.arange(len(recording))
@@ -119,7 +119,7 @@ class EvidenceFitted:
             scores=scores + loudest,
             p_values=p_values,
             alarms=-np.log(p_values),
-            is_news=is_news,
+            marks=marks,
             held=scores,
             prompt=loudest,
             by_evidence=dict(zip(names, nats.T, strict=True)),

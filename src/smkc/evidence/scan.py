@@ -31,19 +31,19 @@ class EvidenceScan:
         return Windows(prepared=rows, starts=np.arange(len(rows)))
 
     def score(self, windows: Windows) -> NDArray[np.float64]:
-        """(n, 4) of each row: its window's score, what it adds by itself, its alarm, its news."""
+        """(n, 4) of each row: its window's score, what it adds by itself, its alarm, its mark."""
         rows = windows.prepared
         parts = [np.empty((0, 4))]
         for first in range(0, len(rows), ROWS_AT_A_TIME):
             part = self._state.push_rows(rows.rows(first, first + ROWS_AT_A_TIME))
             alarms = -np.log(part.p_values)
-            parts.append(np.column_stack([part.scores, part.loudest, alarms, part.is_news]))
+            parts.append(np.column_stack([part.scores, part.loudest, alarms, part.marks]))
         return np.concatenate(parts)
 
     def end(self, n_rows: int, windows: Windows, scores: NDArray[np.float64]) -> RowScores:
         """Return what the rows have."""
-        held, prompt, alarms, is_news = np.ascontiguousarray(scores.T)
-        return RowScores(held=held, prompt=prompt, alarms=alarms, is_news=is_news > 0)
+        held, prompt, alarms, marks = np.ascontiguousarray(scores.T)
+        return RowScores(held=held, prompt=prompt, alarms=alarms, marks=marks.astype(np.int8))
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return arrays and a JSON-able header from which :meth:`restore` goes on exactly."""

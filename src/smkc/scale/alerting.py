@@ -41,7 +41,7 @@ class AlertFinder:
         self._release = release_threshold(fitted, detector.false_alarm_rate)
         self._join = fitted.join
         self._times: NDArray[Any] = np.empty(0, np.int64)
-        self._alarms, self._is_news = np.empty(0), np.empty(0, bool)
+        self._alarms, self._marks = np.empty(0), np.empty(0, np.int8)
         self._first = 0  # number of the first row that is kept
 
     def add(self, scored: FinalSteps) -> list[Alert]:
@@ -50,7 +50,7 @@ class AlertFinder:
             np.concatenate([self._times, scored.times]) if len(self._times) else scored.times.copy()
         )
         self._alarms = np.concatenate([self._alarms, scored.alarms])
-        self._is_news = np.concatenate([self._is_news, scored.is_news])
+        self._marks = np.concatenate([self._marks, scored.marks])
         quiet = ~(self._alarms > min(self._release, self._threshold))
         n_quiet = np.cumsum(np.concatenate([[0], quiet]))
         # A cut is safe after more quiet rows than two alerts may be apart and still be one.
@@ -73,12 +73,12 @@ class AlertFinder:
             self._threshold,
             self._release,
             self._join,
-            self._is_news[:end],
+            self._marks[:end],
         )
         first = self._first
         self._first += end
         self._times, self._alarms = self._times[end:].copy(), self._alarms[end:].copy()
-        self._is_news = self._is_news[end:].copy()
+        self._marks = self._marks[end:].copy()
         return [
             replace(alert, first_row=alert.first_row + first, last_row=alert.last_row + first)
             for alert in alerts
@@ -91,12 +91,12 @@ class AlertFinder:
         arrays = {
             "times": self._times.view(np.int64),
             "alarms": self._alarms,
-            "is_news": self._is_news,
+            "marks": self._marks,
         }
         return arrays, {"first": self._first, "time_type": self._times.dtype.str}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         """Take over what :meth:`to_arrays` gave."""
         self._times = arrays["times"].view(header["time_type"])
-        self._alarms, self._is_news = arrays["alarms"], arrays["is_news"]
+        self._alarms, self._marks = arrays["alarms"], arrays["marks"]
         self._first = header["first"]

@@ -24,13 +24,13 @@ __all__ = ["FinalSteps", "Scorer"]
 class FinalSteps:
     """(T,) time steps whose score is final.
 
-    ``alarms`` are what alerts are raised by, ``is_news`` marks steps at which another one begins.
+    ``alarms`` are what alerts are raised by, ``marks`` what each step is to them.
     """
 
     times: NDArray[Any]
     scores: NDArray[np.float64]
     alarms: NDArray[np.float64]
-    is_news: NDArray[np.bool_]
+    marks: NDArray[np.int8]
 
 
 class Scorer:
@@ -55,9 +55,9 @@ class Scorer:
         self.n_unscored = 0  # windows in which too little was observed
         by_row = not fitted.has_independent_windows
         self._scores = Placing(fitted.window, fitted.stride, detector.align, by_row)
-        # Of rows that are not final yet: what each adds by itself, its alarm, and whether it brings
-        # news, where the score of the time step is not all there is.
-        self._prompt, self._alarms, self._is_news = np.empty(0), np.empty(0), np.empty(0, bool)
+        # Of rows that are not final yet: what each adds by itself, its alarm and its mark, where
+        # the score of the time step is not all there is.
+        self._prompt, self._alarms, self._marks = np.empty(0), np.empty(0), np.empty(0, np.int8)
 
     @property
     def is_too_short(self) -> bool:
@@ -78,10 +78,10 @@ class Scorer:
         """Take the scores of the windows of :meth:`begin`, in the same order."""
         by_row = self._scan.end(len(times), windows, scores)
         self.n_unscored += int(np.isnan(by_row.held).sum())
-        if by_row.prompt is not None and by_row.alarms is not None and by_row.is_news is not None:
+        if by_row.prompt is not None and by_row.alarms is not None and by_row.marks is not None:
             self._prompt = np.concatenate([self._prompt, by_row.prompt])
             self._alarms = np.concatenate([self._alarms, by_row.alarms])
-            self._is_news = np.concatenate([self._is_news, by_row.is_news])
+            self._marks = np.concatenate([self._marks, by_row.marks])
         final = self._scores.add(by_row.held)
         waiting = times if self._times is None else np.concatenate([self._times, times])
         self._times = waiting[len(final) :].copy()
@@ -96,13 +96,13 @@ class Scorer:
     def _final(self, times: NDArray[Any], scores: NDArray[np.float64]) -> FinalSteps:
         """Return time steps that are final, and forget what waited for them."""
         if self.has_independent_windows:
-            no_news = np.zeros(len(times), bool)
-            return FinalSteps(times=times, scores=scores, alarms=scores, is_news=no_news)
+            unmarked = np.zeros(len(times), np.int8)
+            return FinalSteps(times=times, scores=scores, alarms=scores, marks=unmarked)
         n = len(times)
-        prompt, alarms, is_news = self._prompt[:n], self._alarms[:n], self._is_news[:n]
+        prompt, alarms, marks = self._prompt[:n], self._alarms[:n], self._marks[:n]
         self._prompt, self._alarms = self._prompt[n:].copy(), self._alarms[n:].copy()
-        self._is_news = self._is_news[n:].copy()
-        return FinalSteps(times=times, scores=scores + prompt, alarms=alarms, is_news=is_news)
+        self._marks = self._marks[n:].copy()
+        return FinalSteps(times=times, scores=scores + prompt, alarms=alarms, marks=marks)
 
     # ------------------------------------------------------------------ saving
 
@@ -113,7 +113,7 @@ class Scorer:
         arrays: dict[str, NDArray[Any]] = {
             "prompt": self._prompt,
             "alarms": self._alarms,
-            "is_news": self._is_news,
+            "marks": self._marks,
         }
         if self._times is not None:
             arrays["times"] = self._times.view(np.int64)
@@ -128,7 +128,7 @@ class Scorer:
         self._scores.restore(_under("scores.", arrays), header["scores"])
         self._scan.restore(_under("scan.", arrays), header["scan"])
         self._prompt, self._alarms = arrays["prompt"], arrays["alarms"]
-        self._is_news = arrays["is_news"]
+        self._marks = arrays["marks"]
         if "time_type" in header:
             self._times = arrays["times"].view(header["time_type"])
 

@@ -156,6 +156,6 @@ class _Replay:
                 rate,
                 calm_rows(self._watch.step),
                 lambda number: self._recent.causes(follower, number),
-                is_news=judged.is_news,
+                mark=judged.mark,
             )
             self._alerts[budget] |= {change.alert.id: change.alert for change in changes}

@@ -81,9 +81,11 @@ class AlertRecord:
     watch, entity
         whose it is; the entity is empty where a watch is not split.
     start, end, peak
-        times in milliseconds: first row past the threshold, latest row past the release, worst row.
+        times in milliseconds: first row past the threshold, latest row in which the trouble shows,
+        worst row.
     first_row, last_row, peak_row
-        numbers of the rows at start, end and peak.
+        numbers of the rows at start and peak, and of the latest row past the release: means over
+        several rows may stay unusual for some rows after the end.
     anomaly, p_value
         of the peak.
     is_open

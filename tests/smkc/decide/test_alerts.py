@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from smkc.decide import Alert, Calibration, Cause, find_alerts
+from smkc.decide import Alert, Calibration, Cause, Mark, find_alerts
 
 CALIBRATION = Calibration(np.linspace(0, 1, 101), 101.0)
 NAN = np.nan
@@ -68,8 +68,8 @@ def test_news_begins_another_alert_after_the_first_has_lasted_a_while():
     times = np.arange(len(scores))
 
     def found(*rows):
-        is_news = np.isin(times, rows)
-        alerts = find_alerts(scores, times, CALIBRATION, 8, 5, 2, is_news)
+        marks = np.where(np.isin(times, rows), Mark.NEWS, Mark.NONE)
+        alerts = find_alerts(scores, times, CALIBRATION, 8, 5, 2, marks)
         return [(one.first_row, one.last_row) for one in alerts]
 
     assert found() == [(1, 8)]
@@ -77,3 +77,19 @@ def test_news_begins_another_alert_after_the_first_has_lasted_a_while():
     assert found(1, 2, 3) == [(1, 8)]  # it has only just begun
     assert found(7, 9) == [(1, 8)]  # not past the threshold
     assert found(4, 5, 8) == [(1, 3), (4, 7), (8, 8)]
+
+
+def test_an_alert_ends_before_its_echoes_and_is_joined_as_if_they_counted():
+    scores = np.array([0.0, 9, 9, 8.5, 8.5, 6, 0, 0, 9, 8.5, 0, 0, 0, 0])
+    times = 10 * np.arange(len(scores))
+
+    def found(*rows):
+        marks = np.where(np.isin(times, 10 * np.array(rows)), Mark.ECHO, Mark.NONE)
+        alerts = find_alerts(scores, times, CALIBRATION, 8, 5, 2, marks)
+        return [(one.first_row, one.last_row, one.end) for one in alerts]
+
+    assert found() == [(1, 9, 90)]
+    assert found(9) == [(1, 8, 80)]
+    assert found(3, 4, 5) == [(1, 9, 90)]  # what shows again after them was not over
+    assert found(8, 9) == [(1, 7, 70)]
+    assert found(*range(14)) == [(1, 1, 10)]  # an alert is never empty

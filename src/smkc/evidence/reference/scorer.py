@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smkc.decide import Mark
 from smkc.evidence.reference._loops import hold
 from smkc.evidence.reference.budget import Budget
 from smkc.evidence.reference.choices import Choices
@@ -53,9 +54,8 @@ class Scored:
     """What is said of (n,) rows.
 
     ``statistics`` and ``nats`` (n, E) of the evidences and their surprises; (n,) ``scores`` of the
-    joined evidences and ``loudest`` of the loudest variables; ``p_values`` (n,); ``is_news`` (n,)
-    whether variables of another place begin to be loud; ``residuals`` (n, C) what other variables
-    leave unexplained.
+    joined evidences and ``loudest`` of the loudest variables; ``p_values`` (n,); ``marks`` (n,)
+    what each row is to an alert; ``residuals`` (n, C) what other variables leave unexplained.
     """
 
     statistics: NDArray[np.float64]
@@ -63,7 +63,7 @@ class Scored:
     scores: NDArray[np.float64]
     loudest: NDArray[np.float64]
     p_values: NDArray[np.float64]
-    is_news: NDArray[np.bool_]
+    marks: NDArray[np.int8]
     residuals: NDArray[np.float32]
 
 
@@ -131,7 +131,7 @@ class Scorer:
         n = len(block.rows)
         statistics = np.stack([part.push(block) for part in self.parts], axis=1)
         nats, loudest, p_values = np.zeros(statistics.shape), np.zeros(n), np.ones(n)
-        residuals, is_news = self.relation.residuals, np.zeros(n, bool)
+        residuals, marks = self.relation.residuals, np.zeros(n, np.int8)
         if self.normal is not None:
             nats = self.nulls.nats(statistics)
             # What alarms is not bounded, or short references could not tell a fault from a rare
@@ -144,7 +144,9 @@ class Scorer:
                     block.values, block.fresh_values, residuals[:, :n_related], block.clocks
                 )
                 loudest = added_by_loudest(heard, block.values.shape[1])
-                is_news = heard.is_news
+                # Where the system is louder than any variable, no row is an echo of these.
+                is_echo = (heard.marks == Mark.ECHO) & (heard.surprises >= system)
+                marks = np.where(is_echo | (heard.marks == Mark.NEWS), heard.marks, marks)
                 surprises = self.budget.charge(np.maximum(heard.surprises, system))
                 p_values = np.minimum(N_WAYS * np.exp(-surprises), 1.0)
         scores, self.recent = held(joined(nats), self.recent, self.choices.window)
@@ -156,7 +158,7 @@ class Scorer:
             scores=scores,
             loudest=loudest,
             p_values=p_values,
-            is_news=is_news,
+            marks=marks,
             residuals=residuals,
         )
 

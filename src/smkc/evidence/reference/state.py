@@ -39,9 +39,10 @@ class EvidenceScores:
     p_values
         (T,) how likely a row as surprising as this one is while all is normal; by the loudest
         single variable or by the whole system, whichever is more surprising.
-    is_news
-        (T,) whether variables begin to be loud of another place (service, job, machine) than those
-        that were so lately: while an alert goes on, another trouble than the one it tells of.
+    marks
+        (T,) what each row is to an alert. News: variables begin to be loud of another place
+        (service, job, machine) than those that were so lately. Echo: only averages over earlier
+        rows are still loud.
     nats
         (T, E) each evidence's surprise, minus the logarithm of its p-value; NaN where it has
         nothing to say.
@@ -52,7 +53,7 @@ class EvidenceScores:
     scores: NDArray[np.float64]
     loudest: NDArray[np.float64]
     p_values: NDArray[np.float64]
-    is_news: NDArray[np.bool_]
+    marks: NDArray[np.int8]
     nats: NDArray[np.float64]
     evidences: tuple[str, ...]
 
@@ -159,7 +160,7 @@ class EvidenceState:
             scores=scored.scores,
             loudest=scored.loudest,
             p_values=scored.p_values,
-            is_news=scored.is_news,
+            marks=scored.marks,
             nats=scored.nats,
             evidences=self._model.evidence_names,
         )

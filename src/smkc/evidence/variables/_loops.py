@@ -203,6 +203,8 @@ def hear(
     nats: NDArray[np.float32],
     asked_nats: NDArray[np.float64],
     is_lasting: NDArray[np.bool_],
+    is_mean: NDArray[np.bool_],
+    is_of_one_row: NDArray[np.bool_],
     lasting: float,
     lasting_rows: int,
     calm_rows: int,
@@ -214,7 +216,7 @@ def hear(
     places: NDArray[np.int32],
     past_row: NDArray[np.int64],
     news_row: NDArray[np.int64],
-    is_news: NDArray[np.bool_],
+    marks: NDArray[np.int8],
     top_columns: NDArray[np.int32],
     top_questions: NDArray[np.int8],
     top_nats: NDArray[np.float32],
@@ -228,10 +230,12 @@ def hear(
     ``lasting_rows`` rows more than it is not is muted until it has been as quiet again. Passing
     questions count as above it for ``calm_rows`` after such a row.
 
-    ``is_news`` (n,) marks rows in which a column is past ``news`` while none of its place was in
-    the last ``calm_rows``, and no other place began in these. ``places`` are those of the first
-    columns; ``past_row`` is the latest row in which each place was past it, ``news_row`` (1,) the
-    latest in which any began to be.
+    ``marks`` (n,) become 1, news, in rows in which a column is past ``news`` while none of its
+    place was in the last ``calm_rows``, and no other place began in these. ``places`` are those of
+    the first columns; ``past_row`` is the latest row in which each place was past it, ``news_row``
+    (1,) the latest in which any began to be. They become 2, an echo, where of most columns above
+    ``lasting`` a mean over several rows speaks (``is_mean``) and no question of the row alone
+    (``is_of_one_row``) has anything to say.
     """
     n_questions, n, n_columns = nats.shape
     n_kept = top_columns.shape[1]
@@ -269,7 +273,8 @@ def hear(
             surprise = best - asked_nats[j]
             if surprise > news and j < len(places):
                 if row - past_row[places[j]] > calm_rows:
-                    is_news[i] |= row - news_row[0] > calm_rows
+                    if row - news_row[0] > calm_rows:
+                        marks[i] = 1
                     news_row[0] = row
                 past_row[places[j]] = row
             if surprise > top_surprises[i, n_kept - 1]:
@@ -284,6 +289,17 @@ def hear(
                 top_nats[i, k] = best
                 top_columns[i, k] = j
                 top_questions[i, k] = which
+        if marks[i] == 0 and top_surprises[i, 0] > lasting:
+            n_loud, n_over = 0, 0
+            while n_loud < n_kept and top_surprises[i, n_loud] > lasting:
+                is_over = is_mean[top_questions[i, n_loud]]
+                for q in range(n_questions):
+                    if is_of_one_row[q] and nats[q, i, top_columns[i, n_loud]] > 0.0:
+                        is_over = False
+                n_over += is_over
+                n_loud += 1
+            if 2 * n_over > n_loud:
+                marks[i] = 2
 
 
 @njit(cache=True)

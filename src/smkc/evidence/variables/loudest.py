@@ -56,16 +56,17 @@ class Heard:
     surprises
         (n,) nats of the loudest column, less what is taken off for the number of questions asked of
         all columns: minus the logarithm of a p-value.
-    is_news
-        (n,) whether a column spends the budget while none of its place has done so lately, nor has
-        another place just begun to: trouble elsewhere than what goes on.
+    marks
+        (n,) what each row is to an alert. News: a column spends the budget while none of its place
+        has done so lately, nor has another place just begun to. Echo: most loud columns are so
+        only by their mean over several rows, and the row itself is usual for them.
     columns, questions, nats
         (n, K) the loudest columns, what each was asked, and its nats before that correction; -1, -1
         and 0 where fewer columns have anything to say.
     """
 
     surprises: NDArray[np.float64]
-    is_news: NDArray[np.bool_]
+    marks: NDArray[np.int8]
     columns: NDArray[np.int32]
     questions: NDArray[np.int8]
     nats: NDArray[np.float32]
@@ -82,6 +83,9 @@ class Loudest:
         C at the beginning; columns may be added.
     places
         of columns, the first; there is no news of others.
+    rows
+        (Q,) of each question that asks for a level, the rows that it averages over; 1 for those
+        that ask of one row alone, 0 for others. Without them no row is an echo.
 
     Examples
     --------
@@ -96,8 +100,10 @@ class Loudest:
         is_lasting: Sequence[bool],
         n_columns: int,
         places: NDArray[np.int32] = NO_PLACES,
+        rows: Sequence[int] = (),
     ) -> None:
         self.is_lasting = np.array(is_lasting, bool)
+        self.rows = np.array(rows or [0] * len(is_lasting), np.int64)
         self.n_rows = 0
         # The first row is of lasting questions, the second of passing ones.
         self.n_loud_rows = np.zeros((2, n_columns), np.int64)
@@ -123,11 +129,13 @@ class Loudest:
         questions = np.empty((n, N_KEPT), np.int8)
         top = np.empty((n, N_KEPT), np.float32)
         surprises = np.empty((n, N_KEPT))
-        is_news = np.zeros(n, bool)
+        marks = np.zeros(n, np.int8)
         hear(
             nats,
             asked_nats,
             self.is_lasting,
+            self.rows > 1,
+            self.rows == 1,
             -float(np.log(LASTING_RATE)),
             LASTING_ROWS,
             CALM_ROWS,
@@ -139,7 +147,7 @@ class Loudest:
             self.places,
             self.past_row,
             self.news_row,
-            is_news,
+            marks,
             columns,
             questions,
             top,
@@ -148,7 +156,7 @@ class Loudest:
         self.n_rows += n
         loudest = np.maximum(surprises[:, 0], 0.0)
         return Heard(
-            surprises=loudest, is_news=is_news, columns=columns, questions=questions, nats=top
+            surprises=loudest, marks=marks, columns=columns, questions=questions, nats=top
         )
 
     def were_loud_since(self, row: int) -> NDArray[np.bool_]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smkc.decide import Mark
 from smkc.evidence.variables.constants import constants, surprise_of_constants
 from smkc.evidence.variables.loudest import N_KEPT, Heard, Loudest
 from smkc.evidence.variables.places import places
@@ -231,7 +232,8 @@ class VariableState:
         if len(before):
             self.statistics.push(before)
         is_lasting = [question.is_lasting for question in QUESTIONS]
-        self.loudest = Loudest(is_lasting, n_columns, fitted.places)
+        rows = [question.rows_of_level for question in QUESTIONS]
+        self.loudest = Loudest(is_lasting, n_columns, fitted.places, rows)
         self.silence = fitted.silence.start()
         self.newcomer_counts = np.zeros(0, np.int64)
         # (Q, F) the largest surprise of each newcomer while it was too young to be asked.
@@ -277,8 +279,11 @@ class VariableState:
         heard = self.loudest.push(nats, asked)
         is_silent = self.silence.push(values)
         if is_silent.any():
-            surprises = np.where(is_silent, CERTAIN_NATS, heard.surprises)
-            heard = replace(heard, surprises=surprises)
+            heard = replace(
+                heard,
+                surprises=np.where(is_silent, CERTAIN_NATS, heard.surprises),
+                marks=np.where(is_silent & (heard.marks == Mark.ECHO), np.int8(0), heard.marks),
+            )
         self._keep(first, heard)
         return heard
 

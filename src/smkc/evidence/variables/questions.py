@@ -86,6 +86,11 @@ class Question:
     is_one_sided: bool = False
     is_asked_of_newcomers: bool = True
 
+    @property
+    def rows_of_level(self) -> int:
+        """Rows of the level that it asks for; 1 if it asks of one row alone, 0 for what else."""
+        return self.rows if self.rows == 1 or self.kind == "level" else 0
+
 
 def _relation(recent: Recent) -> NDArray[np.float32]:
     out = np.full(recent.run_lengths.shape, np.nan, np.float32)

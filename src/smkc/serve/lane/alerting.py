@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from smkc.decide import Cause
+from smkc.decide import Cause, Mark
 from smkc.recording import parse
 from smkc.serve.rows import AlertRecord, Verdict
 
@@ -171,7 +171,7 @@ class Alerting:
         return self._alert
 
     def take(
-        self, verdict: Verdict, rate: float, calm: int, explain: Explain, *, is_news: bool = False
+        self, verdict: Verdict, rate: float, calm: int, explain: Explain, *, mark: int = Mark.NONE
     ) -> list[Change]:
         """Judge the next row; return what it did to alerts, the one that it closed first.
 
@@ -186,19 +186,20 @@ class Alerting:
         explain
             returns the causes of a row by its number, most guilty first; None if they cannot be
             told any more.
-        is_news
-            whether another trouble begins with this row than the one that goes on.
+        mark
+            what the row is to an alert: news begin another one, an echo does not move its end.
         """
         alert = self._alert
         if alert is None:
             return [self._opened(verdict, explain)] if verdict.anomaly > 1.0 else []
-        if is_news and verdict.anomaly > 1.0 and verdict.number - alert.first_row > calm:
+        if mark == Mark.NEWS and verdict.anomaly > 1.0 and verdict.number - alert.first_row > calm:
             if alert.causes_row != alert.peak_row:
                 alert = _explained(alert, explain)
             closed = Change(kind="close", alert=replace(alert, is_open=False))
             return [closed, self._opened(verdict, explain)]
         if verdict.anomaly > _release(rate):
-            alert = replace(alert, end=verdict.time, last_row=verdict.number)
+            end = alert.end if mark == Mark.ECHO else verdict.time
+            alert = replace(alert, end=end, last_row=verdict.number)
         if verdict.anomaly > alert.anomaly:
             alert = replace(
                 alert,

@@ -28,13 +28,13 @@ MILLISECOND = 1_000_000  # nanoseconds
 class Judgement:
     """What is said of a row.
 
-    Its score and p-value, whether another trouble begins with it, and the nats of each evidence
-    that had something to say.
+    Its score and p-value, what it is to an alert, and the nats of each evidence that had something
+    to say.
     """
 
     score: float
     p_value: float
-    is_news: bool
+    mark: int
     evidences: Mapping[str, float]
 
 
@@ -83,7 +83,7 @@ class Follower:
         return Judgement(
             score=float(scored.totals[0]),
             p_value=float(scored.p_values[0]),
-            is_news=bool(scored.is_news[0]),
+            mark=int(scored.marks[0]),
             evidences={name: said for name, said in nats if not np.isnan(said)},
         )
 

@@ -253,7 +253,7 @@ class Lane:
             rate,
             calm_rows(self.watch.step),
             lambda at: self._causes(follower, at),
-            is_news=judged.is_news,
+            mark=judged.mark,
         )
         return verdict, changes
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tests import naive_variables as naive
 
+from smkc.decide import Mark
 from smkc.evidence.variables import CALM_ROWS, Loudest
 from smkc.evidence.variables.loudest import LASTING_ROWS, N_KEPT
 
@@ -157,7 +158,7 @@ def news(nats, cuts=(), places=(0, 1, 2, 3)):
     loudest, found, first = Loudest([True], nats.shape[1], places), [], 0
     for part in np.split(nats, list(cuts)):
         heard = loudest.push(part[None], np.zeros(nats.shape[1]))
-        found += (first + np.flatnonzero(heard.is_news)).tolist()
+        found += (first + np.flatnonzero(heard.marks == Mark.NEWS)).tolist()
         again = Loudest([True], nats.shape[1], places)
         again.restore(loudest.to_arrays())
         loudest, first = again, first + len(part)
@@ -180,3 +181,38 @@ def test_news_is_a_place_that_was_quiet_while_no_other_begins(cuts):
 def test_what_is_muted_is_no_news():
     nats = np.full((2 * LASTING_ROWS, 1), LOUD)
     assert news(nats, places=[0]) == [0]
+
+
+def echoes(of_row, of_mean, of_relation=0.0):
+    """Ask (n, C) nats of one row, of a mean over several and of a relation; return the echoes."""
+    nats = np.stack(np.broadcast_arrays(of_row, of_mean, of_relation)).astype(np.float32)
+    loudest = Loudest([True] * 3, nats.shape[2], rows=[1, 16, 0])
+    heard = loudest.push(nats, np.zeros(nats.shape[2]))
+    return np.flatnonzero(heard.marks == Mark.ECHO).tolist()
+
+
+def test_a_row_is_an_echo_where_only_the_mean_of_earlier_rows_is_loud():
+    of_mean = np.full((10, 1), LOUD)
+    of_row = np.zeros((10, 1))
+    of_row[:6] = 4.0
+    assert echoes(of_row, of_mean) == [6, 7, 8, 9]
+    assert echoes(of_row, 0.0 * of_mean) == []  # nothing is loud
+    assert echoes(LOUD - 1 + 0.0 * of_row, of_mean) == []
+
+
+def test_what_is_no_mean_of_levels_has_no_echo():
+    quiet = np.zeros((5, 1))
+    assert echoes(quiet, quiet, quiet + LOUD) == []
+    assert echoes(quiet, quiet + LOUD, quiet + LOUD - 1) == list(range(5))
+
+
+def test_most_loud_columns_decide_whether_a_row_is_an_echo():
+    of_mean = np.full((3, 5), LOUD)
+    of_row = np.zeros((3, 5))
+    of_row[1, :2] = of_row[2, :3] = 4.0  # two, then three of five show it
+    assert echoes(of_row, of_mean) == [0, 1]
+
+
+def test_without_rows_nothing_is_an_echo():
+    nats = np.full((1, 4, 1), LOUD, np.float32)
+    assert (Loudest([True], 1).push(nats, np.zeros(1)).marks == Mark.NONE).all()

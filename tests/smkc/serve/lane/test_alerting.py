@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from smkc.decide import Cause
+from smkc.decide import Cause, Mark
 from smkc.serve.lane.alerting import (
     LEAST_PAUSE,
     Alerting,
@@ -205,7 +205,7 @@ def test_the_smallest_p_value_has_a_finite_anomaly():
 def test_another_trouble_closes_one_alert_and_opens_the_next():
     alerting = Alerting("shop", "eu")
     changes([1.5, 2.0, 1.5, 1.5, 1.5], alerting=alerting)
-    closed, opened = alerting.take(verdict(5, 1.2), RATE, 3, explain, is_news=True)
+    closed, opened = alerting.take(verdict(5, 1.2), RATE, 3, explain, mark=Mark.NEWS)
     assert (closed.kind, closed.alert.is_open, closed.alert.last_row) == ("close", False, 4)
     assert closed.alert.causes[0].variable == "of row 1"
     assert (opened.kind, opened.alert.first_row) == ("open", 5)
@@ -218,5 +218,16 @@ def test_another_trouble_closes_one_alert_and_opens_the_next():
 def test_news_of_a_quiet_row_or_of_an_alert_that_has_just_begun_is_none(anomaly, first):
     alerting = Alerting("shop", "eu")
     changes([1.5] * (5 - first), alerting=alerting, first=first)
-    (change,) = alerting.take(verdict(5, anomaly), RATE, 3, explain, is_news=True)
+    (change,) = alerting.take(verdict(5, anomaly), RATE, 3, explain, mark=Mark.NEWS)
     assert change.kind == "go on"
+
+
+def test_an_echo_keeps_an_alert_open_and_does_not_move_its_end():
+    alerting = Alerting("shop", "eu")
+    changes([1.5, 2.0], alerting=alerting)
+    shown = alerting.alert.end
+    (change,) = alerting.take(verdict(2, 1.5), RATE, 3, explain, mark=Mark.ECHO)
+    assert (change.kind, change.alert.end, change.alert.last_row) == ("go on", shown, 2)
+    (change,) = alerting.take(verdict(3, 1.5), RATE, 3, explain)
+    assert change.alert.end > shown
+    assert change.alert.last_row == 3
