@@ -7,8 +7,10 @@ guilty first.
 from collections.abc import Mapping
 from dataclasses import replace
 from math import sqrt
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smkc.decide import Cause
 from smkc.decide.words import EVIDENCES
@@ -16,6 +18,7 @@ from smkc.evidence.movement import movements
 from smkc.evidence.reference import Blame, ReferenceEvidence
 from smkc.evidence.variables import QUESTIONS
 from smkc.recording import Recording
+from smkc.recording.counters import clock, rates
 from smkc.recording.times import show_time
 
 __all__ = ["KIND_OF_EVIDENCE", "causes_of", "detail_of"]
@@ -126,7 +129,7 @@ def detail_of(name: str, rows: Recording, known: ReferenceEvidence) -> str:
     at = scaling.names.index(name)
     centre, spread = float(scaling.centre[at]), float(scaling.spread[at])
     if scaling.counter[at]:
-        return f"a counter whose usual rate is {centre:.4g}, give or take {spread:.2g}"
+        return _detail_of_counter(values[seen], rows.times[seen], centre, spread)
     usual = [known.usual(name, rows.times[row]) for row in seen]
     middles = np.array([centre if one is None else one.middle for one in usual])
     farthest = int(np.argmax(np.abs(values[seen].astype(np.float64) - middles)))
@@ -136,3 +139,16 @@ def detail_of(name: str, rows: Recording, known: ReferenceEvidence) -> str:
         return f"{was}; usual is {centre:.4g}, give or take {spread:.2g}"
     low, high = (season.middle + sign * USUAL_SPREADS * season.spread for sign in (-1, 1))
     return f"{was}; usual {season.when} is {low:.4g} to {high:.4g}"
+
+
+def _detail_of_counter(
+    values: NDArray[Any], times: NDArray[Any], centre: float, spread: float
+) -> str:
+    """Say how fast a counter grew where that was least usual."""
+    usual = f"{centre:.4g}, give or take {spread:.2g}"
+    grown = rates(np.zeros(len(values), int), values.astype(np.float64), clock(times, times[0]))
+    if np.isnan(grown).all():
+        return f"a counter whose usual rate is {usual}"
+    farthest = int(np.nanargmax(np.abs(grown - centre)))
+    unit = " per second" if times.dtype.kind == "M" else ""
+    return f"grew by {grown[farthest]:.4g}{unit} at {show_time(times[farthest])}; usual is {usual}"

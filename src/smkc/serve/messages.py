@@ -12,6 +12,7 @@ from urllib.parse import quote, urlsplit
 from smkc.decide import Cause
 from smkc.errors import InputError
 from smkc.recording.visible import visible
+from smkc.serve.queries import query_of_cause
 from smkc.serve.rows import AlertRecord
 from smkc.serve.store import Message
 
@@ -54,12 +55,14 @@ def messages_for(alert: AlertRecord, change: str, config: "Config") -> list[Mess
     if change not in CHANGES:
         raise InputError(f"an alert cannot {change!r}; changes are {', '.join(CHANGES)}")
     link = link_to(alert, config.public_url)
+    guilty = alert.causes[0].variable if alert.causes else None
+    query = "" if guilty is None else query_of_cause(guilty, alert, config)
     kinds: list[tuple[str, str, dict[str, Any]]] = [
-        ("alertmanager", address(manager.url), alertmanager_alert(alert, manager, link))
+        ("alertmanager", address(manager.url), alertmanager_alert(alert, manager, link, query))
         for manager in config.alertmanagers
     ]
     lane = f"{alert.watch}/{alert.entity}"
-    event = _event(alert, change, link)
+    event = _event(alert, change, link) | {"query": query}
     kinds += [("webhook", webhook.name, event) for webhook in config.webhooks]
     by_key = {
         f"{kind}/{quote(to)}/{alert.id}/{change}/{alert.peak}": (kind, to, content)
@@ -89,7 +92,7 @@ def link_to(alert: AlertRecord, public_url: str) -> str:
 
 
 def alertmanager_alert(
-    alert: AlertRecord, manager: "AlertmanagerConfig", link: str
+    alert: AlertRecord, manager: "AlertmanagerConfig", link: str, query: str = ""
 ) -> dict[str, Any]:
     """Return an alert in the terms of Alertmanager's API, version 2.
 
@@ -104,6 +107,7 @@ def alertmanager_alert(
         "summary": _summary(alert),
         "causes": "\n".join(_causes(alert)),
         "evidence": _evidence(alert),
+        "query": query,
         "link": link,
     }
     told: dict[str, Any] = {
@@ -159,8 +163,10 @@ def _summary(alert: AlertRecord) -> str:
         if alert.is_open
         else f"was anomalous from {instant(alert.start)} to {instant(alert.end)}"
     )
-    first = f": {_short(alert.causes[0].variable)}" if alert.causes else ""
-    return f"{where} {when}{first}"
+    if not alert.causes:
+        return f"{where} {when}"
+    first = alert.causes[0]
+    return f"{where} {when}: {_short(f'{first.variable} {first.detail}'.strip())}"
 
 
 def _causes(alert: AlertRecord) -> list[str]:

@@ -79,6 +79,10 @@ class CauseAnswer(Answer):
     kind: Text = Field(description="level, jump, relation, shape, presence or newcomer")
     joint_with: tuple[Text, ...] = Field(description="variables that the share belongs to as well")
     detail: Text = Field(description="the change in words")
+    query: Text = Field("", description="PromQL that shows it; empty where there is none")
+    links: Mapping[Text, Text] = Field(
+        default_factory=dict, description="addresses by name at which the query is drawn"
+    )
 
 
 class VerdictAnswer(Answer):
@@ -100,10 +104,10 @@ class AlertAnswer(OfLane):
 
     id: Text = Field(description="16 hexadecimal digits")
     start: int = Field(description="time of its first row")
-    end: int = Field(description="time of its latest row")
+    end: int = Field(description="time of the latest row in which the trouble shows")
     peak: int = Field(description="time of its worst row")
     first_row: int = Field(description="number of the row at its start")
-    last_row: int = Field(description="number of the row at its end")
+    last_row: int = Field(description="number of the latest row that was not calm")
     peak_row: int = Field(description="number of its worst row")
     anomaly: Number = Field(description="at the peak; more than 1 is anomalous")
     p_value: Number = Field(description="at the peak")

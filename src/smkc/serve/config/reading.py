@@ -105,6 +105,7 @@ def config_of(
         "data": path,
         "listen": tables.listen,
         "public_url": text,
+        "links": texts_by_name,
         "tokens": path,
         "limits": _one(Limits, LIMITS),
         "retention": _one(Retention, RETENTION),

@@ -4,6 +4,7 @@ In: settings by name. Out: a frozen record; watches and receivers have names of 
 """
 
 import ipaddress
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
@@ -24,6 +25,8 @@ TOKENS_VARIABLE = "SMKC_TOKENS"
 """Environment variable with tokens: ``name:role:token[:expiry],...``."""
 
 DAY_MILLISECONDS = 86_400_000
+
+MAX_LINK_NAME = 64  # signs
 
 # Hosts that stand for all addresses of this machine, and one of these that can be opened.
 OF_EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
@@ -129,6 +132,11 @@ class Config:
         where the service is reached.
     public_url
         where people open it, for links in alerts; without it alerts hold no link.
+    links
+        where people look at a variable: a name and an address with ``{query}`` in it (or
+        ``{query_json}``, inside JSON), and, if wanted, ``{start}`` and ``{end}`` in milliseconds,
+        ``{seconds}`` between them and ``{end_text}`` such as 2026-03-02 04:05:00. Prometheus' own
+        page unless given.
     tokens
         file with a token a line; besides it the environment variable ``SMKC_TOKENS`` counts.
     limits
@@ -145,6 +153,7 @@ class Config:
     data: Path = Path("smkc-data")
     listen: Listen = Listen()
     public_url: str = ""
+    links: Mapping[str, str] = field(default_factory=dict)
     tokens: Path | None = None
     limits: Limits = field(default_factory=Limits)
     retention: Retention = field(default_factory=Retention)
@@ -170,6 +179,8 @@ class Config:
         if self.public_url:
             check_url("public_url", self.public_url)
         object.__setattr__(self, "public_url", self.public_url.rstrip("/"))
+        for name, address in self.links.items():
+            _check_link(name, address)
 
     def watch(self, name: str) -> WatchConfig:
         """Return the watch of a name."""
@@ -178,6 +189,19 @@ class Config:
                 return watch
         known = ", ".join(watch.name for watch in self.watches)
         raise SettingError(f"there is no watch {name!r}; the watches are {known}")
+
+
+def _check_link(name: str, address: str) -> None:
+    if not name.strip() or len(name) > MAX_LINK_NAME:
+        raise SettingError(
+            f"links: {name!r}: name a link by 1 to {MAX_LINK_NAME} signs, such as 'Grafana'"
+        )
+    check_url(f"links: {name}", address.partition("?")[0])
+    if "{query}" not in address and "{query_json}" not in address:
+        raise SettingError(
+            f"links: {name} = {address!r} has no place for the query; write {{query}} there, or "
+            "{query_json} inside of JSON"
+        )
 
 
 def _check_distinct(what: str, names: list[str]) -> None:

@@ -69,7 +69,7 @@ def test_the_example_is_read_as_it_says():
 
 def test_what_the_example_leaves_out_can_be_put_in(tmp_path):
     """Each line that is commented out is right, once those that exclude each other are chosen."""
-    text = re.sub(r"(?m)^# ?(\[remote_write\]|[a-z_]+ = )", r"\1", EXAMPLE.read_text())
+    text = re.sub(r"(?m)^# ?(\[remote_write\]|\[links\]|[A-Za-z_]+ = )", r"\1", EXAMPLE.read_text())
     for excluded in ("token_env", "token_file", "password_file", "secret_file", "pattern"):
         text = re.sub(rf"(?m)^{excluded} = .*\n", "", text)
     path = tmp_path / "watch.toml"
@@ -82,6 +82,7 @@ def test_what_the_example_leaves_out_can_be_put_in(tmp_path):
         url="http://localhost:9090/api/v1/write", labels={"source": "smkc"}
     )
     assert config.public_url == "https://smkc.example.org"
+    assert set(config.links) == {"Prometheus", "Grafana"}
     assert config.tokens == tmp_path / "tokens"
 
 

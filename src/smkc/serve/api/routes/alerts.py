@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from smkc.serve.api.access import GuardedRoute, needs
-from smkc.serve.api.answers import AlertAnswer, AlertsAnswer
+from smkc.serve.api.answers import AlertAnswer, AlertsAnswer, CauseAnswer
 from smkc.serve.api.asking import (
     LAST_TIME,
     REFUSALS,
@@ -20,6 +20,9 @@ from smkc.serve.api.asking import (
     Here,
     answered,
 )
+from smkc.serve.config import Config
+from smkc.serve.queries import graph_links, query_of_cause
+from smkc.serve.rows import AlertRecord
 from smkc.serve.store import StoredAlert
 from smkc.serve.view import ServiceView, UnknownError
 
@@ -61,7 +64,7 @@ def alerts(
         before_id=before,
     )
     answer = AlertsAnswer(
-        alerts=tuple(alert_answer(one) for one in found),
+        alerts=tuple(alert_answer(one, service) for one in found),
         next=found[-1].record.id if len(found) == limit else None,
     )
     return answered(answer)
@@ -71,7 +74,7 @@ def alerts(
 @needs("read")
 def alert(service: Here, id: AlertId) -> Response:
     """Return an alert with its causes and what people said of it."""
-    return answered(alert_answer(_known(service, id)))
+    return answered(alert_answer(_known(service, id), service))
 
 
 @router.post("/alerts/{id}/acknowledge", summary="Say that it was seen", responses=REFUSED_BODIES)
@@ -83,7 +86,7 @@ def acknowledge(
     _known(service, id)
     note = content.note if content is not None else ""
     service.store.acknowledge(id, caller.name or LOCAL, note, service.now())
-    return alert_answer(_known(service, id))
+    return alert_answer(_known(service, id), service)
 
 
 @router.post("/alerts/{id}/feedback", summary="Say that it was normal")
@@ -92,20 +95,29 @@ def feedback(service: Here, caller: Asking, id: AlertId) -> AlertAnswer:
     """Let an alert's rows join what counts as normal."""
     _known(service, id)
     service.feedback(id, caller.name or LOCAL)
-    return alert_answer(_known(service, id))
+    return alert_answer(_known(service, id), service)
 
 
-def alert_answer(stored: StoredAlert) -> AlertAnswer:
-    """Return an alert and what people said of it, in one."""
-    answer = AlertAnswer.model_validate(stored.record)
+def alert_answer(stored: StoredAlert, service: ServiceView) -> AlertAnswer:
+    """Return an alert, where to look at its causes, and what people said of it, in one."""
+    alert = stored.record
+    answer = AlertAnswer.model_validate(alert)
+    causes = tuple(_with_query(cause, alert, service.config) for cause in answer.causes)
     return answer.model_copy(
         update={
+            "causes": causes,
             "acknowledged_by": stored.acknowledged_by,
             "acknowledged_at": stored.acknowledged_at,
             "note": stored.note,
             "feedback": stored.feedback,
         }
     )
+
+
+def _with_query(cause: CauseAnswer, alert: AlertRecord, config: Config) -> CauseAnswer:
+    """Return a cause with the query that shows it, and where that is drawn."""
+    query = query_of_cause(cause.variable, alert, config)
+    return cause.model_copy(update={"query": query, "links": graph_links(alert, query, config)})
 
 
 def _known(service: ServiceView, id: str) -> StoredAlert:

@@ -8,7 +8,7 @@ import { fill, make, say } from "./dom.js";
 import { evidenceStrips } from "./evidence_strips.js";
 import { alertSigns, laneAddress } from "./state.js";
 import {
-  alertStory, alertTitle, blameNote, clock, laneName, odds, score, span, timeOfDay,
+  alertStory, alertTitle, blameNote, laneName, odds, score, span, timeOfDay, zoned,
 } from "./words.js";
 import { EVIDENCES } from "./terms.js";
 
@@ -38,9 +38,8 @@ export async function show(main, page, id) {
       make("h2", { id: "happened" }, "What happened"), story, scoreChart.node, buttons),
     make("section", { "aria-labelledby": "why" }, make("h2", { id: "why" }, "Who is to blame"),
       blamed, causes.node),
-    make("section", { "aria-labelledby": "evidence" },
-      make("h2", { id: "evidence" }, "Which evidence spoke"), spokeAt,
-      make("div", { class: "card" }, loud, strips.node)));
+    make("details", { class: "card evidence-details" },
+      make("summary", {}, make("h2", {}, "Which evidence spoke")), spokeAt, loud, strips.node));
 
   let current = alert, looking = null, drawnUntil = 0;
 
@@ -55,18 +54,18 @@ export async function show(main, page, id) {
     page.title(`${current.isOpen ? "Open alert" : "Alert"}: ${alertTitle(current)}`);
     fill(head, make("p", { class: "signs" }, ...alertSigns(current)),
       make("h1", {}, alertTitle(current)),
+      current.causes.length ? make("p", { class: "lead" }, leadOf(current)) : null,
       make("p", { class: "sub" },
         make("a", { href: laneAddress(current) }, laneName(current)), ", ",
-        current.isOpen ? `since ${clock(current.start)} UTC`
-          : `${span(current.start, current.end)} UTC`,
+        current.isOpen ? `since ${zoned(current.start)}` : zoned(current.start, current.end),
         `, worst score ${score(current.anomaly)} (`,
         make("a", { href: laneAddress(current, { range: "6h", until: current.end + 3 * HOUR }) },
           "see it among the hours around"), ")"),
       ...acknowledgement(current));
     say(story, alertStory(current, api.now()));
     blamed.textContent = `${blameNote(current)} The shaded span is the alert.`;
-    spokeAt.textContent = `At the worst moment, ${timeOfDay(current.peak)} UTC, in nats (2.3 is one `
-      + "in ten, 6.9 one in a thousand), and before and after it.";
+    spokeAt.textContent = `At the worst moment, ${timeOfDay(current.peak)}, in nats (2.3 is one in `
+      + "ten, 6.9 one in a thousand), and before and after it.";
     fill(buttons, ...(page.mayAct ? actions(current, (changed) => {
       current = changed ?? current;
       tell();
@@ -115,12 +114,17 @@ export async function show(main, page, id) {
   };
 }
 
+/** What the first cause did, in numbers. */
+function leadOf({ causes: [first] }) {
+  return first.detail ? `${first.variable} ${first.detail}` : first.variable;
+}
+
 function acknowledgement(alert) {
   const parts = [];
   if (alert.acknowledgedAt !== null) {
     const who = alert.acknowledgedBy ? ` by ${alert.acknowledgedBy}` : "";
     parts.push(make("p", { class: "seen-by" }, `Acknowledged${who} at `
-      + `${clock(alert.acknowledgedAt)} UTC${alert.note ? `: ${alert.note}` : ""}`));
+      + `${zoned(alert.acknowledgedAt)}${alert.note ? `: ${alert.note}` : ""}`));
   }
   if (alert.feedback) {
     parts.push(make("p", { class: "seen-by" }, `${alert.feedback} said that this was normal.`));
@@ -130,7 +134,7 @@ function acknowledgement(alert) {
 
 function describeScore(data) {
   const values = data.lines[0].values.filter((value) => value !== null);
-  return `${span(data.since, data.until)} UTC, at most ${score(Math.max(0, ...values))}`;
+  return `${zoned(data.since, data.until)}, at most ${score(Math.max(0, ...values))}`;
 }
 
 /** The evidences that spoke at the peak, in words, loudest first. */

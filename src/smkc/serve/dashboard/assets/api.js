@@ -193,6 +193,8 @@ function alertOf(one) {
       kind: cause.kind,
       detail: cause.detail,
       jointWith: cause.joint_with,
+      query: cause.query,
+      links: cause.links,
     })),
     acknowledgedBy: one.acknowledged_by ?? "",
     acknowledgedAt: one.acknowledged_at ?? null,

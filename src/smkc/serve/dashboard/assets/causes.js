@@ -1,7 +1,7 @@
 // Causes: the variables to blame, by share, with what each did around the alert.
 
 import { chart } from "./chart.js";
-import { fill, make, styled } from "./dom.js";
+import { announce, fill, make, styled } from "./dom.js";
 import { count, figure, kindWords, metric, percent } from "./words.js";
 
 const DRAWN = 6;
@@ -79,12 +79,35 @@ function causeItem(cause, drawing) {
   const detail = make("p", { class: "detail" }, cause.detail);
   if (!drawing) {
     return make("li", { class: "card cause lesser", "data-variable": cause.variable },
-      make("div", {}, name), make("div", {}, share, detail, joint));
+      make("div", {}, name), make("div", {}, share, detail, joint, queryOf(cause)));
   }
   return make("li", { class: "card cause", "data-variable": cause.variable },
     make("div", {}, name, make("div", { class: "bar", "aria-hidden": "true" }, bar),
-      share, detail, joint),
+      share, detail, joint, queryOf(cause)),
     drawing);
+}
+
+/** The variable as PromQL, to be copied, and where its graph is one click away. */
+function queryOf({ query, links }) {
+  if (!query) return null;
+  const text = make("code", {}, query);
+  const copy = make("button", { type: "button", class: "plain", on: {
+    click: () => copyFrom(text, query),
+  } }, "Copy");
+  const graphs = Object.entries(links).map(([name, address]) =>
+    make("a", { href: address, target: "_blank", rel: "noreferrer" }, name));
+  return make("p", { class: "query" }, text, copy, ...graphs);
+}
+
+/** Copy a text; where the browser does not allow it, mark it for the visitor to copy. */
+async function copyFrom(node, text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    announce("Copied.");
+  } catch {
+    getSelection().selectAllChildren(node);
+    announce("Marked: copy it with Ctrl and C.");
+  }
 }
 
 function describe(data) {

@@ -8,6 +8,7 @@ const AXIS = 20;
 const TOP = 8;
 const PIXELS_A_TICK = 38;
 const LEAST_TICKS = 3;
+const LEAST_DRAG = 6;
 
 let drawings = 0;
 
@@ -16,9 +17,10 @@ let drawings = 0;
  *
  * ``name`` says what it shows to those who listen, ``title`` stands above it. Its ``show`` takes
  * { since, until, lines: [{ name, times, values, kind, isFilled }], bands, threshold, floor, least,
- * format }: bands are spans that are shaded, and lead somewhere if they have a href.
+ * format }: bands are spans that are shaded, and lead somewhere if they have a href. ``onZoom`` is
+ * called with the span of time that was dragged over.
  */
-export function chart({ name, title = "", height }, describe) {
+export function chart({ name, title = "", height, onZoom = null }, describe) {
   const reading = make("output", { class: "reading" });
   const canvas = draw("svg", { class: "plot", role: "img", tabindex: "0", height });
   const box = make("div", { class: "plot-box" }, canvas);
@@ -47,6 +49,7 @@ export function chart({ name, title = "", height }, describe) {
     const at = plotted.timeAt(event.clientX - canvas.getBoundingClientRect().left);
     point(nearest(data.lines[0].times, at));
   });
+  if (onZoom) zooming(canvas, (from, to) => onZoom(plotted.timeAt(from), plotted.timeAt(to)));
   canvas.addEventListener("pointerleave", () => data && point(null));
   canvas.addEventListener("blur", () => data && point(null));
   canvas.addEventListener("keydown", (event) => {
@@ -68,6 +71,37 @@ export function chart({ name, title = "", height }, describe) {
       redraw();
     },
   };
+}
+
+/** Let a part of a drawing be dragged over with the mouse; ``onDone`` takes its two ends. */
+function zooming(canvas, onDone) {
+  const selection = draw("rect", { class: "selection", y: TOP, height: "100%" });
+  const placeOf = (event) => event.clientX - canvas.getBoundingClientRect().left;
+  let from = null;
+  canvas.classList.add("zooms");
+  canvas.addEventListener("dragstart", (event) => event.preventDefault());
+  canvas.addEventListener("pointerdown", (event) => {
+    if (event.pointerType === "mouse" && event.button === 0) from = placeOf(event);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (from === null || Math.abs(placeOf(event) - from) < LEAST_DRAG) return;
+    // From here on it is no click, not even where it began on the link of an alert.
+    canvas.setPointerCapture(event.pointerId);
+    selection.setAttribute("x", Math.min(from, placeOf(event)));
+    selection.setAttribute("width", Math.abs(placeOf(event) - from));
+    canvas.append(selection);
+  });
+  canvas.addEventListener("pointerup", (event) => {
+    const [low, high] = [from, placeOf(event)].sort((a, b) => a - b);
+    const isDrawn = from !== null && selection.isConnected;
+    from = null;
+    selection.remove();
+    if (isDrawn && high - low >= LEAST_DRAG) onDone(low, high);
+  });
+  canvas.addEventListener("pointercancel", () => {
+    from = null;
+    selection.remove();
+  });
 }
 
 /** A small chart without axes, for a row of a table. */

@@ -5,7 +5,7 @@ import { strip } from "./chart.js";
 import { fill, make, say } from "./dom.js";
 import { reach } from "./ranges.js";
 import { alertAddress, laneAddress, stateOf, stateSign } from "./state.js";
-import { ago, alertTitle, clock, culprits, figure, laneName, score } from "./words.js";
+import { ago, alertTitle, culprits, figure, laneName, score, zoned } from "./words.js";
 
 const STRIP_HEIGHT = 34;
 
@@ -66,7 +66,7 @@ export function laneRow(range) {
     },
     tick() {
       const at = row.lane.lastTime;
-      cells.last.title = at === null ? "" : `${clock(at)} UTC`;
+      cells.last.title = at === null ? "" : zoned(at);
       say(cells.last, at === null ? "never" : ago(at, api.now()));
       const state = stateOf(row.lane, api.now());
       if (node.dataset.state !== state.kind || cells.doing.textContent !== state.words) {

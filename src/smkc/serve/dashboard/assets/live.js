@@ -6,6 +6,7 @@
 import { LIVE, now, setNow, watches } from "./api.js";
 import { byId } from "./dom.js";
 import { timeOfDay } from "./words.js";
+import { zone } from "./zone.js";
 
 const POLL = 5_000;
 const RETRY_LEAST = 2_000;
@@ -39,7 +40,7 @@ export function follow(onEvent, onLook) {
     const banner = byId("lost");
     if (isLost && banner.hidden) {
       const since = lastGood === null ? ""
-        : ` This is what was known at ${timeOfDay(lastGood)} UTC.`;
+        : ` This is what was known at ${timeOfDay(lastGood)} ${zone(lastGood)}.`;
       banner.textContent = `Connection lost: the service does not answer.${since} Trying again.`;
     }
     banner.hidden = !isLost;

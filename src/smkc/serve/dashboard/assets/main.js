@@ -7,6 +7,7 @@ import * as fleetPage from "./fleet.js";
 import { follow } from "./live.js";
 import * as watchPage from "./watch.js";
 import { visible } from "./words.js";
+import { changeZone, isElsewhere, isUniversal, zone } from "./zone.js";
 
 const TRY_AGAIN = 2_000;
 
@@ -46,7 +47,16 @@ function greet(visitor) {
     : make("a", { href: "/login" }, "Log in"));
 }
 
+/** Say in whose time the page speaks, with a button for the other. */
+function tellZone() {
+  const now = Date.now();
+  const other = make("button", { type: "button", class: "plain", on: { click: changeZone } },
+    isUniversal ? "show your own" : "show UTC");
+  fill(byId("zone"), zone(now), ...(isElsewhere(now) ? [" (", other, ")"] : []));
+}
+
 async function start() {
+  tellZone();
   const [, kind, name] = location.pathname.split("/").map(decoded);
   const shown = { watches: watchPage, alerts: alertPage }[kind] ?? fleetPage;
   let view = null, isMissing = false, again = null;

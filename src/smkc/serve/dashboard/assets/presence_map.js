@@ -3,11 +3,13 @@
 import { axisBelow } from "./chart.js";
 import { fill, make, say, styled } from "./dom.js";
 import { raster } from "./raster.js";
-import { clock, count, percent, span } from "./words.js";
+import { clock, count, percent, zoned } from "./words.js";
 
 const LINE = 5;
+const NAMED_LINE = 14;
+const MOST_NAMED = 32;
 const LEAST_HEIGHT = 60;
-const MOST_HEIGHT = 420;
+const MOST_HEIGHT = 448;
 const MOST_LISTED = 40;
 
 /** A map of presence; ``show`` takes what the service answers, and the time it spans. */
@@ -16,9 +18,10 @@ export function presenceMap() {
   const reading = make("output", { class: "reading" });
   const axis = axisBelow();
   const list = make("div");
+  const names = make("ol", { class: "names-beside", "aria-hidden": "true" });
   const node = make("div", { class: "chart" },
     make("p", { class: "caption" }, make("span", { class: "chart-title" }), reading),
-    picture.node, axis.node, list);
+    make("div", { class: "presence-box" }, names, make("div", {}, picture.node, axis.node)), list);
   let data = null;
   picture.node.addEventListener("pointermove", (event) => {
     if (data === null || !data.names.length) return;
@@ -36,16 +39,21 @@ export function presenceMap() {
       data = found;
       const rows = data.names.length;
       if (!rows) {
-        picture.node.hidden = axis.node.hidden = true;
+        picture.node.hidden = axis.node.hidden = names.hidden = true;
         fill(list, make("p", { class: "note" }, "No row is kept from this time."));
         return;
       }
       picture.node.hidden = axis.node.hidden = false;
       axis.show(since, until);
-      const height = Math.min(Math.max(LINE * rows, LEAST_HEIGHT), MOST_HEIGHT);
+      names.hidden = rows > MOST_NAMED;
+      const line = names.hidden ? LINE : NAMED_LINE;
+      const height = Math.min(Math.max(line * rows, LEAST_HEIGHT), MOST_HEIGHT);
       styled(picture.node, "height", `${height}px`);
+      styled(names, "--line", `${height / rows}px`);
+      const listed = names.hidden ? [] : data.names;
+      fill(names, ...listed.map((name) => make("li", { title: name }, name)));
       picture.show(data.share.flat(), data.times.length, rows,
-        `Presence of ${count(rows, "variable")}, ${span(since, until)} UTC`);
+        `Presence of ${count(rows, "variable")}, ${zoned(since, until)}`);
       fill(list, ...cameAndWent(data));
     },
   };

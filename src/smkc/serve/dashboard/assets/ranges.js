@@ -6,6 +6,8 @@ import { fill, make } from "./dom.js";
 const HOUR = 3_600_000;
 const YOUNG = 2 * HOUR;
 export const RANGES = {
+  "5m": { span: HOUR / 12, words: "5 minutes" },
+  "15m": { span: HOUR / 4, words: "15 minutes" },
   "1h": { span: HOUR, words: "1 hour" },
   "6h": { span: 6 * HOUR, words: "6 hours" },
   "1d": { span: 24 * HOUR, words: "1 day" },
@@ -25,25 +27,39 @@ export function rangeFromAddress(usual) {
   const name = query.get("range");
   const until = Number(query.get("until"));
   const isPast = until > 0 && until < now();
-  return { name: Object.hasOwn(RANGES, name ?? "") ? name : usual, until: isPast ? until : null };
+  const own = Number(query.get("span"));
+  return {
+    name: Object.hasOwn(RANGES, name ?? "") ? name : usual,
+    span: isPast && own > 0 ? own : null,
+    until: isPast ? until : null,
+  };
 }
 
 /** Write the range into the page's address without a new entry in the browser's history. */
 function keep(range) {
   const query = new URLSearchParams(location.search);
   query.set("range", range.name);
-  if (range.until === null) query.delete("until");
-  else query.set("until", String(Math.round(range.until)));
+  for (const key of ["until", "span"]) {
+    if (range[key] === null) query.delete(key);
+    else query.set(key, String(Math.round(range[key])));
+  }
   history.replaceState(null, "", `${location.pathname}?${query}`);
 }
 
 /** Since when and until when a range reaches; to now where it has no end of its own. */
 export function reach(range) {
   const until = range.until ?? now();
-  return { since: until - RANGES[range.name].span, until };
+  return { since: until - spanOf(range), until };
 }
 
-/** Buttons for the range; ``onChange`` is called with the new one. */
+/** How long a range is: as one of the buttons says, or as it was drawn on a chart. */
+const spanOf = (range) => range.span ?? RANGES[range.name].span;
+
+/**
+ * Buttons for the range; ``onChange`` is called after each change.
+ *
+ * ``zoom`` shows a part of what is shown; any button leads back.
+ */
 export function rangeButtons(range, names, onChange) {
   const node = make("div", { class: "ranges" });
   const change = (next) => {
@@ -54,8 +70,8 @@ export function rangeButtons(range, names, onChange) {
   };
   const move = (share) => {
     const { until } = reach(range);
-    const next = until + share * RANGES[range.name].span;
-    change({ until: next >= now() ? null : next });
+    const next = until + share * spanOf(range);
+    change(next >= now() ? { until: null, span: null } : { until: next });
   };
   const button = (words, label, isPressed, onClick, isOff = false) =>
     make("button", {
@@ -66,15 +82,18 @@ export function rangeButtons(range, names, onChange) {
     const focused = node.contains(document.activeElement)
       ? [...node.querySelectorAll("button")].indexOf(document.activeElement) : -1;
     const spans = names.map((name) =>
-      button(name, RANGES[name].words, name === range.name, () => change({ name })));
+      button(name, RANGES[name].words, name === range.name && range.span === null,
+        () => change({ name, span: null })));
     fill(node,
       make("div", { class: "group", role: "group", "aria-label": "Time range" }, ...spans),
       make("div", { class: "group", role: "group", "aria-label": "Move in time" },
         button("Earlier", "Half a range earlier", null, () => move(-0.5)),
         button("Later", "Half a range later", null, () => move(0.5), range.until === null),
-        button("Now", "Up to now", range.until === null, () => change({ until: null }))));
+        button("Now", "Up to now", range.until === null,
+          () => change({ until: null, span: null }))));
     if (focused >= 0) node.querySelectorAll("button")[focused]?.focus();
   };
   render();
-  return node;
+  const zoom = (since, until) => change({ span: until - since, until: Math.min(until, now()) });
+  return { node, zoom };
 }

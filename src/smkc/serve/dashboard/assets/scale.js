@@ -1,6 +1,7 @@
 // Scales: where a time or a value lies on a drawing, and which of them are written beside it.
 
 import { day, timeOfDay } from "./words.js";
+import { ahead } from "./zone.js";
 
 const MINUTE = 60_000, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
 const TIME_STEPS = [
@@ -23,9 +24,9 @@ export function linear(from, to, low, high) {
 export function timeTicks(since, until, width) {
   const room = Math.max(1, Math.floor(width / LABEL_WIDTH));
   const step = TIME_STEPS.find((one) => (until - since) / one <= room) ?? TIME_STEPS.at(-1);
-  const ticks = [];
-  for (let at = Math.ceil(since / step) * step; at <= until; at += step) {
-    ticks.push({ at, text: at % DAY === 0 ? day(at) : timeOfDay(at) });
+  const ticks = [], shift = ahead(since);
+  for (let at = Math.ceil((since + shift) / step) * step - shift; at <= until; at += step) {
+    ticks.push({ at, text: (at + shift) % DAY === 0 ? day(at) : timeOfDay(at) });
   }
   return ticks;
 }

@@ -10,7 +10,7 @@ import { presenceMap } from "./presence_map.js";
 import { rangeButtons, rangeFromAddress, reach, usualRange } from "./ranges.js";
 import { alertAddress, byTrouble, laneAddress, stateOf, stateSign } from "./state.js";
 import {
-  ago, count, duration, figure, laneName, score, selfTestStory, span,
+  ago, count, duration, figure, laneName, score, selfTestStory, span, zoned,
 } from "./words.js";
 
 const POINTS = 900;
@@ -55,17 +55,19 @@ function emptyView(main, page, watch) {
 
 async function laneView(main, page, watch, lane) {
   const range = rangeFromAddress(usualRange([lane]));
+  const ranges = rangeButtons(range, ["5m", "15m", "1h", "6h", "1d", "7d", "30d"],
+    () => load().catch(page.failed));
   page.title(laneName(lane));
   page.trail([[laneName(lane), null]]);
 
   const facts = make("p", { class: "sub" });
   const problems = make("div", { class: "problems" });
   const parts = {
-    score: chart({ name: "Score", height: 210 }, describeScore),
-    cardinality: chart({ name: "Variables observed", title: "observed in a row", height: 110 },
-      describeRange),
+    score: chart({ name: "Score", height: 210, onZoom: ranges.zoom }, describeScore),
+    cardinality: chart({ name: "Variables observed", title: "observed in a row", height: 110,
+      onZoom: ranges.zoom }, describeRange),
     churn: chart({ name: "Variables that came and went", title: "came, above, and went, below",
-      height: 110 }, describeRange),
+      height: 110, onZoom: ranges.zoom }, describeRange),
     evidences: evidenceStrips(),
     presence: presenceMap(),
     loudest: loudestList(),
@@ -75,12 +77,11 @@ async function laneView(main, page, watch, lane) {
   fill(main,
     make("div", { class: "title" },
       make("div", {}, make("h1", {}, laneName(lane)), facts),
-      make("div", { class: "tools" }, ...siblings(watch, lane),
-        rangeButtons(range, ["1h", "6h", "1d", "7d", "30d"], () => load().catch(page.failed)))),
+      make("div", { class: "tools" }, ...siblings(watch, lane), ranges.node)),
     problems,
     section("Score over time", "How unlike before each moment is. Above 1 is past the threshold; "
       + "shaded spans are alerts. Point at the line, or focus it and use the arrow keys, to read "
-      + "it.",
+      + "it; drag over a part to see only that.",
     parts.score.node),
     section("Loudest now", "The variables that are most unusual in the latest row, whether or not "
       + "it alerts. Of many variables some always are: alerts take that into account.",
@@ -229,7 +230,7 @@ function section(title, note, ...content) {
 function describeScore(data) {
   const values = data.lines[0].values.filter((value) => value !== null);
   if (!values.length) return "nothing was scored in this time";
-  return `${span(data.since, data.until)} UTC, now ${score(values.at(-1))}, at most `
+  return `${zoned(data.since, data.until)}, now ${score(values.at(-1))}, at most `
     + `${score(Math.max(...values))}, ${count(data.bands.length, "alert")}`;
 }
 

@@ -1,6 +1,7 @@
 // Words: numbers, times and findings as people read them.
 
 import { EVIDENCES, KINDS, OTHER_KIND } from "./terms.js"; // made by the service
+import { ahead, zone } from "./zone.js";
 
 const SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -9,23 +10,26 @@ export const kindWords = (kind) => (KINDS[kind] ?? OTHER_KIND).phrase;
 
 const two = (number) => String(number).padStart(2, "0");
 
+/** A date whose UTC parts are those that are shown. */
+const shown = (ms) => new Date(ms + ahead(ms));
+
 /** Date and time of day, seconds only where they matter: 2026-03-02 04:05. */
 export function clock(ms) {
-  const at = new Date(ms);
+  const at = shown(ms);
   const date = [at.getUTCFullYear(), two(at.getUTCMonth() + 1), two(at.getUTCDate())].join("-");
   return `${date} ${timeOfDay(ms)}`;
 }
 
 /** Time of day alone. */
 export function timeOfDay(ms) {
-  const at = new Date(ms);
+  const at = shown(ms);
   const seconds = at.getUTCSeconds() ? `:${two(at.getUTCSeconds())}` : "";
   return `${two(at.getUTCHours())}:${two(at.getUTCMinutes())}${seconds}`;
 }
 
 /** Day of the month, for an axis: 2 Mar. */
 export function day(ms) {
-  const at = new Date(ms);
+  const at = shown(ms);
   return `${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]}`;
 }
 
@@ -34,6 +38,10 @@ export function span(start, end) {
   const first = clock(start), last = clock(end);
   return `${first} to ${first.slice(0, 10) === last.slice(0, 10) ? last.slice(11) : last}`;
 }
+
+/** A time, or a first and a last one, with their zone. */
+export const zoned = (start, end = null) =>
+  `${end === null ? clock(start) : span(start, end)} ${zone(start)}`;
 
 /** How long: 45 s, 20 min, 1 h 30 min, 3 d 4 h. */
 export function duration(ms) {
@@ -129,12 +137,12 @@ export function alertTitle(alert) {
 
 /** Which moment an alert's causes are of, and why not of the worst where they are not. */
 export function blameNote(alert) {
-  const whose = `Variables by their share of what made ${timeOfDay(alert.causesAt)} UTC strange`;
+  const whose = `Variables by their share of what made ${timeOfDay(alert.causesAt)} strange`;
   if (alert.causesAt === alert.peak) {
     return `${whose}, the worst moment${alert.isOpen ? " so far" : ""}.`;
   }
   const risen = `${whose}, when the score was ${score(alert.causesAnomaly)}. It rose to `
-    + `${score(alert.anomaly)} at ${timeOfDay(alert.peak)} UTC`;
+    + `${score(alert.anomaly)} at ${timeOfDay(alert.peak)}`;
   return alert.isOpen
     ? `${risen}; who did that is found out some rows later.`
     : `${risen}; who did that cannot be told any more.`;

@@ -1,0 +1,108 @@
+"""Queries: from a variable to PromQL that shows it, and to a page that draws it.
+
+In: a variable's name and the configuration. Out: text to paste, and addresses to open.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from smkc.recording import parse
+from smkc.recording.counters import is_counter_name
+
+if TYPE_CHECKING:
+    from smkc.serve.config import Config, WatchConfig
+    from smkc.serve.rows import AlertRecord
+
+__all__ = ["graph_links", "query_of", "query_of_cause"]
+
+METRIC = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
+LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+
+# A rate is taken over this many steps, and over a minute at least.
+RATE_STEPS, MIN_RATE_SECONDS = 4, 60
+
+# A graph shows this many milliseconds before and after an alert, from and to a round time: a page
+# that stays open would otherwise have other links with every row.
+AROUND, ROUND = 1_800_000, 900_000
+
+PROMETHEUS_GRAPH = (
+    "/graph?g0.tab=0&g0.expr={query}&g0.range_input={seconds}s&g0.end_input={end_text}"
+)
+
+
+def query_of(variable: str, watch: "WatchConfig", entity: str) -> str:
+    """Return PromQL that selects a variable, as a rate if it is named like a counter.
+
+    The label of the entity, which is no part of the name, is added. A variable without a metric
+    came from an expression, which is returned. Empty where no Prometheus was asked.
+
+    Examples
+    --------
+    >>> from smkc.serve.config import WatchConfig
+    >>> watch = WatchConfig(name="shop", query='{job="shop"}', entity="zone")
+    >>> query_of('latency{pod="web-1"}', watch, "eu")
+    'latency{pod="web-1",zone="eu"}'
+    >>> query_of("requests_total", watch, "eu")
+    'rate(requests_total{zone="eu"}[60s])'
+    """
+    parts = parse(variable)
+    if watch.source != "prometheus" or parts is None:
+        return ""
+    metric, labels = parts
+    if not metric:
+        return watch.query
+    if watch.entity and entity:
+        labels = {**labels, watch.entity: entity}
+    matchers = [f"{_label(name)}={json.dumps(value)}" for name, value in labels.items()]
+    if not METRIC.fullmatch(metric):
+        matchers.insert(0, f"__name__={json.dumps(metric)}")
+        metric = ""
+    selector = f"{metric}{{{','.join(matchers)}}}" if matchers else metric
+    if watch.counters == "none" or not is_counter_name(variable):
+        return selector
+    return f"rate({selector}[{max(RATE_STEPS * watch.step // 1000, MIN_RATE_SECONDS)}s])"
+
+
+def query_of_cause(variable: str, alert: "AlertRecord", config: "Config") -> str:
+    """Return PromQL that selects a variable of an alert; empty if its watch is there no more."""
+    watch = next((one for one in config.watches if one.name == alert.watch), None)
+    return "" if watch is None else query_of(variable, watch, alert.entity)
+
+
+def graph_links(alert: "AlertRecord", query: str, config: "Config") -> dict[str, str]:
+    """Return addresses by name at which a query is drawn around an alert."""
+    if not query:
+        return {}
+    since = (alert.start - AROUND) // ROUND * ROUND
+    until = -(-(alert.end + AROUND) // ROUND) * ROUND
+    end = datetime.fromtimestamp(until / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    values = {
+        "{query}": quote(query, safe=""),
+        "{query_json}": quote(json.dumps(query)[1:-1], safe=""),
+        "{start}": str(since),
+        "{end}": str(until),
+        "{seconds}": str((until - since) // 1000),
+        "{end_text}": quote(end, safe=""),
+    }
+    return {name: _filled(address, values) for name, address in _addresses(config).items()}
+
+
+def _addresses(config: "Config") -> Mapping[str, str]:
+    """Return the addresses that were given, or that of Prometheus itself."""
+    if config.links or config.prometheus is None:
+        return config.links
+    return {"Prometheus": config.prometheus.url.rstrip("/") + PROMETHEUS_GRAPH}
+
+
+def _filled(address: str, values: Mapping[str, str]) -> str:
+    for key, value in values.items():
+        address = address.replace(key, value)
+    return address
+
+
+def _label(name: str) -> str:
+    return name if LABEL.fullmatch(name) else json.dumps(name)
