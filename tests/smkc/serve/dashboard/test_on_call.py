@@ -1,0 +1,117 @@
+"""What somebody on call does on the pages, in a real Chromium: look closer, in their own time."""
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from tests.smkc.serve.dashboard.checks import complaints
+from tests.smkc.serve.dashboard.parts import STEP, browser_marks, look
+from tests.smkc.serve.dashboard.test_pages import texts, visit
+
+pytestmark = browser_marks
+
+SCORE = "svg.plot[aria-label^='Score:']"
+
+CAUSE = {
+    "variable": 'cpu{pod="a"}',
+    "share": 0.5,
+    "kind": "level",
+    "detail": "was 9",
+    "jointWith": [],
+    "query": 'cpu{pod="a",zone="<b>"}',
+    "links": {"Prometheus": "http://prometheus.example/graph?g0.expr=cpu"},
+}
+
+
+@pytest.fixture
+def in_new_york(browser):
+    browser.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": "America/New_York"})
+    yield browser
+    browser.execute_script("localStorage.clear()")
+    browser.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
+
+
+def drag(browser, plot, begin, end):
+    """Drag over a drawing from one share of its width to another."""
+    width = plot.size["width"]
+    actions = ActionChains(browser)
+    actions.move_to_element_with_offset(plot, int((begin - 0.5) * width), 0).click_and_hold()
+    actions.move_to_element_with_offset(plot, int((begin + end - 1) / 2 * width), 0)
+    actions.move_to_element_with_offset(plot, int((end - 0.5) * width), 0).release().perform()
+
+
+def test_dragging_over_a_chart_shows_that_part_alone(browser, shop):
+    visit(browser, shop, "watch")
+    browser.find_element(By.CSS_SELECTOR, ".ranges button[aria-label='1 hour']").click()
+    now = shop.clock.now()
+    drag(browser, browser.find_element(By.CSS_SELECTOR, SCORE), 0.25, 0.75)
+    look(browser, "location.search.includes('span=')")
+    asked = parse_qs(urlsplit(browser.current_url).query)
+    assert int(asked["span"][0]) == pytest.approx(1_800_000, rel=0.02)
+    assert int(asked["until"][0]) == pytest.approx(now - 900_000, abs=2 * STEP)
+    assert texts(browser, ".ranges button[aria-pressed=true]") == []
+    browser.refresh()
+    look(browser, f"document.querySelector({SCORE!r})")
+    assert texts(browser, ".ranges button[aria-pressed=true]") == []
+    browser.find_element(By.XPATH, "//button[text()='Now']").click()
+    look(browser, "!location.search.includes('span=')")
+    assert complaints(browser) == []
+
+
+def test_a_click_on_a_chart_is_no_drag(browser, shop):
+    visit(browser, shop, "watch")
+    before = browser.current_url
+    ActionChains(browser).click(browser.find_element(By.CSS_SELECTOR, SCORE)).perform()
+    assert browser.current_url == before or "/alerts/" in browser.current_url
+
+
+def test_lines_of_the_presence_map_have_names(browser, shop):
+    visit(browser, shop, "watch")
+    names = texts(browser, ".names-beside li")
+    assert len(names) == 9
+    height = browser.find_element(By.CSS_SELECTOR, "canvas.presence").size["height"]
+    beside = browser.find_element(By.CSS_SELECTOR, ".names-beside").size["height"]
+    assert beside == pytest.approx(height, abs=9)
+
+
+def test_times_are_the_visitors_own_or_utc(in_new_york, shop):
+    browser = in_new_york
+    visit(browser, shop, "alert")
+    record = shop.service.store.alerts()[-1].record
+    own = texts(browser, ".alert-head .sub")[0]
+    assert "UTC-4" in own
+    assert "UTC-4" in texts(browser, "#zone")[0]
+    browser.find_element(By.CSS_SELECTOR, "#zone button").click()
+    look(browser, "document.querySelector('#zone')?.textContent.startsWith('UTC (')")
+    look(browser, "document.querySelector('.alert-head .sub')")
+    utc = texts(browser, ".alert-head .sub")[0]
+    assert "UTC-4" not in utc
+    assert " UTC" in utc
+    assert own != utc
+    assert record.start > 0
+    assert complaints(browser) == []
+
+
+def test_a_cause_leads_to_its_query(browser, shop):
+    visit(browser, shop, "idle")
+    browser.execute_async_script(
+        """
+        const [cause, done] = arguments;
+        const main = document.querySelector("script[type=module]").src;
+        import(main.replace("main.js", "causes.js")).then(({ causeList }) => {
+          const list = causeList();
+          list.show({ causes: [cause, { ...cause, variable: "x", query: "" }] }, new Map(), {});
+          document.querySelector("main").append(list.node);
+          done();
+        });
+        """,
+        CAUSE,
+    )
+    assert texts(browser, ".query code") == [CAUSE["query"]]
+    link = browser.find_element(By.CSS_SELECTOR, ".query a")
+    assert (link.text, link.get_attribute("href")) == ("Prometheus", CAUSE["links"]["Prometheus"])
+    assert (link.get_attribute("target"), link.get_attribute("rel")) == ("_blank", "noreferrer")
+    browser.find_element(By.CSS_SELECTOR, ".query button").click()
+    said = look(browser, "document.getElementById('announcer')?.textContent")
+    assert said in ("Copied.", "Marked: copy it with Ctrl and C.")
