@@ -76,7 +76,7 @@ $(VENV)/.with-demo: $(VENV)/.created $(PROJECT)
 	@touch $@
 
 $(VENV)/.with-test: $(VENV)/.with-demo $(PROJECT)
-	$(PIP) install -c constraints.txt -e ".[ann,deep,plot,ray,serve]" --group test --group check --group benchmarks
+	$(PIP) install -c constraints.txt -e ".[ann,deep,mcp,plot,ray,serve]" --group test --group check --group benchmarks
 	@touch $@
 
 $(VENV)/.with-docs: $(VENV)/.with-demo $(PROJECT)

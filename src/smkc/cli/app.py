@@ -16,6 +16,7 @@ from smkc.cli.doctor import doctor
 from smkc.cli.explain import explain
 from smkc.cli.failure import INTERRUPTED
 from smkc.cli.fit import fit
+from smkc.cli.mcp import mcp
 from smkc.cli.plan import plan
 from smkc.cli.warmup import warmup
 from smkc.cli.watch import watch
@@ -40,6 +41,7 @@ app.command()(fit)
 app.command()(explain)
 app.command()(doctor)
 app.command()(watch)
+app.command()(mcp)
 app.command()(plan)
 app.command()(warmup)
 app.command(hidden=True, context_settings=ANYTHING)(bench)
