@@ -6,7 +6,7 @@ regressing the observed entries on the components, in units of its usual size, a
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ __all__ = ["Components", "ComponentsPart"]
 
 # Share of the variance that the components explain; weight of the prior on their values; largest
 # squared residual; smallest usual one.
-EXPLAINED, RIDGE, MOST, LEAST = 0.9, 0.01, 100.0, 1e-3
+EXPLAINED, RIDGE, MAX_SQUARED, MIN_SQUARED = 0.9, 0.01, 100.0, 1e-3
 
 # No more components than these are regressed on: a row's cost grows with their square. With more
 # variables than WIDE, and fewer rows, the components come from products of so many rows at most.
@@ -44,6 +44,8 @@ class Components:
         (C,) mean squared residual in the half that components were not fitted on.
     """
 
+    is_about_newcomers: ClassVar[bool] = False
+
     centre: NDArray[np.float64]
     loadings: NDArray[np.float64]
     prior: NDArray[np.float64]
@@ -63,8 +65,8 @@ class Components:
         loadings, prior = _components(filled - centre)
         if not parts:
             parts = [_residuals(filled, centre, loadings, prior) ** 2]
-        squared = np.minimum(np.concatenate(parts), MOST)
-        expected = np.maximum(squared.mean(axis=0), LEAST)
+        squared = np.minimum(np.concatenate(parts), MAX_SQUARED)
+        expected = np.maximum(squared.mean(axis=0), MIN_SQUARED)
         return cls(centre=centre, loadings=loadings, prior=prior, expected=expected)
 
     @property
@@ -95,7 +97,7 @@ class ComponentsPart:
         """Take rows in; return (n,) the size of their residuals."""
         residuals = self.fitted.residuals(block.rows)
         self.residuals = residuals.astype(np.float32)
-        squared = np.minimum(residuals**2, MOST)
+        squared = np.minimum(residuals**2, MAX_SQUARED)
         n_seen = np.maximum((~np.isnan(squared)).sum(axis=1), 1)
         squared = np.where(np.isnan(squared), 0.0, squared)
         self.squared[self.ring.places(len(squared))] = squared

@@ -88,6 +88,11 @@ class Evidence(Protocol):
         """As shown in alerts."""
         ...
 
+    @property
+    def is_about_newcomers(self) -> bool:
+        """Whether it speaks of variables that the reference does not know."""
+        ...
+
     def start(self, before: Block, ring: Ring) -> Part:
         """Return the evidence at the moment after the rows ``before``; there may be none."""
         ...

@@ -6,7 +6,7 @@ variable's change.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,14 @@ from smkc.evidence.reference.contract import Block, Ring
 __all__ = ["Jump", "JumpPart", "usual_largest"]
 
 # A variable's usual largest change: this quantile, but at least so many mean changes and this.
-SHARE, MEANS, LEAST = 0.99, 3.0, 0.05
+USUAL_SHARE, MIN_MEAN_CHANGES, MIN_CHANGE = 0.99, 3.0, 0.05
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Jump:
     """(C,) ``scale``, the usual largest change of each variable."""
+
+    is_about_newcomers: ClassVar[bool] = False
 
     scale: NDArray[np.float64]
 
@@ -29,7 +31,7 @@ class Jump:
     def fit(cls, rows: NDArray[np.float32]) -> "Jump":
         """Learn from the reference's rows (n, C), NaN where not observed."""
         changes = np.abs(np.diff(rows.astype(np.float64), axis=0))
-        scale = np.full(rows.shape[1], LEAST)
+        scale = np.full(rows.shape[1], MIN_CHANGE)
         for j, column in enumerate(changes.T):
             seen = column[~np.isnan(column)]
             if len(seen):
@@ -88,4 +90,5 @@ def usual_largest(changes: NDArray[np.float64]) -> float:
     >>> usual_largest(np.arange(101.0))
     150.0
     """
-    return max(float(np.quantile(changes, SHARE)), MEANS * float(changes.mean()), LEAST)
+    largest = float(np.quantile(changes, USUAL_SHARE))
+    return max(largest, MIN_MEAN_CHANGES * float(changes.mean()), MIN_CHANGE)

@@ -5,7 +5,7 @@ In: blocks of rows. Out: distances to the nearest windows of the reference.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,8 @@ class Level:
     slow_rows
         rows of the trailing mean; 1 for rows as they are.
     """
+
+    is_about_newcomers: ClassVar[bool] = False
 
     name: str
     neighbours: Neighbours

@@ -42,7 +42,7 @@ from smkc.recording import Identity, Recording, Scaling
 
 __all__ = ["ReferenceEvidence"]
 
-LEAST_ROWS = 24
+MIN_REFERENCE_ROWS = 24
 
 # Rows of the reference that are kept for learning more.
 MOST_KEPT = 32_768
@@ -121,10 +121,10 @@ class ReferenceEvidence:
         counters
             "auto" turns counters into rates; None takes every value as it is.
         """
-        if len(reference) < LEAST_ROWS:
+        if len(reference) < MIN_REFERENCE_ROWS:
             raise InputError(
                 f"a reference of {len(reference)} rows says too little of what is normal; give at "
-                f"least {LEAST_ROWS}, better thousands"
+                f"least {MIN_REFERENCE_ROWS}, better thousands"
             )
         scaling = Scaling.fit(reference, identity, counters, clip=SCALING_CLIP)  # type: ignore[arg-type]
         if not scaling.names:

@@ -6,7 +6,7 @@ row to the next in units of the newcomer's own usual largest, and each newcomer'
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,8 @@ class NewcomerJump:
     renewed_rows
         number of rows after which the usual largest changes are found anew.
     """
+
+    is_about_newcomers: ClassVar[bool] = True
 
     window: int
     renewed_rows: int

@@ -6,7 +6,7 @@ of them lies from their usual, each judged by its own past alone, so that no ide
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,8 @@ class Newcomers:
     window
         w, rows that are averaged over.
     """
+
+    is_about_newcomers: ClassVar[bool] = True
 
     window: int
 

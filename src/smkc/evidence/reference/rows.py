@@ -117,9 +117,9 @@ class Rows:
         is_member = np.array([self.members.knows(name) for name in self.fresh], bool)
         return np.where(is_member, np.float32(np.nan), fresh) if is_member.any() else fresh
 
-    def bearers(self, row: int) -> dict[str, str]:
+    def names_in(self, row: int) -> dict[str, str]:
         """Return, by name of a variable that is followed in a row, the name that it has there."""
-        return {} if self.successors is None else self.successors.bearers(row)
+        return {} if self.successors is None else self.successors.names_in(row)
 
     def _meet(self, scaled: Recording) -> None:
         """Give new variables a column, in the order of their first rows, then of their names."""

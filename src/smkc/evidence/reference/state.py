@@ -95,9 +95,6 @@ MIN_LOUD_SHARE = 0.5
 # What an alert calls the question whether one member stands apart from its peers.
 APART = "apart from peers"
 
-# The evidences that speak of variables that the reference does not know.
-OF_NEWCOMERS = ("newcomers", "newcomer jump")
-
 
 class EvidenceState:
     """The evidences at one moment of a recording.
@@ -181,18 +178,18 @@ class EvidenceState:
         """
         last = first + 1 if last is None else last
         scorer = self._scorer_with(first, last)
-        bearers = self._rows.bearers(last - 1)
-        names = tuple(bearers.get(name, name) for name in self._model.columns)
+        current = self._rows.names_in(last - 1)
+        names = tuple(current.get(name, name) for name in self._model.columns)
         fresh = tuple(self._rows.fresh)
         total: dict[str, float] = {}
         by_evidence: dict[str, dict[str, float]] = {}
         evidences = self._model.evidence_names
         said = dict(zip(evidences, scorer.mean_nats(first, last).tolist(), strict=True))
-        for evidence, nats in zip(evidences, scorer.made_by(first, last), strict=True):
-            whose = fresh if evidence in OF_NEWCOMERS else names
+        for evidence, nats in zip(self._model.evidences, scorer.made_by(first, last), strict=True):
+            whose = fresh if evidence.is_about_newcomers else names
             each = {name: float(x) for name, x in zip(whose, nats, strict=False) if x > 0}
             each = self._farthest.shared_out(each, first, last)
-            by_evidence[evidence] = _shares(each)
+            by_evidence[evidence.name] = _shares(each)
             for name, x in each.items():
                 total[name] = total.get(name, 0.0) + x
         by_question = self.loudest(first, last)
@@ -230,14 +227,14 @@ class EvidenceState:
         columns_asked = self._model.asked_columns
         seasonal = self._model.variables.seasons.columns
         n_asked, n_known = len(columns_asked), len(columns_asked) + len(seasonal)
-        bearers = self._rows.bearers(last - 1)
+        current = self._rows.names_in(last - 1)
         fresh = tuple(self._rows.fresh)
 
         def name_of(column: int) -> str:
             if column >= n_known:
                 return fresh[column - n_known]
             own = columns_asked[column if column < n_asked else seasonal[column - n_asked]]
-            return bearers.get(own, own)
+            return current.get(own, own)
 
         of_peers = set(self._model.roles.peer_columns)
         by_question = scorer.variables.loudest_of(first, last)

@@ -25,7 +25,7 @@ QUANTILES, LEAST_VALUES = 16, 8
 
 # Values go on if they differ, before and after, by no more than from one span of the reference to
 # the next in this share of it, or by no more than this many spreads.
-SHARE, LEAST_LIMIT = 0.95, 0.1
+USUAL_SHARE, LEAST_LIMIT = 0.95, 0.1
 
 # Names are much the same if they have this share of the shorter one in common, at both ends. Of
 # those that fell silent together, so many of the most alike are compared.
@@ -132,7 +132,7 @@ class Successors:
         if self.watched and self.n_rows % self.block == 0:
             self._decide()
 
-    def bearers(self, row: int) -> dict[str, str]:
+    def names_in(self, row: int) -> dict[str, str]:
         """Return, by name of a variable that is followed in a row, the name that it has there."""
         return {old: name for name, (old, since) in self.heirs.items() if since <= row}
 
@@ -238,7 +238,7 @@ class Successors:
             n = len(seen) // self.span
             spans = _quantiles(seen[: n * self.span].reshape(n, self.span))
             apart = np.abs(np.diff(spans, axis=0)).mean(axis=1)
-            usual = float(np.quantile(apart, SHARE)) if len(apart) else 0.0
+            usual = float(np.quantile(apart, USUAL_SHARE)) if len(apart) else 0.0
             self._limits[j] = max(usual, LEAST_LIMIT)
         return self._limits[j]
 

@@ -16,7 +16,7 @@ from smkc.serve.store.records import Removed
 __all__ = ["retain"]
 
 # Removed in one transaction: rows are large, the others small.
-ROWS, NAMES, SMALL = 32, 10_000, 1_000
+ROWS_AT_ONCE, NAMES_AT_ONCE, ENTRIES_AT_ONCE = 32, 10_000, 1_000
 PAUSE_SECONDS = 0.001  # between transactions: lets a waiting writer in
 # Free pages up to this part of the file stay in it for the next rows; more is given back.
 FREE_PART = 8
@@ -48,13 +48,13 @@ def retain(
             database,
             "DELETE FROM scores WHERE lane = :lane AND time IN (SELECT time FROM scores "
             "WHERE lane = :lane AND time < :before ORDER BY time LIMIT :limit)",
-            {"lane": lane, "before": now - scores_ms, "limit": SMALL},
+            {"lane": lane, "before": now - scores_ms, "limit": ENTRIES_AT_ONCE},
         )
     n_alerts = _repeat(
         database,
         "DELETE FROM alerts WHERE id IN (SELECT id FROM alerts WHERE start < :before "
         'AND "end" < :before AND NOT is_open LIMIT :limit)',
-        {"before": now - alerts_ms, "limit": SMALL},
+        {"before": now - alerts_ms, "limit": ENTRIES_AT_ONCE},
     )
     n_sent = _messages(database, "state != 'waiting'", now - rows_ms)
     n_unsent = _messages(database, "kind = 'remote_write'", now - rows_ms)
@@ -78,7 +78,7 @@ def _rows(database: Database, lane: int, before: int) -> int:
         "DELETE FROM rows WHERE id IN (SELECT id FROM rows WHERE lane = :lane AND time < :before "
         f"AND id < ({row_id(lane, 0)} + coalesce((SELECT needed_row FROM lanes WHERE id = :lane), "
         f"{row_id(1, 0)})) ORDER BY time LIMIT :limit)",
-        {"lane": lane, "before": before, "limit": ROWS},
+        {"lane": lane, "before": before, "limit": ROWS_AT_ONCE},
     )
 
 
@@ -88,7 +88,7 @@ def _messages(database: Database, condition: str, before: int) -> int:
         database,
         "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE created < :before "
         f"AND {condition} LIMIT :limit)",
-        {"before": before, "limit": SMALL},
+        {"before": before, "limit": ENTRIES_AT_ONCE},
     )
 
 
@@ -99,7 +99,7 @@ def _names(database: Database, forget_names: Callable[[int], None], lane: int) -
             "SELECT coalesce(max(code), -1) FROM names WHERE lane = ?", (lane,)
         ).fetchone()[0]
     n_removed = 0
-    for code in range(0, int(highest) + 1, NAMES):
+    for code in range(0, int(highest) + 1, NAMES_AT_ONCE):
         with database.write("remove old names") as connection:
             first = connection.execute(
                 "SELECT min(id) FROM rows WHERE id >= ? AND id < ?",
@@ -109,7 +109,7 @@ def _names(database: Database, forget_names: Callable[[int], None], lane: int) -
             end = 2**62 if first is None else first - row_id(lane, 0) - TOUCH_ROWS + 1
             n_here = connection.execute(
                 "DELETE FROM names WHERE lane = ? AND code >= ? AND code < ? AND last_row < ?",
-                (lane, code, code + NAMES, end),
+                (lane, code, code + NAMES_AT_ONCE, end),
             ).rowcount
             if n_here:
                 forget_names(lane)
