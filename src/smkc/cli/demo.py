@@ -28,7 +28,7 @@ def demo(
         str | None,
         typer.Option(
             metavar="DATASET",
-            help="Watch the project's own recording of a real machine instead: hostwatch.",
+            help="Watch a recording of a real system instead: hostwatch or shop.",
         ),
     ] = None,
     png: Annotated[bool, typer.Option("--png", help="Write the plots as PNG files too.")] = False,
@@ -44,14 +44,16 @@ def demo(
     The telemetry is written beside the page, to try other commands on: reference and live, each
     as Parquet (long) and CSV (wide), and what was planted as labels.csv.
 
-    With `--replay hostwatch` the telemetry is real: a machine that Prometheus watched while faults
-    were planted on it. The recording comes with a checkout of the project, in data/hostwatch.
+    With `--replay` the telemetry is real, recorded by Prometheus while faults were planted:
+    hostwatch is a machine with a small fleet of services, shop is nginx, PostgreSQL, Redis and
+    replicas of an application that are rolled out and scaled. The recordings come with a checkout
+    of the project, in data/.
 
     **Examples**
 
     - `smkc demo`
     - `smkc demo --out /tmp/demo --seed 7 --png`
-    - `smkc demo --replay hostwatch`
+    - `smkc demo --replay shop`
     """
     with explained_failures(quiet or as_json):
         from smkc.detector import Detector
@@ -87,7 +89,7 @@ def _watched(seed: int, replay: str | None) -> "tuple[Fleet, str]":
 
     if replay is None:
         return make_fleet(seed), "A small fleet's day: what smkc found"
-    return replay_fleet(replay), "A real machine's hour: what smkc found"
+    return replay_fleet(replay), "A real system, recorded: what smkc found"
 
 
 def _save_pictures(out: Path, fleet: "Fleet", scored: "Scored") -> list[Path]:

@@ -1,4 +1,4 @@
-"""Replay: the project's own recording of a real machine as a fleet to watch.
+"""Replay: the project's own recordings of real systems as fleets to watch.
 
 In: the name of a recording that comes with the project. Out: a ``Fleet``, like the made-up one:
 what to learn from, what to watch, the planted faults and the routine changes.
@@ -18,8 +18,8 @@ from smkc.recording import Recording, read
 
 __all__ = ["RECORDINGS", "replay_fleet"]
 
-# Recordings that come with the project: the name of each folder, and of the host in its files.
-RECORDINGS = {"hostwatch": "host"}
+# Recordings that come with the project: the folder of each, and the name of its files.
+RECORDINGS = {"hostwatch": ("hostwatch", "host"), "shop": ("shop-1", "shop")}
 
 DATA_VARIABLE = "SMKC_DATA"
 
@@ -31,10 +31,11 @@ def replay_fleet(name: str) -> Fleet:
     """Load a recording that comes with the project as a fleet to watch."""
     if name not in RECORDINGS:
         raise SettingError(f"{name!r} cannot be replayed; choose {' or '.join(RECORDINGS)}")
-    folder, host = _folder(name), RECORDINGS[name]
-    live = read(folder / f"{host}.test.parquet")
+    place, series = RECORDINGS[name]
+    folder = _folder(place)
+    live = read(folder / f"{series}.test.parquet")
     return Fleet(
-        reference=read(folder / f"{host}.train.parquet"),
+        reference=read(folder / f"{series}.train.parquet"),
         live=live,
         incidents=tuple(_incidents(folder / "events.csv", live)),
         routine=tuple(_routine(folder / "routine.csv", live)),
