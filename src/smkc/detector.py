@@ -3,6 +3,7 @@
 In: reference data, then recordings to judge. Out: scores, p-values, alerts, causes.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from smkc.errors import SettingError
 from smkc.evidence.fitted import EvidenceFitted
 from smkc.evidence.stream import EvidenceStream
 from smkc.recording import Identity
+from smkc.recording.rules import read_rules
 
 __all__ = ["Detector"]
 
@@ -43,6 +45,11 @@ class Detector(BaseDetector):
         ``auto`` turns counters into rates; None does not.
     identity
         rule for the family of a variable; by default its metric name.
+    rules
+        what you know of some variables: tables such as ``{"match": "latency_.*", "only": "up"}``.
+        ``match`` is a regular expression for the whole name or the metric, and the first that fits
+        counts. ``only`` (up or down) says which way is trouble, ``at_least`` how far from usual a
+        value must be to matter, in its own unit, ``never`` that the variable is left out.
     false_alarm_rate
         false alerts per time step that normal data may raise: 2 per 1,000 by default.
     align
@@ -64,6 +71,7 @@ class Detector(BaseDetector):
     window: int | str = "auto"
     counters: str | None = "auto"
     identity: Identity | None = None
+    rules: Sequence[Mapping[str, Any]] = ()
     false_alarm_rate: float = 0.002
     align: str = "sharp"
 
@@ -109,6 +117,7 @@ class Detector(BaseDetector):
             wanted=self.window,
             identity=self.identity,
             counters=self.counters,
+            rules=read_rules(self.rules),
         )
 
     def evidences(self, recording: Any) -> dict[str, NDArray[np.float64]]:

@@ -96,6 +96,8 @@ def _settings(stored: Mapping[str, Any]) -> dict[str, Any]:
     if settings["identity"] is not None:
         rule = settings["identity"]
         settings["identity"] = Identity(drop=tuple(rule["drop"]), pattern=rule["pattern"])
+    if "rules" in settings:
+        settings["rules"] = tuple(settings["rules"])
     known = detector_class(kind).setting_names()
     for name in SETTINGS_OF_ALL - set(known):
         settings.pop(name, None)

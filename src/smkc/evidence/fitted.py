@@ -25,6 +25,7 @@ from smkc.evidence.usual import usual_band
 from smkc.evidence.variables.loudest import CALM_ROWS
 from smkc.evidence.wording import causes_of
 from smkc.recording import Identity, Recording
+from smkc.recording.rules import Rule
 
 __all__ = ["EvidenceFitted"]
 
@@ -47,6 +48,8 @@ class EvidenceFitted:
         rows per window, or "auto".
     identity, counters
         of the scaling.
+    rules
+        what the user says of some variables.
     model
         what was learned; None before any data.
     """
@@ -55,6 +58,7 @@ class EvidenceFitted:
     wanted: int | str = "auto"
     identity: Identity | None = None
     counters: str | None = "auto"
+    rules: tuple[Rule, ...] = ()
     model: ReferenceEvidence | None = None
 
     stride = 1
@@ -97,7 +101,11 @@ class EvidenceFitted:
         if self.model is not None:
             return replace(self, model=self.model.learned(recording))
         model = ReferenceEvidence.fit(
-            recording, window=self.wanted, identity=self.identity, counters=self.counters
+            recording,
+            window=self.wanted,
+            identity=self.identity,
+            counters=self.counters,
+            rules=self.rules,
         )
         return replace(self, model=model)
 
@@ -250,4 +258,6 @@ class EvidenceFitted:
         self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
     ) -> "EvidenceFitted":
         """Return this (empty) state with what :meth:`to_arrays` gave."""
-        return replace(self, model=ReferenceEvidence.restored(arrays, header["evidence"]))
+        return replace(
+            self, model=ReferenceEvidence.restored(arrays, header["evidence"], self.rules)
+        )

@@ -9,6 +9,7 @@ import numpy as np
 from smkc.evidence.reference import ReferenceEvidence
 from smkc.evidence.reference.rows import seconds, table
 from smkc.recording import Recording
+from smkc.recording.rules import Rules
 
 __all__ = ["movements"]
 
@@ -26,7 +27,8 @@ def movements(rows: Recording, known: ReferenceEvidence) -> dict[str, float]:
     are left out.
     """
     asked, scaling = known.variables, known.scaling
-    scaled = scaling.start().scale(rows.canonical())
+    rules = Rules(known.rules, dict(zip(scaling.names, scaling.centre.tolist(), strict=True)))
+    scaled, _ = rules.applied(*scaling.start().scale_both(rules.kept(rows.canonical())))
     values = table(scaled, {name: at for at, name in enumerate(known.asked_columns)})
     away = asked.with_distances(values, seconds(rows.times)) - asked.level.centre
     tail = np.expm1(asked.level.start) * asked.level.spread  # infinite where no level is asked for

@@ -39,6 +39,7 @@ from smkc.evidence.reference.scorer import Normal, added_by_loudest
 from smkc.evidence.reference.state import EvidenceState
 from smkc.evidence.variables import PAST_ROWS, Usual, VariableQuestions
 from smkc.recording import Identity, Recording, Scaling
+from smkc.recording.rules import Rule, Rules
 
 __all__ = ["ReferenceEvidence"]
 
@@ -74,6 +75,8 @@ class ReferenceEvidence:
         (n, A) what is asked of single columns, in the same rows; (n,) these rows' times.
     last_time
         of the reference.
+    rules
+        what the user says of some variables.
 
     Examples
     --------
@@ -98,6 +101,7 @@ class ReferenceEvidence:
     values: NDArray[np.float32]
     clocks: NDArray[np.float64]
     last_time: Any
+    rules: tuple[Rule, ...] = ()
 
     @classmethod
     def fit(
@@ -107,6 +111,7 @@ class ReferenceEvidence:
         window: int | str = "auto",
         identity: Identity | None = None,
         counters: str | None = "auto",
+        rules: tuple[Rule, ...] = (),
     ) -> "ReferenceEvidence":
         """Learn from reference data.
 
@@ -120,7 +125,10 @@ class ReferenceEvidence:
             the rule for families of variables.
         counters
             "auto" turns counters into rates; None takes every value as it is.
+        rules
+            what the user says of some variables.
         """
+        reference = Rules(rules, {}).kept(reference)
         if len(reference) < MIN_REFERENCE_ROWS:
             raise InputError(
                 f"a reference of {len(reference)} rows says too little of what is normal; give at "
@@ -134,9 +142,9 @@ class ReferenceEvidence:
             )
         names = tuple(sorted(scaling.names))
         roles = Roles.fit(reference, names, identity)
-        block = Rows(scaling, names, roles).block(reference)
+        block = Rows(scaling, names, roles, rules).block(reference)
         choices = choose(reference, block.rows, window)
-        return cls._fitted(scaling, names, roles, choices, block, reference.times[-1])
+        return cls._fitted(scaling, names, roles, rules, choices, block, reference.times[-1])
 
     @classmethod
     def _fitted(
@@ -144,6 +152,7 @@ class ReferenceEvidence:
         scaling: Scaling,
         names: tuple[str, ...],
         roles: Roles,
+        rules: tuple[Rule, ...],
         choices: Choices,
         reference: Block,
         last_time: Any,
@@ -178,6 +187,7 @@ class ReferenceEvidence:
             values=block.values[-MOST_KEPT:],
             clocks=block.clocks[-MOST_KEPT:],
             last_time=last_time,
+            rules=rules,
         )
 
     def learned(self, more: Recording) -> "ReferenceEvidence":
@@ -185,10 +195,11 @@ class ReferenceEvidence:
 
         Scaling of known variables stays; those that ``more`` settles are new columns.
         """
+        more = Rules(self.rules, {}).kept(more)
         scaling = self.scaling.update(more)
         names = tuple(sorted(scaling.names))
         roles = Roles.of(names, self.roles.dropped)
-        later = Rows(scaling, names, roles).block(more)
+        later = Rows(scaling, names, roles, self.rules).block(more)
         rows = joined_rows(self.rows, self.columns, later.rows, names + roles.columns)
         asked = names + roles.middle_columns + roles.peer_columns
         values = joined_rows(self.values, self.asked_columns, later.values, asked)
@@ -196,7 +207,9 @@ class ReferenceEvidence:
         both = later._replace(
             rows=rows[-MOST_KEPT:], values=values[-MOST_KEPT:], clocks=clocks[-MOST_KEPT:]
         )
-        return self._fitted(scaling, names, roles, self.choices, both, more.times[-1])
+        return self._fitted(
+            scaling, names, roles, self.rules, self.choices, both, more.times[-1]
+        )
 
     def start(self, *, follows: bool | None = None) -> EvidenceState:
         """Return a state that has seen no row yet.
@@ -282,9 +295,12 @@ class ReferenceEvidence:
 
     @classmethod
     def restored(
-        cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
+        cls,
+        arrays: Mapping[str, NDArray[Any]],
+        header: Mapping[str, Any],
+        rules: tuple[Rule, ...] = (),
     ) -> "ReferenceEvidence":
-        """Rebuild a model from what :meth:`to_arrays` gave."""
+        """Rebuild a model from what :meth:`to_arrays` gave, and the rules it was fitted with."""
         try:
             choices = dict(header["choices"])
             choices["reasons"] = tuple(choices["reasons"])
@@ -305,6 +321,7 @@ class ReferenceEvidence:
                 values=np.asarray(arrays["values"]),
                 clocks=np.asarray(arrays["clocks"]),
                 last_time=np.asarray(arrays["last_time"]).view(header["time_type"])[0],
+                rules=rules,
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(

@@ -16,6 +16,7 @@ from smkc.evidence.reference.roles import Members, Roles
 from smkc.evidence.reference.successors import Successors
 from smkc.recording import Recording, Scaling
 from smkc.recording.counters import clock
+from smkc.recording.rules import Rule, Rules
 
 __all__ = [
     "CLIP",
@@ -46,6 +47,8 @@ class Rows:
     ----------
     scaling, names, roles
         of the reference.
+    rules
+        what the user says of some variables.
     followed
         the reference's scaled rows and what was chosen, so that variables that go on under
         another name are told; None takes rows for what they are.
@@ -56,9 +59,11 @@ class Rows:
         scaling: Scaling,
         names: tuple[str, ...],
         roles: Roles,
+        rules: Sequence[Rule] = (),
         followed: tuple[NDArray[np.float32], Choices] | None = None,
     ) -> None:
         self.scaling = scaling.start()
+        self.rules = Rules(rules, dict(zip(scaling.names, scaling.centre.tolist(), strict=True)))
         self.names = names
         self.members = Members(roles, names)
         self.successors: Successors | None = None
@@ -81,6 +86,7 @@ class Rows:
     def block(self, recording: Recording) -> Block:
         """Return a recording's rows."""
         self.farthest = []
+        recording = self.rules.kept(recording)
         if self.successors is None:
             return self._block(recording)
         blocks = []
@@ -91,7 +97,7 @@ class Rows:
         return _concatenated(blocks)
 
     def _block(self, recording: Recording) -> Block:
-        scaled, plain = self.scaling.scale_both(recording)
+        scaled, plain = self.rules.applied(*self.scaling.scale_both(recording))
         self._meet(scaled)
         named = table(scaled, self._known, self._of_known)
         rows, values = clipped(named), named

@@ -111,7 +111,7 @@ class EvidenceState:
         self._model = model
         self._follows = follows
         followed = model.rows, model.choices
-        self._rows = Rows(model.scaling, model.names, model.roles, followed)
+        self._rows = Rows(model.scaling, model.names, model.roles, model.rules, followed)
         self._farthest = Farthest(model.roles, model.choices.memory)
         self._scorer: Scorer | None = None
         self._last_time: Any = None

@@ -1,0 +1,158 @@
+"""Rules: what a user says of some variables: which way they may go, and what does not matter.
+
+In: rules by name pattern, and scaled observations. Out: the same observations, with what does not
+matter at the variable's usual value, and without variables that shall never alert.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.errors import SettingError
+from smkc.recording.identity import parse
+from smkc.recording.recording import Recording
+
+__all__ = ["Rule", "Rules", "read_rules"]
+
+DIRECTIONS = {"": 0, "up": 1, "down": -1}
+
+# Names whose rule is remembered.
+MAX_REMEMBERED = 65_536
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """What is said of the variables that match.
+
+    Parameters
+    ----------
+    match
+        regular expression that fits the whole name of a variable, or its metric.
+    only
+        ``up`` or ``down``: changes the other way are no trouble; empty for both.
+    at_least
+        smallest distance from the usual value that matters, in the variable's own unit; of counters
+        in their rate.
+    never
+        whether the variable is left out altogether.
+
+    Examples
+    --------
+    >>> rule = Rule(match="latency_.*", only="up")
+    >>> rule.fits('latency_p95{pod="a"}'), rule.fits("errors")
+    (True, False)
+    """
+
+    match: str
+    only: str = ""
+    at_least: float = 0.0
+    never: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.match, str) or not self.match:
+            raise SettingError(f"match={self.match!r}: give a regular expression, as 'latency_.*'")
+        try:
+            re.compile(self.match)
+        except re.error as error:
+            raise SettingError(
+                f"match={self.match!r} is no regular expression ({error}); correct it"
+            ) from None
+        if self.only not in DIRECTIONS:
+            raise SettingError(f"only={self.only!r}: write 'up', 'down', or leave it out")
+        is_number = isinstance(self.at_least, int | float) and not isinstance(self.at_least, bool)
+        if not is_number or not 0 <= self.at_least < math.inf:
+            raise SettingError(f"at_least={self.at_least!r}: give a number from 0 up")
+        if not isinstance(self.never, bool):
+            raise SettingError(f"never={self.never!r}: write true or false")
+
+    @cached_property
+    def _pattern(self) -> "re.Pattern[str]":
+        return re.compile(self.match)
+
+    def fits(self, variable: str) -> bool:
+        """Whether a variable is meant."""
+        if self._pattern.fullmatch(variable):
+            return True
+        parts = parse(variable)
+        return parts is not None and self._pattern.fullmatch(parts[0]) is not None
+
+
+def read_rules(given: object) -> tuple[Rule, ...]:
+    """Make rules of mappings, as a configuration gives them.
+
+    Examples
+    --------
+    >>> read_rules([{"match": "free_.*", "only": "down"}])[0].only
+    'down'
+    """
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        raise SettingError(
+            f"rules={given!r}: give a list, such as [{{'match': 'latency_.*', 'only': 'up'}}]"
+        )
+    rules = []
+    known = tuple(Rule.__dataclass_fields__)
+    for number, one in enumerate(given, start=1):
+        if not isinstance(one, Mapping) or "match" not in one:
+            raise SettingError(f"rule {number}, {one!r}: give a table with match in it")
+        unknown = [str(key) for key in one if key not in known]
+        if unknown:
+            raise SettingError(
+                f"rule {number} has no setting {unknown[0]!r}; its settings are {', '.join(known)}"
+            )
+        try:
+            rules.append(Rule(**one))
+        except SettingError as error:
+            raise SettingError(f"rule {number}: {error}") from None
+    return tuple(rules)
+
+
+class Rules:
+    """Rules at work; the first that fits a variable counts.
+
+    Parameters
+    ----------
+    rules
+        in order.
+    centres
+        usual value of each variable that the reference knows.
+    """
+
+    def __init__(self, rules: Sequence[Rule], centres: Mapping[str, float]) -> None:
+        self._rules = tuple(rules)
+        self._centres = centres
+        self._known: dict[str, Rule | None] = {}
+
+    def kept(self, recording: Recording) -> Recording:
+        """Return a recording without the variables that shall never alert."""
+        if not any(rule.never for rule in self._rules):
+            return recording
+        return recording.select(lambda name: not ((rule := self._of(name)) and rule.never))
+
+    def applied(
+        self, scaled: Recording, plain: NDArray[np.float32]
+    ) -> tuple[Recording, NDArray[np.float32]]:
+        """Take what does not matter for usual, in scaled observations and (N,) plain ones."""
+        found = [self._of(name) for name in scaled.names] if self._rules else []
+        if not any(found) or not scaled.n_observations:
+            return scaled, plain
+        direction = np.array([0 if rule is None else DIRECTIONS[rule.only] for rule in found])
+        floor = np.array([0.0 if rule is None else rule.at_least for rule in found])
+        centre = np.array([self._centres.get(name, np.nan) for name in scaled.names])
+        codes, values = scaled.codes, scaled.values
+        is_harmless = direction[codes] * values < 0
+        is_harmless |= np.abs(plain - centre[codes]) < floor[codes]
+        usual = centre[codes].astype(np.float32)
+        plain = np.where(is_harmless & ~np.isnan(usual), usual, plain)
+        return scaled.with_values(np.where(is_harmless, np.float32(0.0), values)), plain
+
+    def _of(self, name: str) -> Rule | None:
+        if name not in self._known:
+            if len(self._known) >= MAX_REMEMBERED:
+                self._known.clear()
+            self._known[name] = next((rule for rule in self._rules if rule.fits(name)), None)
+        return self._known[name]
