@@ -193,7 +193,9 @@ def _heads_of_own(figures: Figures) -> list[str]:
     """Return two heads for each of the project's own recordings, with how many faults it has."""
     heads = []
     for name in OWN:
-        n_events = {_total(one, "n_events") for (_, of), one in figures.items() if of == Column(name)}
+        n_events = {
+            _total(one, "n_events") for (_, of), one in figures.items() if of == Column(name)
+        }
         count = f" of {max(n_events):.0f}" if n_events else ""
         heads += [f"{name}: found{count}", f"{name}: false"]
     return heads

@@ -40,8 +40,8 @@ def alerts(
         typer.Option(
             metavar="NAMES",
             help="Some of asd, cloudmon, dbsherlock, jumpstarter, lro, nasa, nezha, petshop, "
-            "rcd-sockshop, skab, smd, wsd, huawei-quiet, exathlon-quiet, hostwatch, shop-1, demo; all "
-            "unless given.",
+            "rcd-sockshop, skab, smd, wsd, huawei-quiet, exathlon-quiet, hostwatch, shop-1, demo; "
+            "all unless given.",
             rich_help_panel=WHAT,
         ),
     ] = None,

@@ -26,9 +26,7 @@ def alerted(reference, rules, shift):
     detector = smkc.Detector(rules=rules).fit(reference)
     live = made(np.random.default_rng(2), shift)
     return [
-        alert
-        for alert in detector.alerts(live)
-        if alert.first_row < 260 and alert.last_row >= 200
+        alert for alert in detector.alerts(live) if alert.first_row < 260 and alert.last_row >= 200
     ]
 
 

@@ -31,7 +31,7 @@ def mcp(
     your assistant this command; with a token, name the variable that holds it.
 
     Examples
-
+    --------
     * smkc mcp
     * smkc mcp --url https://smkc.example.org --token-env SMKC_TOKEN
     """

@@ -88,7 +88,7 @@ class AlertFinder:
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return arrays and a JSON-able header from which :meth:`restore` goes on exactly."""
-        arrays = {
+        arrays: dict[str, NDArray[Any]] = {
             "times": self._times.view(np.int64),
             "alarms": self._alarms,
             "marks": self._marks,

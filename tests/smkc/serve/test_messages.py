@@ -37,7 +37,8 @@ def test_alertmanager_gets_labels_causes_in_words_and_a_link():
     link = f"https://smkc.example/alerts/{alert_at().id}"
     assert told["annotations"]["link"] == told["generatorURL"] == link
     assert told["annotations"]["summary"] == (
-        'shop, checkout is anomalous since 2026-09-21T14:13:30.000Z: cpu{pod="web-1"} rose from 0.2 to 0.9'
+        'shop, checkout is anomalous since 2026-09-21T14:13:30.000Z: cpu{pod="web-1"} rose from '
+        "0.2 to 0.9"
     )
     assert told["startsAt"] == "2026-09-21T14:13:30.000Z"
     assert "endsAt" not in told

@@ -207,9 +207,7 @@ class ReferenceEvidence:
         both = later._replace(
             rows=rows[-MOST_KEPT:], values=values[-MOST_KEPT:], clocks=clocks[-MOST_KEPT:]
         )
-        return self._fitted(
-            scaling, names, roles, self.rules, self.choices, both, more.times[-1]
-        )
+        return self._fitted(scaling, names, roles, self.rules, self.choices, both, more.times[-1])
 
     def start(self, *, follows: bool | None = None) -> EvidenceState:
         """Return a state that has seen no row yet.

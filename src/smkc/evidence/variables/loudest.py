@@ -155,9 +155,7 @@ class Loudest:
         )
         self.n_rows += n
         loudest = np.maximum(surprises[:, 0], 0.0)
-        return Heard(
-            surprises=loudest, marks=marks, columns=columns, questions=questions, nats=top
-        )
+        return Heard(surprises=loudest, marks=marks, columns=columns, questions=questions, nats=top)
 
     def were_loud_since(self, row: int) -> NDArray[np.bool_]:
         """(C,) which columns said anything since a row that could hold an alert open."""

@@ -34,7 +34,7 @@ Moment = Annotated[str, Field(description="ISO 8601, UTC unless it names a zone;
 def server_of(service: RemoteService) -> MCPServer:
     """Return a server whose tools ask the service."""
     server = MCPServer("smkc", version=VERSION, instructions=INSTRUCTIONS)
-    tool = server.tool(annotations=ToolAnnotations(readOnlyHint=True, openWorldHint=False))
+    tool = server.tool(annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False))
 
     @tool
     def watches() -> dict[str, Any]:

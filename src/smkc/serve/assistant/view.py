@@ -19,7 +19,19 @@ TIMEOUT_SECONDS = 20.0
 
 # Fields of answers that are times, in milliseconds since 1970.
 TIMES = frozenset(
-    "acknowledged_at causes_at end last_time now peak since start time times until".split()
+    [
+        "acknowledged_at",
+        "causes_at",
+        "end",
+        "last_time",
+        "now",
+        "peak",
+        "since",
+        "start",
+        "time",
+        "times",
+        "until",
+    ]
 )
 
 

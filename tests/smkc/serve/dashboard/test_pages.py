@@ -135,7 +135,9 @@ def test_an_alert_says_what_happened_and_who_did_it(browser, shop):
     assert names[0].startswith(("cpu", "latency", "queue"))
     assert record.causes_at == record.peak
     worst = wording.clock(np.datetime64(record.peak, "ms")).partition(" ")[2]
-    assert f"of what made {worst} strange, the worst moment." in texts(browser, "section > .note")[0]
+    assert (
+        f"of what made {worst} strange, the worst moment." in texts(browser, "section > .note")[0]
+    )
     assert texts(browser, ".lead") == [f"{names[0]} {record.causes[0].detail}"]
     browser.find_element(By.CSS_SELECTOR, "details.evidence-details summary").click()
     assert texts(browser, "details > .note")[0].startswith(f"At the worst moment, {worst}, in nats")
@@ -159,8 +161,8 @@ def test_an_alert_says_what_happened_and_who_did_it(browser, shop):
         pytest.param({}, "strange, the worst moment so far.", id="the worst so far"),
         pytest.param(
             {"causesAt": 0},
-            "of what made 00:00 strange, when the score was 1.50. It rose to 2.00 at 00:01; who did "
-            "that is found out some rows later.",
+            "of what made 00:00 strange, when the score was 1.50. It rose to 2.00 at 00:01; who "
+            "did that is found out some rows later.",
             id="before the worst",
         ),
         pytest.param(
