@@ -22,6 +22,7 @@ PAST = SHORT + BEFORE
 SHARE = 0.05  # of the rows, in the tail on either side
 MIN_PRIOR, TAILS_PER_EPISODE, TRUSTED = 8.0, 8, 4.0
 MAX_INDEX, MAX_DISTANCE = 12.0, 4.0
+REPEATED = 0.1  # in logarithmic distance
 
 LASTING_RATE, LASTING_ROWS, CALM_ROWS, N_KEPT = 3e-2, 200, 20, 16
 
@@ -117,7 +118,8 @@ class NaiveTails:
         bounded: Iterable[int] = (),
     ) -> None:
         self.n_sides = 1 if is_one_sided else 2
-        self.bounded = {j: [value for value in columns[j] if not is_nan(value)] for j in bounded}
+        self.seen = [[value for value in column if not is_nan(value)] for column in columns]
+        self.bounded = set(bounded)
         self.columns: list[dict[str, Any]] = []
         for column in columns:
             seen = [value for value in column if not is_nan(value)]
@@ -135,13 +137,21 @@ class NaiveTails:
 
     def nats(self, j: int, value: float) -> float:
         """Return the surprise of one statistic of column j."""
-        nats, seen = self.tail_nats(j, value), self.bounded.get(j)
-        if not seen or not nats:
+        nats, seen = self.tail_nats(j, value), self.seen[j]
+        if not nats:
             return nats
         most = math.log(len(seen) + 1)
         farthest = max(seen) if value > self.columns[j]["centre"] else min(seen)
+        if abs(self.distance(j, value) - self.distance(j, farthest)) < REPEATED:
+            return min(nats, most)
+        if j not in self.bounded:
+            return nats
         beyond = nats - self.tail_nats(j, farthest)
         return min(nats, most + max(beyond, 0.0))
+
+    def distance(self, j: int, value: float) -> float:
+        """Return the logarithmic distance of a statistic of column j."""
+        return math.log1p(abs(value - self.columns[j]["centre"]) / self.columns[j]["spread"])
 
     def tail_nats(self, j: int, value: float) -> float:
         """Return the surprise by the tail alone."""
@@ -152,7 +162,7 @@ class NaiveTails:
         if not is_above and self.n_sides == 1:
             return 0.0
         side = column["sides"][0 if is_above else 1]
-        distance = math.log1p(abs(value - column["centre"]) / column["spread"])
+        distance = self.distance(j, value)
         if distance <= side["start"]:
             return 0.0
         k, m, worth = side["episodes"], side["excess"], self.prior_worth

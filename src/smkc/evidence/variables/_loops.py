@@ -172,6 +172,8 @@ def column_surprises(
     nats_at_start: NDArray[np.float64],
     most_seen: NDArray[np.float64],
     overstated: NDArray[np.float64],
+    farthest: NDArray[np.float64],
+    repeated: float,
     out: NDArray[np.float32],
 ) -> None:
     """Fill (n, C) surprises in nats; 0 within the bulk and where there is no statistic.
@@ -179,6 +181,7 @@ def column_surprises(
     Beyond the start of the tail the surprise is that of Lomax's distribution, whose shape is the
     number of episodes that the tail was learned from: the fewer, the slower it grows. Where that
     is ``overstated`` it is at most ``most_seen`` up to the farthest that the reference has seen.
+    That holds everywhere for what is as far as that ``farthest``, but for ``repeated``.
     """
     n, n_columns = statistics.shape
     low, high = np.empty(n_columns), np.empty(n_columns)
@@ -192,10 +195,14 @@ def column_surprises(
             if np.isnan(value) or low[j] <= value <= high[j]:
                 continue
             side = 0 if value > high[j] else 1
-            distance = np.log1p(abs(value - centre[j]) / spread[j]) - start[side, j]
+            reached = np.log1p(abs(value - centre[j]) / spread[j])
+            distance = reached - start[side, j]
             grown = index[side, j] * min(distance, MAX_DISTANCE) / weight[side, j]
             nats = nats_at_start[j] + weight[side, j] * np.log1p(grown)
-            out[i, j] = min(nats, max(most_seen[j], nats - overstated[side, j]))
+            if abs(reached - farthest[side, j]) < repeated:
+                out[i, j] = min(nats, most_seen[j])
+            else:
+                out[i, j] = min(nats, max(most_seen[j], nats - overstated[side, j]))
 
 
 @njit(cache=True)

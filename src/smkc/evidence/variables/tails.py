@@ -29,6 +29,10 @@ TRUSTED_EPISODES = 4.0
 # deviation if that is larger: rare bursts count.
 IQR_OF_UNIT_NORMAL, MIN_DEVIATIONS = 1.349, 0.25
 
+# A value whose logarithmic distance is this near to the reference's farthest has been seen: a job
+# that ran once in the reference runs again.
+REPEATED = 0.1
+
 # Columns observed less often in the reference are not asked.
 MIN_OBSERVATIONS = 24
 
@@ -55,6 +59,8 @@ class Tails:
     overstated
         (2, C) by how much the tail exceeds that at the reference's farthest value, above and below;
         0 where the tail is trusted all the same.
+    farthest
+        (2, C) logarithmic distance of that value; infinite where there is none.
 
     Examples
     --------
@@ -72,6 +78,7 @@ class Tails:
     nats_at_start: NDArray[np.float64]
     most_seen: NDArray[np.float64]
     overstated: NDArray[np.float64]
+    farthest: NDArray[np.float64]
 
     @classmethod
     def fit(
@@ -129,15 +136,21 @@ class Tails:
             nats_at_start=np.full(n_columns, -np.log(n_sides * TAIL_SHARE)),
             most_seen=np.log(n_observed + 1.0),
             overstated=np.zeros((2, n_columns)),
+            farthest=np.full((2, n_columns), np.inf),
         )
-        farthest = np.stack(
+        extremes = np.stack(
             [
                 np.fmax.reduce(statistics, axis=0, initial=np.nan),
                 np.fmin.reduce(statistics, axis=0, initial=np.nan),
             ]
         )
-        overstated = np.maximum(tails.nats(farthest) - tails.most_seen, 0.0)
-        return replace(tails, overstated=np.where(is_bounded, overstated, 0.0))
+        overstated = np.maximum(tails.nats(extremes) - tails.most_seen, 0.0)
+        reached = np.log1p(np.abs(extremes - centre) / spread)
+        return replace(
+            tails,
+            overstated=np.where(is_bounded, overstated, 0.0),
+            farthest=np.where(np.isnan(reached), np.inf, reached),
+        )
 
     def nats(self, statistics: NDArray[np.float32]) -> NDArray[np.float32]:
         """(n, C) surprises of (n, C) statistics; 0 in the bulk and where there is none."""
@@ -152,6 +165,8 @@ class Tails:
             self.nats_at_start,
             self.most_seen,
             self.overstated,
+            self.farthest,
+            REPEATED,
             out,
         )
         return out
@@ -188,6 +203,7 @@ class Tails:
             nats_at_start=np.full(n_columns, -np.log(n_sides * TAIL_SHARE)),
             most_seen=np.full(n_columns, np.inf),
             overstated=np.zeros((2, n_columns)),
+            farthest=np.full((2, n_columns), np.inf),
         )
 
 

@@ -1,5 +1,7 @@
 """Surprises beyond a reference, against plain Python: monotone, bounded by what is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests import naive_variables as naive
@@ -63,8 +65,22 @@ def test_of_the_reference_itself_as_many_are_surprising_as_stated(rng):
         assert (nats > -np.log(rate)).mean() < 1.2 * rate
 
 
+def test_what_ran_once_in_the_reference_may_run_again(rng):
+    rows = rng.normal(size=(900, 2)).astype(np.float32)
+    rows[400:403, 0] = 1_000.0
+    tails = Tails.fit(rows, gap=1)
+
+    def nats(value):
+        return float(tails.nats(np.full((1, 2), value, np.float32))[0, 0])
+
+    assert nats(1_000.0) == nats(950.0) == nats(1_080.0) == pytest.approx(np.log(901.0), rel=1e-5)
+    assert min(nats(850.0), nats(1_200.0)) > 1.5 * np.log(901.0), "that was not seen"
+    assert nats(-1_000.0) > 1.5 * np.log(901.0), "nor was the other side"
+
+
 def test_surprises_grow_with_distance_and_then_no_more(reference):
     tails = Tails.fit(reference, gap=1)
+    tails = replace(tails, farthest=np.full_like(tails.farthest, np.inf))
     away = np.concatenate([np.linspace(0, 50, 400), np.geomspace(51, 1e7, 50)])
     for sign in (1.0, -1.0):
         rows = np.repeat((sign * away)[:, None], 7, axis=1).astype(np.float32)
