@@ -40,7 +40,7 @@ def folder(tmp_path, monkeypatch):
     write_part(made / "box.test.parquet", FIRST + 100)
     (made / "events.csv").write_text(EVENTS)
     (made / "routine.csv").write_text(ROUTINE)
-    monkeypatch.setattr(replay, "RECORDINGS", {"made-up": "box"})
+    monkeypatch.setattr(replay, "RECORDINGS", {"made-up": ("made-up", "box")})
     monkeypatch.setattr(replay, "PROJECT_DATA", tmp_path)
     monkeypatch.delenv("SMKC_DATA", raising=False)
     return made

@@ -52,7 +52,9 @@ class Runs:
         n_seen = (~np.isnan(lengths)).sum(axis=0)
         n_second, n_third = ((lengths == length).sum(axis=0) for length in (2, 3))
         n_distinct = np.array([len(np.unique(column[~np.isnan(column)])) for column in values.T])
-        is_asked = (n_seen >= MIN_OBSERVATIONS) & (n_distinct >= DISTINCT_SHARE * n_seen)
+        # A variable of which one side counts as usual has half of its values distinct, and that.
+        is_varied = n_distinct > DISTINCT_SHARE * n_seen + 1
+        is_asked = (n_seen >= MIN_OBSERVATIONS) & is_varied
         longest = np.nan_to_num(lengths, nan=0.0).max(axis=0, initial=0.0).astype(np.float64)
         again = (n_third + 1.0) / (n_second + 2.0)
         return cls(

@@ -4,14 +4,17 @@ In: a running service. Out: a server of the Model Context Protocol; none of its 
 anything.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Annotated, Any
 from urllib.parse import quote
 
 from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
+from smkc.errors import SmkcError
 from smkc.serve.assistant.view import RemoteService, milliseconds
 from smkc.version import VERSION
 
@@ -26,6 +29,7 @@ INSTRUCTIONS = (
 # Causes that a list of alerts names for each, and readings that a trace shows at most.
 FIRST_CAUSES, MAX_READINGS = 3, 200
 
+Question = Callable[..., dict[str, Any]]
 Watch = Annotated[str, Field(description="name of a watch, as the tool watches lists them")]
 Entity = Annotated[str, Field(description="part of a watch that is split; empty if it is not")]
 Moment = Annotated[str, Field(description="ISO 8601, UTC unless it names a zone; may be empty")]
@@ -34,7 +38,10 @@ Moment = Annotated[str, Field(description="ISO 8601, UTC unless it names a zone;
 def server_of(service: RemoteService) -> MCPServer:
     """Return a server whose tools ask the service."""
     server = MCPServer("smkc", version=VERSION, instructions=INSTRUCTIONS)
-    tool = server.tool(annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False))
+    only_looks = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+
+    def tool(question: Question) -> Question:
+        return server.tool(annotations=only_looks)(_told(question))
 
     @tool
     def watches() -> dict[str, Any]:
@@ -91,6 +98,19 @@ def server_of(service: RemoteService) -> MCPServer:
         return answer
 
     return server
+
+
+def _told(question: Question) -> Question:
+    """Let the assistant read what is wrong with a question; other errors are hidden from it."""
+
+    @wraps(question)
+    def asked(*given: Any, **named: Any) -> dict[str, Any]:
+        try:
+            return question(*given, **named)
+        except SmkcError as error:
+            raise ToolError(str(error)) from None
+
+    return asked
 
 
 def _span(since: str, until: str) -> dict[str, int]:

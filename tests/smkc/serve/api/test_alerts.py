@@ -17,6 +17,8 @@ def test_an_alert_with_its_causes(client):
             "kind": "level",
             "joint_with": [],
             "detail": "it rose",
+            "query": "",  # nobody can ask a Prometheus for what was pushed
+            "links": {},
         }
     ]
 

@@ -8,6 +8,7 @@ from tests.smkc.serve.api.conftest import ALERT, SECRETS
 
 mcp = pytest.importorskip("mcp", reason="no mcp here; pip install mcp to try it")
 
+SINCE, UNTIL = "2027-01-15T07:59", "2027-01-15T09:00+00:00"
 RUN = "from smkc.cli import main; main()"
 
 
@@ -34,7 +35,7 @@ def talk(open_server):
         ("alerts", {"watch": "shop"}),
         ("alert", {"id": ALERT}),
         ("loudest", {"watch": "shop"}),
-        ("trace", {"watch": "shop", "variable": 'load{pod="p0"}', "since": "2027-01-15T07:59"}),
+        ("trace", {"watch": "shop", "variable": 'load{pod="p0"}', "since": SINCE, "until": UNTIL}),
         ("alerts", {"since": "yesterday"}),
         ("alert", {"id": "ffffffffffffffff"}),
         ("alerts", {"limit": 0}),

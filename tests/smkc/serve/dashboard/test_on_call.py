@@ -81,7 +81,7 @@ def test_times_are_the_visitors_own_or_utc(in_new_york, shop):
     record = shop.service.store.alerts()[-1].record
     own = texts(browser, ".alert-head .sub")[0]
     assert "UTC-4" in own
-    assert "UTC-4" in texts(browser, "#zone")[0]
+    assert texts(browser, "#zone")[0].startswith("UTC-")
     browser.find_element(By.CSS_SELECTOR, "#zone button").click()
     look(browser, "document.querySelector('#zone')?.textContent.startsWith('UTC (')")
     look(browser, "document.querySelector('.alert-head .sub')")

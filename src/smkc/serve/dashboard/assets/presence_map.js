@@ -49,7 +49,7 @@ export function presenceMap() {
       const line = names.hidden ? LINE : NAMED_LINE;
       const height = Math.min(Math.max(line * rows, LEAST_HEIGHT), MOST_HEIGHT);
       styled(picture.node, "height", `${height}px`);
-      styled(names, "--line", `${height / rows}px`);
+      styled(names, "height", `${height}px`);
       const listed = names.hidden ? [] : data.names;
       fill(names, ...listed.map((name) => make("li", { title: name }, name)));
       picture.show(data.share.flat(), data.times.length, rows,
