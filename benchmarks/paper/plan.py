@@ -12,16 +12,13 @@ import numpy as np
 from benchmarks.bootstrap import Group, estimate, interval, paired
 from benchmarks.paper.jobs import RunSettings
 from benchmarks.paper.methods import Method
-from benchmarks.paper.scores import Job
+from benchmarks.paper.scores import MAIN_RATE, Job
 from benchmarks.protocols import PROTOCOLS, find_protocol
 from benchmarks.table import Cell, Row
 from benchmarks.windows import NORMAL
 from benchmarks.world import find_world
 
 __all__ = ["MAIN_RATE", "Plan"]
-
-# The anomaly rate of every table but the one over rates.
-MAIN_RATE = 0.10
 
 
 @dataclass(frozen=True, kw_only=True)

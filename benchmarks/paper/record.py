@@ -4,11 +4,13 @@ In: jobs and their scores. Out: one Parquet file per group of tables, from which
 are made again. Runs never write here; their score files are larger and are not kept.
 """
 
+import base64
 import json
 import os
 import shutil
+import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +20,7 @@ from numpy.typing import NDArray
 
 from benchmarks.paper.budget import Budget
 from benchmarks.paper.methods import ABLATIONS, ROWS, SCALING_METHODS, TUNED_ABLATIONS
-from benchmarks.paper.scores import Job, Scores, fingerprint
+from benchmarks.paper.scores import MAIN_RATE, Job, Scores, fingerprint
 from smkc.errors import InputError, ReadError
 
 if TYPE_CHECKING:
@@ -32,6 +34,9 @@ _METADATA = b"smkc"
 MAIN_BUCKETS = 128
 
 SETTING = ("protocol", "length", "buckets", "seed")
+
+# What a row of a file tells beside the ranks.
+ABOUT_WINDOW = (*SETTING, "rate", "cardinality", "kind")
 
 
 @dataclass(frozen=True)
@@ -104,16 +109,31 @@ def write_record(
 ) -> list[Path]:
     """Write scores and measured times into a record; return its files.
 
-    What the record holds of other jobs stays, as long as it would still be read.
+    What the record holds of other jobs stays, as long as it would still be read. Of other worlds
+    than the paper's the main anomaly rate alone is kept: no table over rates is published of them.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name in sorted({file_of(job) for job in found}):
-        new = {job: scores for job, scores in found.items() if file_of(job) == name}
+        new = {job: _shown(job, scores) for job, scores in found.items() if file_of(job) == name}
         path = folder / name
         _write(path, _kept(path, budget, new) | new, budget)
         written.append(path)
     return written + [Path(shutil.copy(path, folder / path.name)) for path in sorted(timings)]
+
+
+def _shown(job: Job, scores: Scores) -> Scores:
+    """Return the windows that published tables show."""
+    if job.world == "paper":
+        return scores
+    chosen = scores.rates == np.float32(MAIN_RATE)
+    return replace(
+        scores,
+        cardinalities=scores.cardinalities[chosen],
+        rates=scores.rates[chosen],
+        kinds=scores.kinds[chosen],
+        scores=scores.scores[chosen],
+    )
 
 
 def _kept(path: Path, budget: Budget, new: Mapping[Job, Scores]) -> dict[Job, Scores]:
@@ -168,17 +188,34 @@ def _write(path: Path, found: Mapping[Job, Scores], budget: Budget) -> None:
         "jobs": [{"job": asdict(job), "made": dict(found[job].made)} for job in jobs],
     }
     table = pa.table(columns)
+    ranked = [name for name in columns if name not in ABOUT_WINDOW]
     unfinished = path.with_suffix(f".{os.getpid()}.tmp")
     try:
         # Facts are added by themselves: those of a schema are stored twice.
         with pq.ParquetWriter(
-            unfinished, table.schema, compression="zstd", compression_level=19, store_schema=False
+            unfinished,
+            table.schema,
+            compression="zstd",
+            compression_level=19,
+            store_schema=False,
+            # Ranks repeat too seldom for a dictionary.
+            use_dictionary=list(ABOUT_WINDOW),
+            column_encoding=dict.fromkeys(ranked, "BYTE_STREAM_SPLIT"),
         ) as writer:
             writer.write_table(table)
-            writer.add_key_value_metadata({_METADATA: json.dumps(about)})
+            writer.add_key_value_metadata({_METADATA: _packed(about)})
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _packed(about: Mapping[str, Any]) -> bytes:
+    """Return facts as JSON, compressed by zlib, in base64."""
+    return base64.b64encode(zlib.compress(json.dumps(about).encode(), 9))
+
+
+def _unpacked(text: bytes) -> Any:
+    return json.loads(zlib.decompress(base64.b64decode(text, validate=True)))
 
 
 def _job(entry: Mapping[str, Any]) -> Job:
@@ -233,10 +270,10 @@ def _read(path: Path, changed: int) -> _File:
 
     try:
         table = pq.read_table(path)
-        about = json.loads(table.schema.metadata[_METADATA])
+        about = _unpacked(table.schema.metadata[_METADATA])
         jobs = {_job(entry).path.as_posix(): entry for entry in about["jobs"]}
         return _File(table, about["budget"], jobs)
-    except (OSError, KeyError, TypeError, ValueError, pa.ArrowException) as error:
+    except (OSError, KeyError, TypeError, ValueError, zlib.error, pa.ArrowException) as error:
         raise ReadError(
             f"{path} holds no recorded scores ({type(error).__name__}: {error}); "
             "take it from the repository again"

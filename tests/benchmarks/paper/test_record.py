@@ -59,6 +59,17 @@ def test_new_scores_replace_old_ones_and_leave_the_others(tmp_path):
     assert read(tmp_path, other).scores.tolist() == [0, 1, 1, 0]
 
 
+def test_of_other_worlds_the_main_rate_alone_is_kept(tmp_path):
+    rates = np.array([0.01, 0.1, 0.01, 0.1], np.float32)
+    ours, other = (job(world=world, rates=(0.01, 0.10)) for world in ("paper", "noisy"))
+    found = {each: replace(scored(each, [1, 2, 3, 4]), rates=rates) for each in (ours, other)}
+    write_record(tmp_path, found, BUDGET)
+    assert read(tmp_path, ours).rates.tolist() == rates.tolist()
+    assert read(tmp_path, other).rates.tolist() == rates[[1, 3]].tolist()
+    assert read(tmp_path, other).kinds.tolist() == [2, 0]
+    assert read(tmp_path, other).cardinalities.tolist() == [3, 6]
+
+
 def test_what_no_longer_holds_is_neither_read_nor_kept(tmp_path):
     ours, other = job(), job("statspool-knn")
     old = scored(ours, [1, 2, 3, 4], fingerprint="0")
