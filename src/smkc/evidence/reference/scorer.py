@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.decide import Mark
 from smkc.evidence.reference._loops import hold
 from smkc.evidence.reference.budget import Budget
 from smkc.evidence.reference.choices import Choices
@@ -144,9 +143,7 @@ class Scorer:
                     block.values, block.fresh_values, residuals[:, :n_related], block.clocks
                 )
                 loudest = added_by_loudest(heard, block.values.shape[1])
-                # Where the system is louder than any variable, no row is an echo of these.
-                is_echo = (heard.marks == Mark.ECHO) & (heard.surprises >= system)
-                marks = np.where(is_echo | (heard.marks == Mark.NEWS), heard.marks, marks)
+                marks = heard.marks
                 surprises = self.budget.charge(np.maximum(heard.surprises, system))
                 p_values = np.minimum(N_WAYS * np.exp(-surprises), 1.0)
         scores, self.recent = held(joined(nats), self.recent, self.choices.window)

@@ -208,6 +208,7 @@ def column_surprises(
 @njit(cache=True)
 def hear(
     nats: NDArray[np.float32],
+    statistics: NDArray[np.float32],
     asked_nats: NDArray[np.float64],
     is_lasting: NDArray[np.bool_],
     is_mean: NDArray[np.bool_],
@@ -240,9 +241,10 @@ def hear(
     ``marks`` (n,) become 1, news, in rows in which a column is past ``news`` while none of its
     place was in the last ``calm_rows``, and no other place began in these. ``places`` are those of
     the first columns; ``past_row`` is the latest row in which each place was past it, ``news_row``
-    (1,) the latest in which any began to be. They become 2, an echo, where of most columns above
-    ``lasting`` a mean over several rows speaks (``is_mean``) and no question of the row alone
-    (``is_of_one_row``) has anything to say.
+    (1,) the latest in which any began to be. They become 2, an echo, where fewer than an eighth of
+    the loudest columns show the trouble: of the others, those at least half as loud as the
+    loudest, a mean over several rows speaks (``is_mean``), and no question of the row alone
+    (``is_of_one_row``) has anything to say that goes the same way, by the signs of ``statistics``.
     """
     n_questions, n, n_columns = nats.shape
     n_kept = top_columns.shape[1]
@@ -296,16 +298,17 @@ def hear(
                 top_nats[i, k] = best
                 top_columns[i, k] = j
                 top_questions[i, k] = which
-        if marks[i] == 0 and top_surprises[i, 0] > lasting:
-            n_loud, n_over = 0, 0
-            while n_loud < n_kept and top_surprises[i, n_loud] > lasting:
-                is_over = is_mean[top_questions[i, n_loud]]
+        if marks[i] == 0 and top_surprises[i, 0] > 0.0:
+            n_loud, n_shown = 0, 0
+            while n_loud < n_kept and top_surprises[i, n_loud] > 0.5 * top_surprises[i, 0]:
+                j, which = top_columns[i, n_loud], top_questions[i, n_loud]
+                is_shown = not is_mean[which]
                 for q in range(n_questions):
-                    if is_of_one_row[q] and nats[q, i, top_columns[i, n_loud]] > 0.0:
-                        is_over = False
-                n_over += is_over
+                    is_alike = statistics[q, i, j] * statistics[which, i, j] > 0.0
+                    is_shown |= is_of_one_row[q] and nats[q, i, j] > 0.0 and is_alike
+                n_shown += is_shown
                 n_loud += 1
-            if 2 * n_over > n_loud:
+            if 8 * n_shown < n_loud:
                 marks[i] = 2
 
 

@@ -58,8 +58,9 @@ class Heard:
         all columns: minus the logarithm of a p-value.
     marks
         (n,) what each row is to an alert. News: a column spends the budget while none of its place
-        has done so lately, nor has another place just begun to. Echo: most loud columns are so
-        only by their mean over several rows, and the row itself is usual for them.
+        has done so lately, nor has another place just begun to. Echo: nearly all of the
+        loudest columns are so only by their mean over several rows; the row itself is usual for
+        them.
     columns, questions, nats
         (n, K) the loudest columns, what each was asked, and its nats before that correction; -1, -1
         and 0 where fewer columns have anything to say.
@@ -114,9 +115,12 @@ class Loudest:
         self.news_row = np.full(1, LONG_AGO, np.int64)
 
     def push(
-        self, nats: NDArray[np.float32], asked_nats: NDArray[np.float64] | None = None
+        self,
+        nats: NDArray[np.float32],
+        asked_nats: NDArray[np.float64] | None = None,
+        statistics: NDArray[np.float32] | None = None,
     ) -> Heard:
-        """Take in (Q, n, C) nats of the next rows.
+        """Take in (Q, n, C) nats of the next rows, and the statistics that they are of.
 
         ``asked_nats`` (C,) are taken off each column's: the logarithm of how many questions are
         asked, which is the default, or more for a column that has a smaller part of the budget.
@@ -132,6 +136,7 @@ class Loudest:
         marks = np.zeros(n, np.int8)
         hear(
             nats,
+            nats if statistics is None else statistics,
             asked_nats,
             self.is_lasting,
             self.rows > 1,

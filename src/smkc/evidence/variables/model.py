@@ -276,7 +276,7 @@ class VariableState:
             of_each = nats_of_share(self.fitted.n_groups, 1)
             asked = np.concatenate([asked, np.full(newcomers.shape[1], of_each)])
         first = self.loudest.n_rows
-        heard = self.loudest.push(nats, asked)
+        heard = self.loudest.push(nats, asked, statistics)
         is_silent = self.silence.push(values)
         if is_silent.any():
             heard = replace(

@@ -196,8 +196,18 @@ def test_a_row_is_an_echo_where_only_the_mean_of_earlier_rows_is_loud():
     of_row = np.zeros((10, 1))
     of_row[:6] = 4.0
     assert echoes(of_row, of_mean) == [6, 7, 8, 9]
-    assert echoes(of_row, 0.0 * of_mean) == []  # nothing is loud
+    assert echoes(0.0 * of_row, 0.0 * of_mean) == []  # nothing is loud
     assert echoes(LOUD - 1 + 0.0 * of_row, of_mean) == []
+
+
+def test_what_goes_the_other_way_does_not_show_the_trouble():
+    nats = np.full((3, 4, 1), LOUD, np.float32)
+    nats[0], nats[2] = 4.0, 0.0
+    statistics = np.ones((3, 4, 1), np.float32)
+    statistics[0, 2:] = -1.0
+    loudest = Loudest([True] * 3, 1, rows=[1, 16, 0])
+    marks = loudest.push(nats, np.zeros(1), statistics).marks
+    assert marks.tolist() == [Mark.NONE, Mark.NONE, Mark.ECHO, Mark.ECHO]
 
 
 def test_what_is_no_mean_of_levels_has_no_echo():
@@ -206,11 +216,13 @@ def test_what_is_no_mean_of_levels_has_no_echo():
     assert echoes(quiet, quiet + LOUD, quiet + LOUD - 1) == list(range(5))
 
 
-def test_most_loud_columns_decide_whether_a_row_is_an_echo():
-    of_mean = np.full((3, 5), LOUD)
-    of_row = np.zeros((3, 5))
-    of_row[1, :2] = of_row[2, :3] = 4.0  # two, then three of five show it
+def test_an_eighth_of_the_loudest_columns_shows_that_it_goes_on():
+    of_mean = np.full((3, 16), LOUD)
+    of_row = np.zeros((3, 16))
+    of_row[1, 0] = of_row[2, :2] = 4.0
     assert echoes(of_row, of_mean) == [0, 1]
+    of_mean[:, 1:] = 0.4 * LOUD  # one column is far louder than all others
+    assert echoes(of_row, of_mean) == [0]
 
 
 def test_without_rows_nothing_is_an_echo():
