@@ -114,7 +114,7 @@ def find_alerts(
     spans = _joined(_runs(above > min(release, threshold)), is_loud, join)
     if marks is not None:
         spans = _divided(spans, np.flatnonzero((marks == Mark.NEWS) & is_loud), join)
-        spans = _without_echoes(spans, marks == Mark.ECHO)
+        spans = _without_echoes(spans, marks == Mark.ECHO, is_loud)
     for first, last in spans:
         top = np.flatnonzero(above[first : last + 1] == above[first : last + 1].max())
         peak = first + int(top[len(top) // 2])
@@ -171,11 +171,12 @@ def _divided(
 
 
 def _without_echoes(
-    spans: list[tuple[int, int]], is_echo: NDArray[np.bool_]
+    spans: list[tuple[int, int]], is_echo: NDArray[np.bool_], is_loud: NDArray[np.bool_]
 ) -> list[tuple[int, int]]:
-    """End each alert at its last step that is no echo."""
+    """End each alert at its last step that is no echo, but not before it was loud."""
     shortened = []
     for first, last in spans:
-        shown = np.flatnonzero(~is_echo[first : last + 1])
-        shortened.append((first, first + int(shown[-1]) if len(shown) else first))
+        opened = first + int(np.argmax(is_loud[first : last + 1]))
+        shown = opened + np.flatnonzero(~is_echo[opened : last + 1])
+        shortened.append((first, int(shown[-1]) if len(shown) else opened))
     return shortened

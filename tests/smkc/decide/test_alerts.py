@@ -93,3 +93,10 @@ def test_an_alert_ends_before_its_echoes_and_is_joined_as_if_they_counted():
     assert found(3, 4, 5) == [(1, 9, 90)]  # what shows again after them was not over
     assert found(8, 9) == [(1, 7, 70)]
     assert found(*range(14)) == [(1, 1, 10)]  # an alert is never empty
+
+
+def test_an_alert_does_not_end_before_it_was_loud():
+    scores, times = np.array([0.0, 6, 6, 9, 9, 0]), np.arange(6)
+    marks = np.full(6, Mark.ECHO)
+    (alert,) = find_alerts(scores, times, CALIBRATION, 8, 5, 2, marks)
+    assert (alert.first_row, alert.last_row, alert.score) == (1, 3, 9)
