@@ -13,8 +13,7 @@ RULES = read_rules(
         {"match": "down_only", "only": "down"},
         {"match": "small", "at_least": 2.0},
         {"match": "go.*", "never": True},
-        {"match": ".*", "only": "up"},
-    ][:4]
+    ]
 )
 
 

@@ -205,6 +205,11 @@ def column_surprises(
                 out[i, j] = min(nats, max(most_seen[j], nats - overstated[side, j]))
 
 
+# Columns at least this share as loud as the loudest say whether a row is an echo: it is none if one
+# in COLUMNS_PER_SHOWN of them shows the trouble.
+LOUD_SHARE, COLUMNS_PER_SHOWN = 0.5, 8
+
+
 @njit(cache=True)
 def hear(
     nats: NDArray[np.float32],
@@ -300,7 +305,7 @@ def hear(
                 top_questions[i, k] = which
         if marks[i] == 0 and top_surprises[i, 0] > 0.0:
             n_loud, n_shown = 0, 0
-            while n_loud < n_kept and top_surprises[i, n_loud] > 0.5 * top_surprises[i, 0]:
+            while n_loud < n_kept and top_surprises[i, n_loud] > LOUD_SHARE * top_surprises[i, 0]:
                 j, which = top_columns[i, n_loud], top_questions[i, n_loud]
                 is_shown = not is_mean[which]
                 for q in range(n_questions):
@@ -308,7 +313,7 @@ def hear(
                     is_shown |= is_of_one_row[q] and nats[q, i, j] > 0.0 and is_alike
                 n_shown += is_shown
                 n_loud += 1
-            if 8 * n_shown < n_loud:
+            if COLUMNS_PER_SHOWN * n_shown < n_loud:
                 marks[i] = 2
 
 

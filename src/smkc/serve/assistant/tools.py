@@ -61,7 +61,7 @@ def server_of(service: RemoteService) -> MCPServer:
         open_only: Annotated[bool, Field(description="only alerts that go on")] = False,
         since: Moment = "",
         until: Moment = "",
-        limit: Annotated[int, Field(ge=1, le=500, description="at most so many")] = 20,
+        limit: Annotated[int, Field(ge=1, le=500, description="number of alerts at most")] = 20,
     ) -> dict[str, Any]:
         """Say what is or was wrong: alerts, newest first, with their first causes."""
         query = {"watch": watch, "entity": entity, "open": "true" if open_only else ""}
