@@ -1,1 +1,1 @@
-"""Tools: scripts that make what the project ships, run from a checkout and never installed."""
+"""Scripts that make the project's datasets, pages and pictures; run from a checkout only."""

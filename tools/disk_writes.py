@@ -1,7 +1,8 @@
-"""Disk writes: how many bytes a lane writes, by kind of file, over simulated time.
+"""Measurement of the bytes that a lane writes to disk, by kind of file.
 
-In: series and rows, ``python -m tools.disk_writes 953 1200``. Out: a line of JSON with megabytes.
-Rows come as fast as they are judged; a tenth of the names changes every 75 rows.
+In: numbers of series and rows, ``python -m tools.disk_writes 953 1200``. Out: a line of JSON with
+megabytes. Rows are synthetic and are judged without waiting; a tenth of the names changes every 75
+rows.
 """
 
 import json
@@ -26,11 +27,11 @@ from smkc.serve.store import Store
 STEP = 2_000
 START = 1_700_000_000_000
 ROLLOUT_ROWS = 75
-CONSTANT_SHARE = 0.4  # of a node exporter's series hardly ever change
+CONSTANT_SHARE = 0.4  # share of a node exporter's series that hardly ever change
 
 
 def made_row(rng: np.random.Generator, number: int, n_series: int) -> Row:
-    """Return a row of counters and gauges, some of which never move."""
+    """Return a row of random values, of which a share is constant."""
     generation = number // ROLLOUT_ROWS
     names = [
         f'metric_{i % 120}{{device="{i if i % 10 else f"{i}-{generation}"}"}}'
@@ -48,7 +49,7 @@ def made_row(rng: np.random.Generator, number: int, n_series: int) -> Row:
 
 
 def written(n_series: int, n_rows: int, folder: Path) -> dict[str, Any]:
-    """Follow made-up rows in a folder; return megabytes by kind of file."""
+    """Follow synthetic rows with a lane in a folder; return the megabytes by kind of file."""
     by_kind: Counter[str] = Counter()
     replace = os.replace
 
@@ -81,7 +82,7 @@ def written(n_series: int, n_rows: int, folder: Path) -> dict[str, Any]:
 
 
 def _written_bytes() -> int:
-    """Bytes that this process has handed to the system, as Linux counts them."""
+    """Return the bytes that this process has written so far, as counted by Linux."""
     lines = Path("/proc/self/io").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("wchar:"))
 

@@ -38,7 +38,10 @@ SECONDS = 300.0
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block, and the output that the page shows for it; None where it shows none."""
+    """A fenced block, and the output that the page shows for it, or None.
+
+    ``line`` is its line number, and ``shown_at`` the range of the output in the page's text.
+    """
 
     language: str
     text: str
@@ -48,13 +51,13 @@ class Block:
 
     @property
     def needs(self) -> str | None:
-        """What must be there to run it, from a comment in its first line."""
+        """Requirement for running the block, from a comment in its first line, or None."""
         found = NEEDS.match(self.text)
         return found[1] if found else None
 
 
 def blocks(page: Path) -> list[Block]:
-    """Return the blocks of a page in order; those of language ``text`` belong to the one before."""
+    """Return the blocks of a page in order; a ``text`` block is the output of the one before."""
     content = page.read_text("utf-8")
     found: list[Block] = []
     end = 0
@@ -78,16 +81,16 @@ def blocks(page: Path) -> list[Block]:
 def run_page(
     page: Path, folder: Path, given: frozenset[str] = frozenset(), env: Mapping[str, str] = {}
 ) -> Iterator[tuple[Block, str]]:
-    """Run the blocks of a page in a folder, and yield each with what it printed.
+    """Run the blocks of a page in a folder, and yield each with its output.
 
     Parameters
     ----------
     page, folder
-        the page, and where its commands find and leave files.
+        the page, and the working directory of its commands.
     given
-        needs that are satisfied; blocks that need something else are left out.
+        requirements that are satisfied; blocks that need something else are skipped.
     env
-        further variables of the environment, for commands and Python alike.
+        additional environment variables, for commands and Python.
     """
     names: dict[str, object] = {"__name__": page.stem}
     with _inside(folder, env):
@@ -114,7 +117,7 @@ def written_demo(folder: Path) -> Path:
 
 
 def _shell(text: str, place: str) -> str:
-    """Run commands; what ``pip install`` would do is tried by tests/test_wheel.py."""
+    """Run commands except ``pip install``, which tests/test_wheel.py covers."""
     text = "".join(line for line in text.splitlines(True) if not line.startswith("pip install "))
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", text], capture_output=True, text=True, timeout=SECONDS
@@ -126,7 +129,7 @@ def _shell(text: str, place: str) -> str:
 
 def _python(block: Block, names: dict[str, object], place: str) -> str:
     output = io.StringIO()
-    source = "\n" * (block.line) + block.text  # so that a traceback has the line of the page
+    source = "\n" * (block.line) + block.text  # so that tracebacks give the line in the page
     with contextlib.redirect_stdout(output), warnings.catch_warnings():
         warnings.simplefilter("error")
         exec(compile(source, place.split(",")[0], "exec"), names)
@@ -151,7 +154,7 @@ def _inside(folder: Path, env: Mapping[str, str]) -> Iterator[None]:
 
 
 def rewrite(page: Path) -> int:
-    """Put what the blocks print into the page; return how many outputs have changed."""
+    """Write the output of the blocks into the page; return the number of changed outputs."""
     content = page.read_text("utf-8")
     changes = []
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Pictures of the documentation that are computed: how the default detector decides.
+"""Computed pictures of the documentation, which show how the default detector decides.
 
 Run ``python -m tools.pictures`` after a change of the detector; it writes to ``docs/images``.
 """
@@ -21,7 +21,7 @@ BLUE, RED, GREY, BAND = "#2f6db0", "#b8401f", "#5b6570", "#cfe0f2"
 
 
 def tails() -> None:
-    """Draw surprise over distance for a light tail, a heavy one, and one known from few rows."""
+    """Draw surprise over distance for light tails from many and from few rows, and heavy tails."""
     rng = np.random.default_rng(0)
     columns = {
         "light tails, 5,000 rows": (rng.normal(size=5000), BLUE, "-"),
@@ -43,7 +43,7 @@ def tails() -> None:
 
 
 def season() -> None:
-    """Draw three days of a variable with what is usual by time of day."""
+    """Draw 3 days of a variable with the band of its usual values by time of day."""
     rng = np.random.default_rng(3)
     times = np.datetime64("2026-05-04T00:00") + np.arange(10 * 144) * np.timedelta64(10, "m")
     hour = np.arange(len(times)) / 6 % 24
@@ -72,7 +72,7 @@ def season() -> None:
 
 
 def surprises() -> None:
-    """Draw the surprise of each row of the demo's day, the threshold and the alerts."""
+    """Draw the surprise of each row of the demo's live day, with the threshold and the alerts."""
     fleet = make_fleet(0)
     detector = smkc.Detector(false_alarm_rate=0.001).fit(fleet.reference)
     nats = -np.log(detector.p_values(fleet.live))

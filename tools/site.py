@@ -1,7 +1,7 @@
-"""Hooks for MkDocs: pages of the repository outside ``docs/`` become pages of the site.
+"""Hooks for MkDocs that add files from outside ``docs/`` to the site.
 
-In: the Markdown of ``docs/`` and of a few files and folders beside it, whose links lead to files in
-the repository. Out: the same pages with links between pages of the site.
+In: the Markdown of ``docs/`` and of a few files and folders beside it, with links to files in the
+repository. Out: the same pages, with links to pages of the site.
 """
 
 import os
@@ -21,7 +21,7 @@ LINK = re.compile(r"(!?\[[^\]]*\]\()([^)\s#:]+)(#[^)\s]*)?\)")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add pages, pictures and data from beside ``docs/``, under the same paths."""
+    """Add pages, pictures and data from outside ``docs/``, under their paths in the repository."""
     paths = [ROOT / name for name in BESIDE if (ROOT / name).exists()]
     for folder in FOLDERS:
         paths += sorted(path for path in (ROOT / folder).rglob("*") if path.is_file())
@@ -33,7 +33,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Any, files: Files, **_: Any) -> str:
-    """Let links lead to the site's pages: ``docs/`` is its root, and all else lies beside that."""
+    """Rewrite links to pages of the site, whose root holds ``docs/`` and the added files."""
     name = page.file.src_uri
     place = name if files.get_file_from_path(name).generated_by else f"docs/{name}"
     here = PurePosixPath(place).parent
@@ -45,9 +45,9 @@ def on_page_markdown(markdown: str, *, page: Any, files: Files, **_: Any) -> str
         if (ROOT / wanted).is_dir():
             found = f"{found}/README.md"
         if files.get_file_from_path(found) is None:
-            if (ROOT / wanted).exists():  # a file that the site does not show: leave its name
+            if (ROOT / wanted).exists():  # not part of the site: show the path instead of a link
                 return f"`{wanted}`" if not before.startswith("!") else link.group(0)
-            return link.group(0)  # MkDocs says that it is broken
+            return link.group(0)  # MkDocs reports it as broken
         relative = os.path.relpath(found, PurePosixPath(name).parent)
         return f"{before}{relative}{anchor})"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Do what the first word says; what a role does not need is not imported."""
+    """Run the role given as first argument; import only what it needs."""
     chosen = _parser().parse_args()
     role = chosen.role
     if role == "record":

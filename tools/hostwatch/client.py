@@ -1,6 +1,7 @@
-"""The client: an open load on the fleet's front, with a slow wave and noise.
+"""The client: requests to the fleet's service ``web``, at a rate with a slow wave and noise.
 
-In: the targets file and requests a second. Out: calls, and ``/metrics`` with what the client saw.
+In: the targets file and a rate in requests per second. Out: requests, and their counts under
+``/metrics``.
 """
 
 import math
@@ -21,7 +22,7 @@ MOST_AT_ONCE = 48
 
 
 def run_client(port: int, rate: float, seed: int, targets: Path) -> None:
-    """Call until told to end: arrivals are Poisson, their rate a wave with a drifting level."""
+    """Send requests forever as a Poisson process whose rate is a wave with a drifting level."""
     rng = random.Random(seed)
     peers = Peers(targets)
     lock = threading.Lock()

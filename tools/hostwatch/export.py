@@ -1,7 +1,8 @@
-"""The export: a recording in Prometheus' storage -> the dataset's files.
+"""Export of a recording in the storage of Prometheus to the files of a dataset.
 
-In: the folder of a finished recording. Out: a reference part, a test part, the events and what was
-routine; on standard output a summary of each part, and size and SHA-256 as the registry has them.
+In: the folder of a finished recording. Out: a reference part, a test part, the events and the
+routine changes; on standard output, a summary of each part, and the size and SHA-256 of each file
+as the registry lists them.
 """
 
 import hashlib
@@ -70,7 +71,7 @@ def export(folder: Path, out: Path) -> None:
 
 
 def _routine(log: list[dict[str, Any]], first: int, stop: int) -> Iterator[list[Any]]:
-    """Yield what was routine: when, what kind and its story."""
+    """Yield the routine changes: start, end, kind and story."""
     for entry in log:
         at = int(entry["time"])
         told = _told(entry)
@@ -80,7 +81,7 @@ def _routine(log: list[dict[str, Any]], first: int, stop: int) -> Iterator[list[
 
 
 def _told(entry: Mapping[str, Any]) -> tuple[int, str] | None:
-    """Return how long a routine change took and its story; None for what was no such change."""
+    """Return the seconds that a routine change took and its story; None for other entries."""
     if entry["what"] == "rollout":
         n = len(entry["pods"])
         return 6 * n, f"{entry['service']}: {n} pods replaced one by one, under new names"

@@ -1,7 +1,7 @@
-"""Faults: how each kind of trouble begins, and how it ends.
+"""Beginning and end of each kind of fault.
 
-In: what the schedule says of a fault, and the replica that it befalls. Out: trouble, and a function
-that ends it.
+In: the schedule's entry of a fault, and the affected replica. Out: the fault, and a function that
+ends it.
 """
 
 import signal
@@ -25,7 +25,7 @@ Stop = Callable[[], None]
 
 
 class Faults:
-    """Begins faults; ``soon`` puts a later step on the recorder's line."""
+    """Starter of faults; ``soon`` schedules a later step on the recorder's timeline."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Faults:
         self.soon = soon
 
     def begin(self, about: dict[str, Any], pod: Pod | None) -> Stop:
-        """Begin a fault; return what ends it."""
+        """Begin a fault; return the function that ends it."""
         kind = about["kind"]
         if kind == "cpu_hog":
             return self._load([{"role": "hog"}] * about["processes"])
@@ -71,17 +71,17 @@ class Faults:
         return stop
 
     def _control(self, pod: Pod, word: str, value: float) -> Stop:
-        """Let a replica leak, be slow, or serve without reporting; at the end it lets go."""
+        """Make a replica leak memory, be slow or hide its metrics; the end resets it."""
         self.fleet.control(pod, **{word: value})
         return lambda: self.fleet.control(pod, **{word: 0})
 
     def _stop_exporter(self, name: str) -> Stop:
-        """Stop an exporter though its process lives."""
+        """Suspend the process of an exporter."""
         self.stack[name].send_signal(signal.SIGSTOP)
         return lambda: self.stack[name].send_signal(signal.SIGCONT)
 
     def _crash(self, pod: Pod) -> Stop:
-        """Let a replica end and start again and again, under its own name."""
+        """Kill a replica and start it again under the same name, repeatedly."""
         pod.is_crashing = True
 
         def crash() -> None:

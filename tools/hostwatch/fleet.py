@@ -1,6 +1,6 @@
-"""The fleet: replicas and jobs under names of their own, and the file that Prometheus reads.
+"""The fleet: named replicas and jobs, and the file of targets that Prometheus reads.
 
-In: what to start, retire, replace or disturb. Out: processes, and a targets file kept up to date.
+In: replicas to start, replace, retire or disturb. Out: processes, and an up-to-date targets file.
 """
 
 import random
@@ -16,16 +16,16 @@ from tools.stack.prometheus import write_targets
 
 __all__ = ["CLIENT_RATE", "Fleet", "Pod"]
 
-# Requests a second that the client asks for, on average.
+# Mean requests per second of the client.
 CLIENT_RATE = 14.0
 
-# Letters of Kubernetes' generated names: no vowels, nothing that reads like another.
+# Letters of the names that Kubernetes generates: no vowels and no look-alikes.
 LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 
 @dataclass(kw_only=True)
 class Pod:
-    """One process that Prometheus scrapes; the process changes when it is started again."""
+    """A named process that Prometheus scrapes; a restart replaces the process, not the pod."""
 
     name: str
     service: str
@@ -36,12 +36,12 @@ class Pod:
 
     @property
     def is_running(self) -> bool:
-        """Whether the process lives."""
+        """Whether the process is running."""
         return self.process.poll() is None
 
 
 class Fleet:
-    """All pods by name; one that leaves is gone from the targets first."""
+    """All pods by name; a pod that leaves is removed from the targets before its process ends."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.folder = folder
@@ -55,7 +55,7 @@ class Fleet:
         self.write_targets()
 
     def start_all(self) -> None:
-        """Start every service at its usual scale, and the client."""
+        """Start the usual number of replicas of every service, and the client."""
         for service in SERVICES:
             for _ in range(service.replicas):
                 self.start_replica(service)
@@ -64,7 +64,7 @@ class Fleet:
         )
 
     def replicas(self, service: str) -> list[Pod]:
-        """Return the replicas of a service, the oldest first."""
+        """Return the replicas of a service, oldest first."""
         return [pod for pod in self.pods.values() if pod.service == service]
 
     def start_replica(self, service: Service) -> Pod:
@@ -84,18 +84,18 @@ class Fleet:
         return self._start("job", "job", name, seconds=seconds, share=share, megabytes=megabytes)
 
     def new_revision(self, service: str) -> None:
-        """Let the replicas that start from now on carry another revision in their names."""
+        """Choose a new revision for the names of replicas that start from now on."""
         self.revisions[service] = self._word(8)
 
     def start_again(self, pod: Pod) -> None:
-        """Start a pod's process again, under its name and on its port."""
+        """Start the process of a pod again, with the same name and port."""
         role = "replica" if pod.service not in ("client", "job") else pod.service
         pod.process = start_own(
             role, pod.service, self.folder / "fleet.log", port=pod.port, **pod.options
         )
 
     def leave(self, pod: Pod) -> None:
-        """Take a pod out of the targets; its process goes on until it is ended."""
+        """Remove a pod from the targets; its process runs until :meth:`finish`."""
         del self.pods[pod.name]
         self.leaving.append(pod)
         self.write_targets()
@@ -106,7 +106,7 @@ class Fleet:
         self.leaving.remove(pod)
 
     def control(self, pod: Pod, **words: object) -> None:
-        """Tell a replica to take on a fault, or to leave it."""
+        """Tell a replica to begin or end a fault."""
         query = "&".join(f"{name}={value}" for name, value in words.items())
         with urllib.request.urlopen(f"http://127.0.0.1:{pod.port}/control?{query}", timeout=10):
             pass
@@ -117,7 +117,7 @@ class Fleet:
             end(pod.process)
 
     def write_targets(self) -> None:
-        """Write the targets file in one piece."""
+        """Write the targets file atomically."""
         entries = [
             {
                 "targets": [f"127.0.0.1:{pod.port}"],

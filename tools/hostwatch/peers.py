@@ -1,4 +1,4 @@
-"""Peers: who is there to call, from the file that Prometheus finds its targets in.
+"""Replicas that a process can call, read from the file of Prometheus' targets.
 
 In: the targets file. Out: addresses of a service's replicas, and calls to one of them.
 """
@@ -12,13 +12,13 @@ from pathlib import Path
 
 __all__ = ["Peers", "call"]
 
-# Seconds that a list of replicas is believed, and that a call may take.
+# Seconds after which the list of replicas is read again, and timeout of a call in seconds.
 BELIEVED = 1.0
 PATIENCE = 4.0
 
 
 class Peers:
-    """The replicas of each service, read again every second."""
+    """The replicas of each service, read again from the targets file after a second."""
 
     def __init__(self, targets: Path) -> None:
         self._targets = targets
@@ -38,7 +38,7 @@ class Peers:
 
 
 def call(peers: Peers, service: str, rng: random.Random) -> bool:
-    """Call a replica of a service, another if it cannot be reached; tell whether it answered."""
+    """Call a replica of a service, or another if it refuses; return whether the status is 200."""
     addresses = list(peers.of(service))
     rng.shuffle(addresses)
     for address in addresses[:2]:

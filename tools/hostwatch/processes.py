@@ -1,4 +1,4 @@
-"""Processes: the monitoring stack and the fleet's own roles.
+"""Processes of the monitoring stack and of the fleet.
 
 In: a folder and the targets file, or a role with its options. Out: running processes.
 """
@@ -16,7 +16,8 @@ PROGRAMS = ("prometheus", "prometheus-node-exporter", "prometheus-process-export
 
 SCRAPE_SECONDS = 2
 
-# Every process of ours says its group; whatever else runs on the machine is one group, unnamed.
+# Our own processes name their group in an option; Prometheus is a group, and all other processes
+# of the machine form the group "other".
 GROUPS = """\
 process_names:
   - name: "{{.Matches.Group}}"
@@ -46,14 +47,14 @@ scrape_configs:
 
 
 def start_own(role: str, group: str, log: Path, **options: object) -> subprocess.Popen[bytes]:
-    """Start one of this package's own roles as a process of a group."""
+    """Start one of this package's roles as a process of a group."""
     words = words_of({"group": group, **options})
     command = [sys.executable, "-m", "tools.hostwatch", role, *words]
     return start(command, log)
 
 
 def start_stack(folder: Path, targets: Path) -> tuple[int, dict[str, subprocess.Popen[bytes]]]:
-    """Start Prometheus and both exporters; return Prometheus' port and the processes by name."""
+    """Start Prometheus and both exporters; return the port of Prometheus and processes by name."""
     if missing := missing_programs(PROGRAMS):
         raise SystemExit(f"{', '.join(missing)} not found; apt install {' '.join(missing)}")
     port, node, process = free_port(), free_port(), free_port()

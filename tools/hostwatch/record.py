@@ -1,7 +1,7 @@
-"""The recorder: follows the schedule while Prometheus watches, and logs what really happened.
+"""The recorder, which carries out the schedule while Prometheus records, and logs what happened.
 
 In: a folder, a seed and the length of each phase. Out: in that folder, schedule.json before the
-start, log.jsonl line by line, Prometheus' storage and done.json at the end.
+start, log.jsonl line by line, the storage of Prometheus, and done.json at the end.
 """
 
 import json
@@ -24,7 +24,8 @@ __all__ = ["record"]
 
 TICK_SECONDS = 0.1
 
-# Seconds between the replicas of a rollout, and from leaving the targets to the end of the process.
+# Seconds between the replicas of a rollout, and from the removal of a target to the end of its
+# process.
 ROLLOUT_PAUSE = 6.0
 DRAIN_SECONDS = 3.0
 
@@ -56,7 +57,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 class Recorder(Timeline):
-    """Carries out actions when they are due; an action may put later steps on the line."""
+    """A timeline that carries out the actions of a schedule."""
 
     def __init__(
         self,
@@ -72,7 +73,7 @@ class Recorder(Timeline):
         self.services = {service.name: service for service in SERVICES}
 
     def follow(self, actions: list[Action]) -> None:
-        """Carry out a schedule from now on."""
+        """Carry out a schedule that starts now, until its end."""
         begun = time.time()
         self.log("start", warm=self.phases.warm, normal=self.phases.normal)
         for action in actions:
@@ -85,7 +86,7 @@ class Recorder(Timeline):
         (self.folder / "done.json").write_text(json.dumps(done), encoding="utf-8")
 
     def look_after(self) -> None:
-        """Clear away jobs that are done; start again what died by itself."""
+        """Remove jobs that are done; restart other processes that ended by themselves."""
         for pod in [pod for pod in self.fleet.pods.values() if not pod.is_running]:
             if pod.service == "job":
                 self.fleet.leave(pod)
@@ -110,7 +111,7 @@ class Recorder(Timeline):
             self.soon((place + 0.5) * ROLLOUT_PAUSE, self.retire, pod)
 
     def do_scale(self, about: dict[str, Any]) -> None:
-        """Give a service another number of replicas."""
+        """Change the number of replicas of a service."""
         name, wanted = about["service"], about["replicas"]
         pods = self.fleet.replicas(name)
         self.log("scale", service=name, before=len(pods), after=wanted)
@@ -120,13 +121,13 @@ class Recorder(Timeline):
             self.retire(pod)
 
     def retire(self, pod: Pod) -> None:
-        """Let a pod leave, unless it has left."""
+        """Remove a pod from the targets and end it later, unless it has left already."""
         if pod.name in self.fleet.pods:
             self.fleet.leave(pod)
             self.soon(DRAIN_SECONDS, self.fleet.finish, pod)
 
     def do_fault(self, about: dict[str, Any]) -> None:
-        """Begin a fault and put its end on the line."""
+        """Begin a fault and schedule its end."""
         pod = None
         if "service" in about:
             pods = self.fleet.replicas(about["service"])

@@ -1,7 +1,7 @@
-"""A replica: a small HTTP service with a queue, workers, a cache and figures of its own.
+"""A replica: a small HTTP service with a queue, workers, a cache and metrics.
 
-In: requests to ``/work``; ``/control`` to make it slow, leaking or silent. Out: answers, and
-``/metrics`` in Prometheus' text format.
+In: requests to ``/work``; requests to ``/control`` that make it slow, leaking or silent. Out:
+responses, and ``/metrics`` in the text format of Prometheus.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ PATIENCE = 3.0
 CACHE_ENTRIES = 2000
 KEYS = 6000
 
-# A leak stops growing here, so that nothing else on the machine suffers.
+# Largest leak in bytes, so that other processes of the machine are not affected.
 MOST_LEAKED = 250 * 1024 * 1024
 
 
@@ -57,12 +57,12 @@ class Replica:
             threading.Thread(target=target, daemon=True).start()
 
     def add(self, name: str, value: float = 1.0) -> None:
-        """Count."""
+        """Add to a counter."""
         with self.lock:
             self.counts[name] += value
 
     def handle(self) -> bool:
-        """Do one request: ask the services behind, then wait for a worker; tell whether it went."""
+        """Serve a request: call other services, then wait for a worker; return its success."""
         begun = time.monotonic()
         with self.lock:
             self.in_flight += 1
@@ -85,7 +85,7 @@ class Replica:
         return is_good
 
     def figures(self) -> dict[str, float]:
-        """Return what ``/metrics`` shows."""
+        """Return the metrics that ``/metrics`` shows."""
         with self.lock:
             counts = dict(self.counts)
         return {
@@ -97,7 +97,7 @@ class Replica:
         }
 
     def control(self, words: dict[str, str]) -> None:
-        """Take on a fault, or leave it."""
+        """Begin or end a fault."""
         if "added_seconds" in words:
             self.added_seconds = float(words["added_seconds"])
         if "leak_a_second" in words:
@@ -108,7 +108,7 @@ class Replica:
             self.is_silent = words["silent"] == "1"
 
     def _ask(self, service: str) -> bool:
-        # One request in three needs the orders; everything else is asked for every time.
+        # Only one request in three calls the service orders; the other services are always called.
         if service == "orders" and self.rng.random() > 1 / 3:
             return True
         is_good = call(self.peers, service, self.rng)
@@ -140,7 +140,7 @@ class Replica:
 
 
 def serve_replica(port: int, calls: list[str], work_seconds: float, targets: Path) -> None:
-    """Serve until told to end."""
+    """Serve until the process is ended."""
     replica = Replica(calls, work_seconds, targets)
 
     class Requests(Handler):

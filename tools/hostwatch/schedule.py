@@ -1,7 +1,7 @@
-"""The schedule: a seed -> what happens when, written down before anything starts.
+"""The schedule of a recording, made from a seed before anything starts.
 
-In: a seed and how long each phase lasts, in seconds. Out: actions in order of time: rollouts,
-changes of scale and short jobs throughout, labelled faults in the last phase alone.
+In: a seed and the length of each phase in seconds. Out: actions in order of time: rollouts,
+changes of scale and short jobs throughout, labelled faults only in the last phase.
 """
 
 import random
@@ -26,7 +26,7 @@ KINDS = ("cpu_hog", "disk_load", "memory_leak", "slow_service", "crash_loop", "s
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """A service of the fleet: whom it calls, how long its work takes, its usual replicas."""
+    """A service of the fleet: the services it calls, its work time, and its usual replicas."""
 
     name: str
     calls: tuple[str, ...]
@@ -46,7 +46,7 @@ MOST_REPLICAS = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Phases:
-    """How long the recording warms up, shows normal life, and shows faults too, in seconds."""
+    """Lengths in seconds of the warm-up, the normal phase, and the phase with faults."""
 
     warm: int = 90
     normal: int = 1800
@@ -54,7 +54,7 @@ class Phases:
 
     @property
     def total(self) -> int:
-        """All phases together."""
+        """Length of all phases together, in seconds."""
         return self.warm + self.normal + self.faults
 
 
@@ -68,7 +68,7 @@ def made_schedule(seed: int, phases: Phases) -> list[Action]:
 
 
 def schedule_record(seed: int, phases: Phases, actions: list[Action]) -> dict[str, Any]:
-    """Return what the schedule's file holds."""
+    """Return the content of the schedule's file."""
     return {
         "seed": seed,
         "phases": asdict(phases),
@@ -80,7 +80,7 @@ def schedule_record(seed: int, phases: Phases, actions: list[Action]) -> dict[st
 
 
 def _jobs(rng: random.Random, phases: Phases) -> Iterator[Action]:
-    """Yield short jobs: processes that work on a part of a core and then are gone."""
+    """Yield short jobs: processes that use a share of a core and then end."""
     at = rng.uniform(10, 30)
     while at < phases.total - 30:
         seconds = round(rng.uniform(20, 60), 1)
@@ -97,7 +97,7 @@ def _jobs(rng: random.Random, phases: Phases) -> Iterator[Action]:
 
 
 def _rollouts(rng: random.Random, phases: Phases) -> Iterator[Action]:
-    """Yield rollouts: every replica of a service is replaced under a new name, one by one."""
+    """Yield rollouts: the replicas of a service are replaced one by one, under new names."""
     at = rng.uniform(60, 90)
     while at < phases.total - 60:
         yield Action(at=at, do="rollout", about={"service": rng.choice(SERVICES).name})
@@ -105,7 +105,7 @@ def _rollouts(rng: random.Random, phases: Phases) -> Iterator[Action]:
 
 
 def _scalings(rng: random.Random, phases: Phases) -> Iterator[Action]:
-    """Yield changes of scale: a service gets another number of replicas."""
+    """Yield changes of the number of replicas of a service."""
     at = rng.uniform(80, 140)
     while at < phases.total - 40:
         service = rng.choice(SERVICES)
@@ -118,7 +118,7 @@ def _scalings(rng: random.Random, phases: Phases) -> Iterator[Action]:
 
 
 def _faults(rng: random.Random, phases: Phases) -> Iterator[Action]:
-    """Yield faults one by one, each kind once a round, 40-100 s long with calm in between."""
+    """Yield faults one after another, each kind once per round, 40 to 100 s long, with pauses."""
     start = phases.warm + phases.normal
     at = start + rng.uniform(50, 80)
     while True:
@@ -134,7 +134,7 @@ def _faults(rng: random.Random, phases: Phases) -> Iterator[Action]:
 
 
 def _details(rng: random.Random, kind: str) -> dict[str, Any]:
-    """Return where a fault strikes and how hard."""
+    """Return the place and the intensity of a fault."""
     where = {"service": rng.choice(SERVICES).name, "index": rng.randint(0, MOST_REPLICAS - 1)}
     if kind == "cpu_hog":
         return {"processes": rng.choice((1, 2))}
@@ -150,10 +150,10 @@ def _details(rng: random.Random, kind: str) -> dict[str, Any]:
 
 
 def _disturbs(action: Action, faults: list[Action]) -> bool:
-    """Tell whether a routine action would replace the replica that a fault is to befall."""
+    """Return whether a routine action might replace the replica that a fault affects."""
     if "service" not in action.about:
         return False
-    # A rollout takes some half a minute, so it must be over when the fault begins.
+    # A rollout takes about half a minute and must be over when the fault begins.
     return any(
         fault.about.get("service") == action.about["service"]
         and fault.at - 40 < action.at < fault.at + fault.about["seconds"] + 5

@@ -1,6 +1,6 @@
-"""Toil: processes that load the machine: short jobs, a processor hog, a writer to disk.
+"""Processes that load the machine: short jobs, a processor hog, and a writer to disk.
 
-In: how hard and for how long. Out: load; a job shows its progress under ``/metrics``.
+In: intensity and duration. Out: load; a job shows its progress under ``/metrics``.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ SLICE_SECONDS = 0.05
 
 
 def run_job(port: int, seconds: float, share: float, megabytes: int) -> None:
-    """Work on a part of a core for some seconds, holding some memory, then end."""
+    """Use a share of a core and some megabytes of memory for some seconds, then end."""
     held = os.urandom(megabytes * 1024 * 1024)
     begun = time.monotonic()
     rows = 0
@@ -41,7 +41,7 @@ def run_job(port: int, seconds: float, share: float, megabytes: int) -> None:
 
 
 def hog_processor() -> None:
-    """Compute without a pause until told to end."""
+    """Compute without a pause until the process is ended."""
     block = os.urandom(4000)
     while True:
         for _ in range(1000):
@@ -49,7 +49,7 @@ def hog_processor() -> None:
 
 
 def write_to_disk(path: Path, megabytes_a_second: float) -> None:
-    """Write and sync block by block until told to end, over and over the same file."""
+    """Write and sync blocks, overwriting one file again and again, until the process is ended."""
     block = os.urandom(BLOCK)
     pause = BLOCK / (megabytes_a_second * 1024 * 1024)
     with path.open("wb") as file:

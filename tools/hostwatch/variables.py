@@ -1,6 +1,6 @@
-"""The variables of the dataset: what Prometheus is asked for, and what each answer is called.
+"""The variables of the dataset: their queries, and the variables that each fault affects.
 
-In: nothing. Out: queries by the name of their metric, and which variables a fault is known by.
+In: nothing. Out: queries with the names of their metrics, and the variables that a fault affects.
 """
 
 from collections.abc import Collection, Mapping
@@ -34,8 +34,8 @@ QUERIES = (
     *(Query(metric=metric, query=query, labels=_HELD) for metric, query in _POD.items()),
 )
 
-# Which metrics a fault is known by: of the machine, of the group of processes that holds it, and
-# of the replica that it befalls. None stands for all.
+# Metrics that a fault affects: those of the machine, of the group of processes that it belongs to,
+# and of the affected replica. None means all metrics.
 _KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...] | None]] = {
     "cpu_hog": (
         ("node_cpu", "node_load1", "node_processes_running", "node_pressure_cpu"),
@@ -65,12 +65,12 @@ _KNOWN_BY: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...] | N
     "silent": ((), (), None),
 }
 
-# Of the modes of the processors, those that a hog moves.
+# Modes of the processors that a hog affects.
 _HOGGED = ("idle", "user")
 
 
 def responsible(fault: Mapping[str, Any], names: Collection[str]) -> list[str]:
-    """Return the variables that a fault is known by, of those that there are."""
+    """Return the variables, out of ``names``, that a fault affects."""
     of_node, of_group, of_pod = _KNOWN_BY[fault["kind"]]
     group = fault.get("service", "job")
     found = []

@@ -11,7 +11,7 @@ from types import FrameType
 
 
 def main() -> None:
-    """Do what the first word says; a role imports only what it needs."""
+    """Run the role given as first argument; import only what it needs."""
     chosen = _parser().parse_args()
     role = chosen.role
     if role == "run":

@@ -1,8 +1,8 @@
-"""The export: a recording in Prometheus -> the dataset's files.
+"""Export of a recording in Prometheus to the files of a dataset.
 
-In: the folder of a recording, and the address of the Prometheus that holds it. Out: a reference
-part, a live part, the events and the routine changes. Series are asked for as ``smkc watch`` asks
-for them, so that names and values are those it sees.
+In: the folder of a recording, and the address of the Prometheus server that holds it. Out: a
+reference part, a live part, the events and the routine changes. Series are queried as by
+``smkc watch``, so that names and values are the same.
 """
 
 import shutil
@@ -65,7 +65,7 @@ def export_from(folder: Path, url: str, out: Path) -> None:
             "test",
             ceil(fault["begun"]),
             ceil(fault["ended"]),
-            # Names are separated by spaces; those that hold one themselves only inform.
+            # Names are separated by spaces, so names that contain a space are left out.
             " ".join(name for name in guilty(fault, tested) if " " not in name),
             fault["kind"],
         ]
@@ -79,16 +79,17 @@ def export_from(folder: Path, url: str, out: Path) -> None:
 
 
 def labels_of(times: NDArray[np.int64], faults: Sequence[Mapping[str, Any]]) -> NDArray[np.int8]:
-    """(T,) 1 for the rows, at times in milliseconds, from the start of a fault to its end."""
+    """Return (T,) labels for times in milliseconds: 1 from the start of a fault to its end."""
     return span_labels(times, [(1000 * one["begun"], 1000 * one["ended"]) for one in faults])
 
 
 def _ask(url: str, times: NDArray[np.int64]) -> Columns:
-    """Return (T,) values of each variable, NaN where it was not observed."""
+    """Query (T,) values of each variable, NaN where it was not observed."""
     with Prometheus(url, timeout_s=120.0) as prometheus:
         samples = prometheus.range(QUERY, int(times[0]), int(times[-1]), STEP)
     rows = (samples.times - times[0]) // STEP
-    values = samples.values.astype(np.float32)  # as the rows of a watch hold them
+    values = samples.values.astype(np.float32)  # the type of values in a watch
+    values[np.isinf(values)] = np.nan
     order = np.argsort(samples.codes, kind="stable")
     bounds = np.searchsorted(samples.codes[order], np.arange(len(samples.names) + 1))
     columns = {}

@@ -1,6 +1,6 @@
-"""Faults: how each kind begins, and how it ends.
+"""Beginning and end of each kind of fault.
 
-In: a fault's entry of the schedule and the stack. Out: the fault, and a function that ends it.
+In: the schedule's entry of a fault, and the stack. Out: the fault, and a function that ends it.
 """
 
 import signal
@@ -14,7 +14,7 @@ __all__ = ["begin"]
 
 FLOOD_CONNECTIONS = 400
 FILL_MEGABYTES = 300
-WRITTEN_MEGABYTES_PER_SECOND = 10.0  # over and over one file of 64 MB
+WRITTEN_MEGABYTES_PER_SECOND = 10.0  # to one file of 64 MB, again and again
 
 End = Callable[[], None]
 

@@ -1,7 +1,7 @@
-"""The fleet: one process that simulates every pod and serves each one's metrics.
+"""The fleet: one process that simulates all pods and serves the metrics of each.
 
-In: a port, a seed, and over HTTP which pods there are and what troubles them. Out: the metrics of
-a pod at ``/pods/<name>/metrics``, as a service with a Prometheus client library shows them.
+In: a port, a seed, and over HTTP the pods and their faults. Out: the metrics of a pod at
+``/pods/<name>/metrics``, as a service with a Prometheus client library shows them.
 """
 
 import json
@@ -35,7 +35,7 @@ COLD_SECONDS, WARM_MEMORY_SECONDS = 10.0, 60.0
 
 
 class Load:
-    """The demand on all services: a slow wave with noise that is common to all of them."""
+    """The demand on all services: a slow wave with noise, the same for every service."""
 
     WAVE_SECONDS = 600.0
 
@@ -53,7 +53,7 @@ class Load:
 
 @dataclass
 class PodState:
-    """What one pod has counted and shows."""
+    """Counters and gauges of one pod."""
 
     name: str
     service: str
@@ -74,7 +74,7 @@ class PodState:
     open_files: int = 20
 
     def metrics(self) -> str:
-        """Return the metrics in Prometheus' text format."""
+        """Return the metrics in the text format of Prometheus."""
         duration = "http_request_duration_seconds"
         return (
             "# TYPE http_requests_total counter\n"
@@ -101,12 +101,12 @@ class PodState:
 
 
 class Fleet:
-    """All pods, moved on tick by tick.
+    """All pods, simulated tick by tick.
 
     Parameters
     ----------
     seed
-        of the load and of the noise.
+        seed of the load and of the noise.
     """
 
     def __init__(self, seed: int) -> None:
@@ -117,7 +117,7 @@ class Fleet:
         self._troubles: list[dict[str, Any]] = []
 
     def control(self, pods: Collection[Mapping[str, str]], troubles: list[dict[str, Any]]) -> None:
-        """Take on the pods and troubles given; pods that are not named any more end."""
+        """Set the pods and their faults; pods that are not named end."""
         with self._lock:
             kept = {}
             for one in pods:
@@ -138,7 +138,7 @@ class Fleet:
             return None if found is None else found.metrics()
 
     def tick(self, now: float, elapsed: float) -> None:
-        """Move all pods on by ``elapsed`` seconds."""
+        """Advance all pods by ``elapsed`` seconds."""
         with self._lock:
             load = self._load.at(now)
             if self._troubled("traffic_gone"):
@@ -190,7 +190,7 @@ class Fleet:
 
 
 def serve_fleet(port: int, seed: int) -> None:
-    """Simulate and serve until told to end."""
+    """Simulate and serve until the process is ended."""
     fleet = Fleet(seed)
 
     class Requests(Handler):
@@ -215,7 +215,7 @@ def serve_fleet(port: int, seed: int) -> None:
 
 
 def _poisson(rng: random.Random, mean: float) -> int:
-    """Return a Poisson number, by Knuth's products where small and by a normal one where large."""
+    """Return a Poisson number, by Knuth's algorithm or, for means above 30, approximately."""
     if mean > 30:
         return max(0, round(rng.gauss(mean, math.sqrt(mean))))
     limit, product, n = math.exp(-mean), rng.random(), 0

@@ -1,4 +1,4 @@
-"""Outcome: faults and the alerts that were seen -> one line per fault, false alarms, a table.
+"""Outcome of a trial: the faults compared with the alerts that were seen.
 
 In: faults with their true times, alerts with the times when they were seen open and resolved. Out:
 whether each fault was alerted, whether its alert stayed open until the fault ended, and which
@@ -14,34 +14,36 @@ from tools.livetrial.watching import SeenAlert
 
 __all__ = ["FaultOutcome", "Outcome", "judge", "table"]
 
-# A row is asked for one step after its end, and takes a moment to be judged.
+# Delay in seconds after a fault in which its alert may open: a row is queried one step after its
+# end, and takes a moment to be judged.
 REPORT_SECONDS = 5.0
 
-# An alert that opens this soon after a fault belongs to its aftermath: ten rows, as in the
-# yardstick of alerts.
+# An alert that opens within this time after a fault is no false alarm: 10 rows, as in the
+# benchmark's measure of alerts.
 AFTERMATH_SECONDS = 20.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class FaultOutcome:
-    """What was seen of one fault; seconds count from its start, None where there was nothing.
+    """Result for one fault.
 
     Parameters
     ----------
     kind, where
-        kind of the fault, and the pod or service that it befell.
+        kind of the fault, and the affected pod or service.
     alerted_after
-        until an alert opened.
+        seconds from its start until an alert opened; None if none did.
     resolved_after
-        until that alert was resolved; None also if it still was open at the end of the trial.
+        seconds from its start until that alert was resolved; None also if it was still open at
+        the end of the trial.
     is_held
         whether that alert was open when the fault ended.
     was_open
-        whether an alert from before the fault was open when the fault began.
+        whether an earlier alert was open when the fault began.
     first_cause
-        of that alert.
+        first cause of that alert.
     is_guilty
-        whether the first cause is guilty, or of the guilty service.
+        whether the first cause is guilty, or belongs to the affected service.
     """
 
     kind: str
@@ -56,7 +58,7 @@ class FaultOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """One entry per fault, the alerts of no fault, and the minutes without a fault."""
+    """One entry per fault, the alerts that belong to no fault, and the minutes without a fault."""
 
     faults: tuple[FaultOutcome, ...]
     false_alarms: tuple[SeenAlert, ...]
@@ -81,8 +83,8 @@ def judge(
 ) -> Outcome:
     """Compare faults (``begun`` and ``ended``, seconds since 1970) with the alerts of a trial.
 
-    ``start`` and ``end`` bound the time in which alerts could be seen. An alert is a false alarm
-    if it opened neither during a fault nor in the aftermath of one.
+    ``start`` and ``end`` limit the time in which alerts could be seen. An alert is a false alarm
+    if it opened neither during a fault nor within AFTERMATH_SECONDS after one.
     """
     outcomes = []
     for fault in faults:

@@ -1,4 +1,4 @@
-"""Redis load: clients that read and write a working set, a flood of clients, and a memory fill.
+"""Load on Redis: clients that read and write a working set, a flood of clients, a memory fill.
 
 In: the port of a Redis server on loopback. Out: commands, sent over plain sockets.
 """
@@ -22,7 +22,7 @@ FILL_PREFIX, FILL_VALUE_BYTES = "fill", 1_000_000
 
 
 def run_clients(port: int, seed: int) -> None:
-    """Read and write until told to end; reconnect, and load the working set again, if need be."""
+    """Read and write until the process is ended; after a reconnect, load the working set again."""
     for number in range(N_CLIENTS):
         rng = random.Random(seed * 1000 + number)
         threading.Thread(target=_run_client, args=(port, rng, number == 0), daemon=True).start()
@@ -60,7 +60,7 @@ def _command(rng: random.Random) -> tuple[str | bytes, ...]:
 
 
 def flood(port: int, n_connections: int) -> None:
-    """Open many connections, and ping on each about once per second until told to end."""
+    """Open many connections and ping on each about once per second until the process is ended."""
     connections = [Connection(port) for _ in range(n_connections)]
     while True:
         for connection in connections:
@@ -69,7 +69,7 @@ def flood(port: int, n_connections: int) -> None:
 
 
 def fill(port: int, megabytes: int) -> None:
-    """Write keys of one megabyte each within some seconds, then wait until told to end."""
+    """Write keys of 1 MB each within some seconds, then wait until the process is ended."""
     connection = Connection(port)
     value = b"x" * FILL_VALUE_BYTES
     for number in range(megabytes):
@@ -80,7 +80,7 @@ def fill(port: int, megabytes: int) -> None:
 
 
 def remove_fill(port: int, megabytes: int) -> None:
-    """Delete what :func:`fill` wrote."""
+    """Delete the keys that :func:`fill` wrote."""
     connection = Connection(port)
     connection.ask(*(("UNLINK", f"{FILL_PREFIX}:{number}") for number in range(megabytes)))
     connection.close()

@@ -1,7 +1,7 @@
-"""Replay: a recorded trial, judged again as ``smkc watch`` judges it, without waiting.
+"""Replay of a recorded trial: its rows are judged as ``smkc watch`` judges them, without waiting.
 
-In: the folder of an exported dataset. Out: the same outcome that a live trial gives. The rows go
-through a lane of the service, so that fitting, threshold, alerts and causes are its own.
+In: the folder of an exported dataset. Out: an outcome as a live trial gives it. The rows go through
+a lane of the service, so fitting, threshold, alerts and causes are those of the service.
 """
 
 import tempfile
@@ -27,7 +27,7 @@ __all__ = ["replay", "rows_of"]
 
 
 def replay(data: Path, settings: Mapping[str, Any] | None = None) -> Outcome:
-    """Judge a dataset; ``settings`` of the watch are those that differ from their defaults."""
+    """Judge a dataset; ``settings`` override default settings of the watch."""
     step = f"{SCRAPE_SECONDS}s"
     with tempfile.TemporaryDirectory(prefix="smkc-replay-") as folder:
         config = simple_config(
@@ -54,7 +54,7 @@ def replay(data: Path, settings: Mapping[str, Any] | None = None) -> Outcome:
 
 
 def _take(alerts: dict[str, SeenAlert], current: Any, now: float) -> None:
-    """Note which alert is open after a row, and that all others are resolved."""
+    """Update the alert that is open after a row, and mark all others as resolved."""
     for alert in alerts.values():
         if alert.resolved is None and (current is None or current.id != alert.id):
             alert.resolved = now
@@ -65,7 +65,7 @@ def _take(alerts: dict[str, SeenAlert], current: Any, now: float) -> None:
 
 
 def rows_of(path: Path) -> Iterator[Row]:
-    """Yield the rows of a part as the service holds them."""
+    """Yield the rows of a part as rows of the service."""
     table = pq.read_table(path)
     names = sorted(set(table.column_names) - {"time", "label"})
     values = np.stack([table[name].to_numpy(zero_copy_only=False) for name in names], axis=1)

@@ -1,7 +1,7 @@
-"""The schedule: a seed -> rollouts and faults with their times, written before the start.
+"""The schedule of a trial, made from a seed before the start.
 
 In: a seed and the length of each phase in seconds. Out: the first pods, and actions in order of
-time: one pod replaced about every minute throughout, faults only after the reference.
+time: one pod is replaced about every minute, and faults begin after the reference.
 """
 
 import random
@@ -28,7 +28,7 @@ KINDS = (
     "redis_memory",
 )
 
-# Kinds that befall one pod, and kinds that befall all pods of a service.
+# Kinds that affect one pod, and kinds that affect all pods of a service.
 OF_POD = ("instance_slow", "instance_memory")
 OF_SERVICE = ("service_slow", "error_burst", "queue_grows")
 
@@ -41,16 +41,16 @@ ROLLOUT_JITTER_SECONDS = 8.0
 # A pod under a fault is not replaced from the start of the fault until this long after its end.
 PROTECTED_SECONDS = 20.0
 
-# Letters of Kubernetes' generated names.
+# Letters of the names that Kubernetes generates.
 LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Phases:
-    """Lengths in seconds: warm-up (not recorded), reference, pause before the first fault, faults.
+    """Lengths in seconds of the phases.
 
-    ``n_faults`` faults follow, each with a rest of ``min_rest`` to ``max_rest`` after it.
-    ``quiet`` seconds without a fault are appended at the end.
+    A warm-up (not exported) and the reference are followed by a pause, then ``n_faults`` faults,
+    each with a rest of ``min_rest`` to ``max_rest`` after it, then ``quiet`` seconds without fault.
     """
 
     warm: float = 60.0
@@ -114,7 +114,7 @@ def make_schedule(seed: int, phases: Phases) -> Schedule:
             continue
         about = {"kind": kind, "seconds": phases.fault}
         if kind in OF_POD:
-            pod = pods[service][rng.randrange(PODS_PER_SERVICE - 1)]  # not the youngest: it is cold
+            pod = pods[service][rng.randrange(PODS_PER_SERVICE - 1)]  # not the newest: it is cold
             protected[pod] = at + phases.fault + PROTECTED_SECONDS
             about |= {"service": service, "pod": pod}
         elif kind in OF_SERVICE:
@@ -135,7 +135,7 @@ def _names(rng: random.Random) -> dict[str, Iterator[str]]:
 
 
 def _fault_times(rng: random.Random, phases: Phases) -> tuple[list[tuple[str, float]], float]:
-    """Return (kind, time) of each fault, and when everything is over."""
+    """Return the kind and time of each fault, and the total length, in seconds."""
     kinds: list[str] = []
     while len(kinds) < phases.n_faults:
         kinds += rng.sample(KINDS, len(KINDS))
@@ -148,7 +148,7 @@ def _fault_times(rng: random.Random, phases: Phases) -> tuple[list[tuple[str, fl
 
 
 def _rollout_times(rng: random.Random, total: float) -> Iterator[float]:
-    """Yield the times of rollouts; the first pods stay for half a minute at least."""
+    """Yield the times of rollouts, about one per minute."""
     for number in range(1, int(total / ROLLOUT_SECONDS) + 1):
         jitter = rng.uniform(-ROLLOUT_JITTER_SECONDS, ROLLOUT_JITTER_SECONDS)
         at = number * ROLLOUT_SECONDS + jitter

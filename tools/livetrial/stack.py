@@ -1,7 +1,7 @@
 """The stack: Prometheus, the exporters, Redis with its clients, and the fleet, all on loopback.
 
-In: a folder and a schedule's first pods. Out: running processes, changed on request; all of them
-end with the stack, and the fleet's targets file always names the pods that run.
+In: a folder and the pods to start. Out: running processes that end with the stack, and a targets
+file that names the pods to scrape.
 """
 
 import json
@@ -30,7 +30,7 @@ PROGRAMS = (
 
 SCRAPE_SECONDS = 2
 
-# Every series of every job, as a user would watch it.
+# All series of all jobs, as a user would watch them.
 QUERY = '{job=~"fleet|node|redis"}'
 
 # Default collectors of the node exporter, except those whose labels name the host or its addresses.
@@ -45,17 +45,17 @@ class Stack:
     Parameters
     ----------
     folder
-        for storage, logs and whatever the processes write.
+        folder for storage, logs and other files of the processes.
     seed
-        of the fleet and of the Redis clients.
+        seed of the fleet and of the Redis clients.
     """
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.folder, self.seed = folder, seed
         self.ports = {name: free_port() for name in ("prometheus", "node", "redis", "exporter")}
         self.ports["fleet"] = free_port()
-        self.pods: dict[str, str] = {}  # name -> service, of the pods that Prometheus scrapes
-        self.leaving: dict[str, str] = {}  # those that still run but are not scraped any more
+        self.pods: dict[str, str] = {}  # name -> service of the pods that Prometheus scrapes
+        self.leaving: dict[str, str] = {}  # the same of pods that still run but are not scraped
         self.troubles: list[dict[str, Any]] = []
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -98,11 +98,11 @@ class Stack:
         self._processes[name] = start([str(one) for one in command], self.folder / f"{name}.log")
 
     def start_own(self, role: str, **options: object) -> None:
-        """Start one of this package's own roles as a process of that name."""
+        """Start one of this package's roles as a process of that name."""
         self.start(role, sys.executable, "-m", "tools.livetrial", role, *words_of(options))
 
     def end(self, name: str, *, kill: bool = False) -> None:
-        """End a process, gently or by kill -9."""
+        """Terminate a process, or kill it with SIGKILL."""
         process = self._processes.pop(name)
         if kill:
             process.kill()
@@ -115,7 +115,7 @@ class Stack:
         self._processes[name].send_signal(number)
 
     def start_redis(self) -> None:
-        """Start Redis; it keeps nothing on disk."""
+        """Start Redis without persistence."""
         words = ("--port", self.ports["redis"], "--bind", "127.0.0.1", "--save", "")
         self.start("redis", "redis-server", *words, "--dir", self.folder)
 
@@ -149,13 +149,13 @@ class Stack:
     # ------------------------------------------------------------------ fleet
 
     def start_pods(self, pods: Iterable[tuple[str, str]]) -> None:
-        """Start pods, given as (service, name), and let Prometheus scrape them."""
+        """Start pods, given as (service, name), and add them to the targets of Prometheus."""
         self.pods |= {name: service for service, name in pods}
         self._tell_fleet()
         self._write_targets()
 
     def retire(self, pod: str) -> None:
-        """Let Prometheus scrape a pod no more; it runs until :meth:`finish`."""
+        """Remove a pod from the targets of Prometheus; it runs until :meth:`finish`."""
         self.leaving[pod] = self.pods.pop(pod)
         self._write_targets()
 
@@ -165,12 +165,12 @@ class Stack:
         self._tell_fleet()
 
     def trouble(self, about: dict[str, Any]) -> None:
-        """Begin a fault that is simulated by the fleet."""
+        """Begin a fault that the fleet simulates."""
         self.troubles.append(about)
         self._tell_fleet()
 
     def relieve(self, about: dict[str, Any]) -> None:
-        """End a fault that is simulated by the fleet."""
+        """End a fault that the fleet simulates."""
         self.troubles.remove(about)
         self._tell_fleet()
 
@@ -188,7 +188,7 @@ class Stack:
         answered(request, START_SECONDS)
 
     def _write_targets(self) -> None:
-        """Write the targets file in one piece."""
+        """Write the targets file atomically."""
         entries = [
             {
                 "targets": [f"127.0.0.1:{self.ports['fleet']}"],
@@ -205,12 +205,12 @@ class Stack:
 
 
 def missing_programs() -> list[str]:
-    """Return the programs that are not installed; each is in Debian's package of its name."""
+    """Return the programs that are not installed; each has the name of its Debian package."""
     return missing_of(PROGRAMS)
 
 
 def start_prometheus(folder: Path, config: Path, port: int) -> subprocess.Popen[bytes]:
-    """Start Prometheus over the storage in a folder."""
+    """Start Prometheus with its storage in a folder."""
     return start_over(
         folder,
         config,
@@ -222,7 +222,7 @@ def start_prometheus(folder: Path, config: Path, port: int) -> subprocess.Popen[
 
 
 def _config(ports: dict[str, int], targets: Path) -> dict[str, Any]:
-    """Return the configuration of Prometheus; JSON is YAML, too."""
+    """Return the configuration of Prometheus, written as JSON, which is valid YAML."""
 
     def job(name: str, port: int, instance: str) -> dict[str, Any]:
         static = {"targets": [f"127.0.0.1:{port}"], "labels": {"instance": instance}}

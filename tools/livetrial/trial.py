@@ -1,8 +1,8 @@
-"""The trial: follows a schedule on the live stack while ``smkc watch`` runs beside it.
+"""The trial, which carries out a schedule on the live stack while ``smkc watch`` runs.
 
-In: a folder, a schedule, and settings of the watch that differ from their defaults. Out: in that
-folder schedule.json before the start, log.jsonl line by line, Prometheus' storage, outcome.json;
-returned is what was seen.
+In: a folder, a schedule, and settings of the watch that differ from their defaults. Out: the
+outcome; in that folder, schedule.json before the start, log.jsonl line by line, the storage of
+Prometheus, and outcome.json.
 """
 
 import json
@@ -26,7 +26,7 @@ __all__ = ["run_trial"]
 
 TICK_SECONDS = 0.1
 
-# A replaced pod is scraped beside the new one for a while, then leaves the targets, then ends.
+# Seconds from the start of a new pod until the old one leaves the targets, and until it ends.
 OVERLAP_SECONDS, DRAIN_SECONDS = 4.0, 6.0
 
 
@@ -43,11 +43,11 @@ def run_trial(
     Parameters
     ----------
     folder
-        new, for everything that the trial writes.
+        new folder for all files of the trial.
     schedule
-        what happens when.
+        rollouts and faults with their times.
     watches
-        whether ``smkc watch`` runs from the end of the reference on.
+        whether to run ``smkc watch`` from the end of the reference on.
     settings
         settings of the watch that differ from their defaults.
     out
@@ -56,7 +56,7 @@ def run_trial(
     Returns
     -------
     outcome
-        None without a watch.
+        the comparison of faults and alerts; None without a watch.
     """
     folder.mkdir(parents=True, exist_ok=True)
     plan = json.dumps(schedule.record(), indent=1)
@@ -72,7 +72,7 @@ def run_trial(
 
 
 class Trial(Timeline):
-    """Carries out actions when they are due."""
+    """A timeline that carries out the actions of a schedule."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Trial(Timeline):
         self._watch: Watch | None = None
 
     def follow(self, *, watches: bool) -> Outcome | None:
-        """Carry out the schedule from now on."""
+        """Carry out the schedule, starting now, and return the outcome."""
         phases = self.schedule.phases
         self.stack.start_pods(self.schedule.pods)
         begun = time.time()
@@ -116,7 +116,7 @@ class Trial(Timeline):
         return outcome
 
     def carry_out(self, step: Callable[[], object]) -> None:
-        """Do a step; one that fails ends the trial."""
+        """Do a step; an error ends the trial."""
         step()
 
     def _start_watch(self) -> None:
@@ -135,7 +135,7 @@ class Trial(Timeline):
         about: dict[str, Any] = action.about
         begun = time.time()
         finish = begin(self.stack, about)
-        # On a busy machine a processor hog or a writer may leave no trace.
+        # Log the load: on a busy machine a processor hog or a writer may have no visible effect.
         self.log("begin", load=os.getloadavg()[0], **about)
 
         def end() -> None:

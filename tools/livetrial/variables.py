@@ -1,6 +1,6 @@
-"""Variables: which of them a fault is known by.
+"""Variables that a fault affects ("guilty" variables).
 
-In: a fault's entry of the schedule and the names of variables. Out: the guilty ones.
+In: the schedule's entry of a fault and the names of variables. Out: the guilty variables.
 """
 
 import re
@@ -17,8 +17,8 @@ TRAFFIC = (
     r"process_cpu_seconds_total|process_open_fds|queue_length"
 )
 
-# kind -> job, and the metrics of it that the fault moves, as a regular expression of the whole
-# name with the labels ``code``, ``mode``, ``cmd`` or ``db`` behind it where there is one.
+# Job of each kind, and the metrics that the fault affects, as a regular expression for the whole
+# name, followed by the values of the labels ``code``, ``mode``, ``cmd`` and ``db`` where present.
 KNOWN_BY: dict[str, tuple[str, str]] = {
     "redis_dead": ("redis", r"redis_.*"),
     "disk_writes": (
@@ -60,7 +60,7 @@ DETAIL_LABELS = ("code", "mode", "cmd", "db")
 
 
 def guilty(fault: Mapping[str, Any], names: Collection[str]) -> list[str]:
-    """Return the variables that a fault is known by, sorted."""
+    """Return the variables that a fault affects, sorted."""
     job, metrics = KNOWN_BY[fault["kind"]]
     pattern = re.compile(rf"(?:{metrics})(?: .*)?")
     found = []
@@ -79,7 +79,7 @@ def guilty(fault: Mapping[str, Any], names: Collection[str]) -> list[str]:
 
 
 def is_named(fault: Mapping[str, Any], variable: str) -> bool:
-    """Return whether a variable is guilty of a fault, or belongs to the service it befalls."""
+    """Return whether a variable is guilty of a fault, or belongs to the affected service."""
     if guilty(fault, [variable]):
         return True
     parts = parse(variable)

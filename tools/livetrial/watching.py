@@ -1,7 +1,7 @@
-"""Watching: ``smkc watch`` as a real process, and the history of its alerts as seen from outside.
+"""A process of ``smkc watch``, and the history of its alerts as seen through its API.
 
-In: a folder, the address of Prometheus and settings that differ from the defaults. Out: when each
-alert was first seen open and first seen resolved, and its first cause.
+In: a folder, the address of Prometheus and settings that differ from the defaults. Out: the times
+when each alert was first seen open and first seen resolved, and its first 3 causes.
 """
 
 import json
@@ -36,7 +36,11 @@ step = "{step}s"
 
 @dataclass(kw_only=True)
 class SeenAlert:
-    """An alert as a user sees it; times in seconds since 1970, None while it is open."""
+    """An alert as a user sees it, with times in seconds since 1970.
+
+    ``opened`` and ``resolved`` are the times when it was first seen open and resolved; ``resolved``
+    is None while it is open.
+    """
 
     id: str
     opened: float
@@ -47,12 +51,12 @@ class SeenAlert:
 
 
 class Watch:
-    """A process of ``smkc watch`` with default settings, and a thread that looks at its alerts.
+    """A process of ``smkc watch``, and a thread that polls its alerts.
 
     Parameters
     ----------
     folder
-        for its configuration, data and log.
+        folder for its configuration, data and log.
     prometheus
         address of Prometheus.
     settings
@@ -94,7 +98,7 @@ class Watch:
         return sorted(self.alerts.values(), key=lambda alert: alert.opened)
 
     def record(self) -> dict[str, Any]:
-        """Return what was seen so far, as JSON can hold it."""
+        """Return the alerts so far and the time of the first score, for JSON."""
         alerts = [asdict(alert) for alert in self.seen()]
         return {"first_scored": self.first_scored, "alerts": alerts}
 
@@ -105,7 +109,7 @@ class Watch:
                     self._look_for_scores()
                 answer = self._get("/alerts?limit=500")
             except (urllib.error.URLError, OSError, ValueError):
-                continue  # it is starting, or busy; alerts are asked for again
+                continue  # starting or busy; the next poll asks again
             now = time.time()
             for one in answer["alerts"]:
                 self._take(one, now)

@@ -1,10 +1,11 @@
-"""The recorder: real software under routine churn and planted faults, exported with causes.
+"""Recorder of real software under routine churn and planted faults with known causes.
 
 ``python -m tools.recorder record SYSTEM FOLDER`` starts a system (*shop*, *cache* or *pipeline*)
-from Debian's packages with its exporters and Prometheus, drives load, changes things routinely and
-plants faults by a schedule that is written before the start. ``export`` makes the dataset: Parquet
-with labels, causes, routine changes and a README. ``check`` verifies it, ``picture`` draws it.
+from Debian packages with its exporters and Prometheus, generates load, and makes routine changes
+and faults by a schedule that is written before the start. ``export`` makes the dataset: Parquet
+files with labels, causes, routine changes and a README. ``check`` verifies it, and ``picture``
+draws it.
 
-Recording needs root: everything runs in namespaces of its own (network, mounts, processes, host
-name), so that the machine is left as it was, whatever happens.
+Recording needs root: everything runs in separate namespaces (network, mounts, processes, host
+name), so that the machine is left unchanged even after a failure.
 """

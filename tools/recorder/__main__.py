@@ -28,7 +28,7 @@ OWN_ROLES: dict[str, dict[str, type]] = {
 
 
 def main() -> None:
-    """Do what the first word says; a role imports only what it needs."""
+    """Run the command or role given as first argument; a role imports only what it needs."""
     if len(sys.argv) > 1 and sys.argv[1] in OWN_ROLES:
         _run_role(sys.argv[1], sys.argv[2:])
         return

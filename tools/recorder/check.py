@@ -1,6 +1,6 @@
-"""The check of a dataset: labels on the clock, causes that exist, nothing identifying, its size.
+"""Verification of a dataset: time steps, labels, causes, size, and identifying words.
 
-In: the folder of a dataset. Out: what is wrong, one sentence each, and what each fault moved.
+In: the folder of a dataset. Out: one sentence per problem, and the variables that each fault moved.
 """
 
 import getpass
@@ -23,14 +23,15 @@ __all__ = ["MAX_BYTES", "check", "identifying", "moved", "problems"]
 
 MAX_BYTES = 3_000_000
 
-# Rows before a fault that show what is usual, and the spreads from which a variable has moved.
+# Number of normal rows before a fault that give the usual values, and the distance in spreads from
+# which a variable counts as moved.
 ROWS_BEFORE = 60
 MOVED_SPREADS = 4.0
 
-# Rows before a fault in which a variable has to be there, if its absence is a change.
+# Number of rows before a fault whose presence is compared with that during the fault.
 ROWS_JUST_BEFORE = 5
 
-# A spread is at least this share of the values: constants have no spread.
+# Smallest spread as a share of the values, for variables that are constant.
 MIN_SPREAD_SHARE = 0.02
 
 ADDRESS = re.compile(r"(?<![\d.])(?!127\.0\.0\.1(?!\d))(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
@@ -38,7 +39,7 @@ PATH = re.compile(r"(?<![\w.])/(?:home|root|tmp|work|mnt|usr|var|opt|etc|srv|dat
 
 
 def check(system: type[System], folder: Path) -> int:
-    """Say what is wrong with a dataset, and what its faults moved; return 0 if nothing is wrong."""
+    """Print the problems of a dataset and what its faults moved; return 0 without problems."""
     data = read_dataset(folder, system.name)
     known = [kind.name for kind in system.kinds]
     found = [*problems(data, known), *_file_problems(folder)]
@@ -52,7 +53,7 @@ def check(system: type[System], folder: Path) -> int:
 
 
 def problems(data: Dataset, kinds: Sequence[str]) -> Iterator[str]:
-    """Yield what is wrong with the rows, the labels and the events of a dataset."""
+    """Yield problems of the rows, the labels and the events of a dataset."""
     steps = np.diff(data.times)
     if (steps != SCRAPE_SECONDS).any():
         yield f"{int((steps != SCRAPE_SECONDS).sum())} steps are not {SCRAPE_SECONDS} s"
@@ -87,12 +88,12 @@ def problems(data: Dataset, kinds: Sequence[str]) -> Iterator[str]:
 
 
 def identifying(text: str, own: Sequence[str] = ()) -> Iterator[str]:
-    """Yield what names a host, a user, an address or a path.
+    """Yield the parts of a text that identify a host or a user: addresses, paths and given words.
 
     Parameters
     ----------
     text
-        to be searched.
+        text to search.
     own
         further words that must not occur, such as the name of the host.
 
@@ -109,8 +110,8 @@ def identifying(text: str, own: Sequence[str] = ()) -> Iterator[str]:
 
 
 def _file_problems(folder: Path) -> Iterator[str]:
-    """Yield what is wrong with the files: words that identify, and their size."""
-    # Names that everybody's machine has identify nobody.
+    """Yield problems of the files: identifying words, and their total size."""
+    # Names that are common to most machines do not identify anybody.
     own = {socket.gethostname(), getpass.getuser()} - {"localhost", "host", "root", "postgres"}
     for path in sorted(folder.iterdir()):
         if path.suffix in (".csv", ".json", ".md"):
@@ -122,11 +123,11 @@ def _file_problems(folder: Path) -> Iterator[str]:
 
 
 def moved(data: Dataset, event: Event) -> dict[str, float]:
-    """Return by how many spreads each cause moved from its usual value before the fault.
+    """Return the distance in spreads by which each cause moved from its usual value.
 
-    Spread is 1.4826 times the median distance from the median of the normal rows before, and at
-    least a fiftieth of the values, so that 50 spreads are the most. A cause that vanishes or
-    appears for at least a third of the fault has moved infinitely far.
+    The spread is 1.4826 times the median absolute deviation of the normal rows before the fault,
+    and at least 1/50 of the values, so that the largest distance is 50. The distance of a cause
+    that vanishes or appears for at least a third of the fault is infinite.
     """
     start, end = np.searchsorted(data.times, (event.start, event.end))
     usual = np.flatnonzero(data.labels[: int(start)] == 0)[-ROWS_BEFORE:]
@@ -148,13 +149,13 @@ def _distance(before: NDArray[np.float32], during: NDArray[np.float32]) -> float
         return 0.0
     middle = float(np.median(before[was_there]))
     spread = 1.4826 * float(np.median(np.abs(before[was_there] - middle)))
-    # Not the farthest row, which is far by chance, but one that a tenth of the rows exceed.
+    # The distance that a tenth of the rows exceeds; the largest one may be due to chance.
     far = float(np.quantile(np.abs(during[is_there] - middle), 0.9))
     return far / max(spread, MIN_SPREAD_SHARE * max(abs(middle), far), 1e-9)
 
 
 def _summary(data: Dataset) -> Iterator[str]:
-    """Yield what the dataset is, its load, and for each fault how many of its causes moved."""
+    """Yield the size of the dataset, the load, and for each fault the number of causes moved."""
     machine = data.machine
     yield f"{len(data.times)} rows, {len(data.columns)} variables, {len(data.events)} faults, " + (
         f"{len(data.routine)} routine changes"

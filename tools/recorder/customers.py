@@ -1,6 +1,6 @@
-"""Customers: an open load of HTTP requests, with a slow wave, noise and patience.
+"""Customers: HTTP requests at a rate with a slow wave and noise, with timeouts and retries.
 
-In: a port and requests per second. Out: requests; metrics of what the customers saw.
+In: a port and a rate in requests per second. Out: requests, and metrics of their results.
 """
 
 import http.client
@@ -17,12 +17,15 @@ WAVE_SECONDS, WAVE_SHARE = 600.0, 0.35
 MAX_AT_ONCE = 64
 PATIENCE_SECONDS = 3.0
 
-# Of the requests, the shares for a page, the history and an order.
+# Paths of the requests, and their shares in percent.
 PATHS, SHARES = ("/page", "/history", "/order"), (70, 18, 12)
 
 
 class Customers(Worker):
-    """Customers who try again, up to ``retries`` times, when they lose their ``patience``."""
+    """Customers who retry a failed request; ``patience`` is their timeout in seconds.
+
+    ``retries`` and ``patience`` are set through ``/control``.
+    """
 
     def __init__(self, target: int) -> None:
         super().__init__(
@@ -32,7 +35,7 @@ class Customers(Worker):
         self.words |= {"retries": 0.0, "patience": PATIENCE_SECONDS}
 
     def ask(self, path: str) -> None:
-        """Ask for a page until it is there in time or hope is lost."""
+        """Request a path until it succeeds or the retries are used up."""
         for attempt in range(1 + int(self.words["retries"])):
             with self.timed("http_request_total", "http_request_seconds_sum"):
                 is_good = self._ask_once(path)
@@ -59,7 +62,7 @@ class Customers(Worker):
 
 
 def run_customers(port: int, target: int, rate: float, seed: int) -> None:
-    """Ask until told to end: arrivals are Poisson, their rate a wave with a drifting level."""
+    """Send requests forever as a Poisson process whose rate is a wave with a drifting level."""
     customers = Customers(target)
     serve(customers, port)
     rng = random.Random(seed)

@@ -1,4 +1,4 @@
-"""A dataset of the recorder as it is read again, for its check and its picture.
+"""Reading of a recorder's dataset, for its check and its picture.
 
 In: a folder. Out: columns over both parts, times, labels, events and routine changes.
 """
@@ -20,7 +20,7 @@ __all__ = ["Dataset", "Event", "read_dataset"]
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """A fault: from start to end, in seconds since 1970, with its causes."""
+    """A fault from start to end, in seconds since 1970, with its causes."""
 
     start: int
     end: int

@@ -1,7 +1,7 @@
-"""The export: a recording in Prometheus' storage -> the dataset's files.
+"""Export of a recording in the storage of Prometheus to the files of a dataset.
 
 In: the folder of a recording. Out: a reference part, a part with faults, the events with their
-causes, the routine changes, the schedule, the machine and a README.
+causes, the routine changes, the schedule, facts about the machine and a README.
 """
 
 import json
@@ -29,7 +29,7 @@ __all__ = ["EVENT_HEADS", "ROUTINE_HEADS", "export"]
 EVENT_HEADS = "series part start end variables kind service symptoms"
 ROUTINE_HEADS = "start end kind service story"
 
-# A variable is a cause only if it was observed during the fault or so long before.
+# A variable is a cause only if it was observed during the fault or at most this long before it.
 SECONDS_BEFORE = 10
 
 BUSY_MODES = ("user", "nice", "system", "irq", "softirq", "steal")
@@ -76,7 +76,7 @@ def _entry(log: Sequence[dict[str, Any]], what: str) -> dict[str, Any]:
 
 
 def _ask(system: type[System], folder: Path, times: NDArray[np.int64]) -> Columns:
-    """Ask a Prometheus over the recording's storage for every query."""
+    """Evaluate every query with a Prometheus server on the recording's storage."""
     config = folder / "asked.yml"
     config.write_text("global: {}\n", encoding="utf-8")
     port = free_port()
@@ -114,7 +114,7 @@ def _routine(log: Sequence[Mapping[str, Any]], first: int) -> list[list[Any]]:
 
 
 def _load(columns: Columns, in_test: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return how busy the machine was in both parts, and how much of it was not the system's."""
+    """Return percentiles of the load in both parts: of the machine, and of other processes."""
     found = {}
     busy, own = np.zeros(len(in_test)), np.zeros(len(in_test))
     for name, values in columns.items():

@@ -1,6 +1,6 @@
-"""Faults that any system can have: how they begin and end, and by what they are known.
+"""Faults that are common to all systems: their kinds, beginning and end.
 
-In: a fault's entry of the schedule. Out: trouble, and a function that ends it.
+In: the schedule's entry of a fault. Out: the fault, and a function that ends it.
 """
 
 import signal
@@ -35,7 +35,7 @@ POD = {"pod": "{pod}"}
 PODS = {"pod": "{pods}"}
 GROUP = {"group": "{service}"}
 
-# What a slow worker is known by.
+# Metrics that a slow worker affects.
 LATENCY = r"(http_request|task|call)_seconds|in_flight|queue_.*|http_error_rate|timeout_rate"
 
 CPU_NEIGHBOUR = Kind(
@@ -68,7 +68,7 @@ DISK_SYNC = Kind(
 
 
 def memory_leak(*services: str) -> Kind:
-    """Return the kind: a replica holds on to memory."""
+    """Return the kind in which a replica leaks memory."""
     return Kind(
         name="memory_leak",
         services=services,
@@ -80,7 +80,7 @@ def memory_leak(*services: str) -> Kind:
 
 
 def replica_slow(*services: str) -> Kind:
-    """Return the kind: a replica takes longer over everything."""
+    """Return the kind in which a replica is slow."""
     return Kind(
         name="replica_slow",
         services=services,
@@ -92,7 +92,7 @@ def replica_slow(*services: str) -> Kind:
 
 
 def crash_loop(*services: str) -> Kind:
-    """Return the kind: a replica crashes again and again."""
+    """Return the kind in which a replica crashes repeatedly."""
     return Kind(
         name="crash_loop",
         services=services,
@@ -103,7 +103,7 @@ def crash_loop(*services: str) -> Kind:
 
 
 def exporter_silent(*services: str) -> Kind:
-    """Return the kind: an exporter does not answer, though what it reports on works."""
+    """Return the kind in which an exporter does not answer, although its service works."""
     return Kind(
         name="exporter_silent",
         services=services,
@@ -113,7 +113,7 @@ def exporter_silent(*services: str) -> Kind:
 
 
 def bad_rollout(*services: str) -> Kind:
-    """Return the kind: a new version is twice as slow."""
+    """Return the kind in which a new version is 2.5 times as slow."""
     return Kind(
         name="bad_rollout",
         services=services,
@@ -124,7 +124,7 @@ def bad_rollout(*services: str) -> Kind:
 
 
 def network_slow(causes: tuple[Cause, ...], symptoms: tuple[Cause, ...], *services: str) -> Kind:
-    """Return the kind: what a service answers waits in a narrow queue, and some of it is lost."""
+    """Return the kind in which responses of a service pass a slow, short queue that drops some."""
     return Kind(
         name="network_slow",
         services=services,
@@ -137,7 +137,7 @@ def network_slow(causes: tuple[Cause, ...], symptoms: tuple[Cause, ...], *servic
 
 
 class CommonFaults(System):
-    """A system with the faults that any system can have."""
+    """A system with the faults that are common to all systems."""
 
     def ports(self, service: str) -> list[int]:
         """Return the ports that a service answers on."""
@@ -149,7 +149,7 @@ class CommonFaults(System):
         return lambda: end(process)
 
     def begin_cpu_neighbour(self, about: dict[str, Any]) -> Stop:
-        """Compute beside the system."""
+        """Run stress-ng on some processors."""
         return self.load("stress-ng", "--cpu", str(about["processes"]), "--quiet")
 
     def begin_disk_sync(self, about: dict[str, Any]) -> Stop:
@@ -165,15 +165,15 @@ class CommonFaults(System):
         return remove
 
     def begin_memory_leak(self, about: dict[str, Any]) -> Stop:
-        """Let a replica hold on to memory."""
+        """Make a replica leak memory."""
         return self.controlled([self.pod(about)], "leak_a_second", about["leak_a_second"], 0)
 
     def begin_replica_slow(self, about: dict[str, Any]) -> Stop:
-        """Let a replica take longer."""
+        """Make a replica slow."""
         return self.controlled([self.pod(about)], "added_seconds", about["added_seconds"], 0)
 
     def controlled(self, ones: list[Member], word: str, value: float, usual: float) -> Stop:
-        """Tell members to take on a fault; at the end they let go."""
+        """Set a control value of members; at the end set it back to ``usual``."""
         for one in ones:
             self.members.control(one, **{word: value})
 
@@ -185,7 +185,7 @@ class CommonFaults(System):
         return stop
 
     def begin_crash_loop(self, about: dict[str, Any]) -> Stop:
-        """Kill a replica again and again."""
+        """Kill a replica and start it again, repeatedly."""
         one = self.pod(about)
         one.is_crashing = True
 
@@ -207,16 +207,16 @@ class CommonFaults(System):
         return stop
 
     def begin_exporter_silent(self, about: dict[str, Any]) -> Stop:
-        """Stop an exporter though its process lives."""
+        """Suspend the process of an exporter."""
         return self.stopped(self.members.find(about["service"], "exporter").process)
 
     def stopped(self, process: subprocess.Popen[bytes]) -> Stop:
-        """Stop a process; it goes on at the end."""
+        """Suspend a process with SIGSTOP; the end resumes it."""
         process.send_signal(signal.SIGSTOP)
         return lambda: process.send_signal(signal.SIGCONT)
 
     def begin_bad_rollout(self, about: dict[str, Any]) -> Stop:
-        """Roll out a slow version; roll back at the end."""
+        """Roll out a slow version; the end rolls it back."""
         service = about["service"]
         self.slow_factor[service] = about["slow_factor"]
         about["pods"] = self.roll_out(service)
@@ -228,7 +228,7 @@ class CommonFaults(System):
         return stop
 
     def begin_network_slow(self, about: dict[str, Any]) -> Stop:
-        """Send what a service answers through a narrow queue; its overflow is lost."""
+        """Send responses of a service through a slow, short queue that drops what does not fit."""
         rate = f"{about['kilobits']}kbit"
         queue = "root handle 1: htb default 10"
         steps = [

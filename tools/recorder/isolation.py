@@ -1,8 +1,8 @@
-"""Isolation: a function is run in namespaces of its own, and nothing of it remains.
+"""Running a function in new namespaces, so that nothing of it remains.
 
-In: a function and a folder. Out: its exit status. Inside, the folder is found at ``/mnt``, the only
-network is a loopback of its own, no other process is seen, and the host is called ``host``. Mounts,
-rules of ``tc`` and processes vanish with the namespaces, even after ``kill -9``.
+In: a function and a folder. Out: its exit status. Inside, the folder is mounted at ``/mnt``, the
+only network is a separate loopback, no other process is visible, and the host name is ``host``.
+Mounts, rules of ``tc`` and processes vanish with the namespaces, even after ``kill -9``.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ from types import FrameType
 
 __all__ = ["INSIDE", "can_isolate", "run_isolated"]
 
-# The folder of a recording, as everything inside sees it.
+# Path of the recording's folder inside the namespaces.
 INSIDE = Path("/mnt")
 
 # From <linux/sched.h>: new mounts, host name, processes, network.
@@ -29,7 +29,7 @@ SET_PARENT_DEATH_SIGNAL = 1
 
 
 def can_isolate() -> bool:
-    """Return whether namespaces may be made here."""
+    """Return whether this process may create namespaces."""
     if os.geteuid() != 0:
         return False
     command = ["unshare", "--mount", "--uts", "--pid", "--net", "--fork", "true"]
@@ -64,7 +64,7 @@ def run_isolated(work: Callable[[], None], folder: Path) -> int:
 
 
 def _enter(work: Callable[[], None], folder: Path) -> None:
-    """Make the namespaces in a process between, whose child is their first process."""
+    """Create the namespaces in an intermediate process, whose child is their first process."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if libc.unshare(NEW_NAMESPACES) != 0:

@@ -1,6 +1,6 @@
-"""Kinds of faults: whom they befall, what varies, and by which variables they are known.
+"""Kinds of faults: the services and variables that they affect, and their parameters.
 
-In: a fault's entry of the log and the names of variables. Out: the responsible ones.
+In: the log's entry of a fault and the names of variables. Out: its causes and symptoms.
 """
 
 import random
@@ -13,28 +13,28 @@ from smkc.recording import parse
 
 __all__ = ["MACHINE", "Cause", "Kind", "responsible"]
 
-# The service that is blamed for a fault of the machine itself.
+# Service name of faults of the machine itself.
 MACHINE = "machine"
 
 
 @dataclass(frozen=True)
 class Cause:
-    """Variables that a fault moves.
+    """A pattern of variables that a fault affects.
 
     Parameters
     ----------
     metrics
-        regular expression of the whole name of the metric.
+        regular expression for the whole name of the metric.
     labels
-        labels that the variable has, as values or as ``{key}`` of the fault's entry; a list of
-        values in the entry stands for any of them.
+        labels that the variable must have, as values or as ``{key}`` of the fault's entry; if the
+        entry holds a list, any of its values matches.
     """
 
     metrics: str
     labels: Mapping[str, str] = field(default_factory=dict)
 
     def holds(self, metric: str, labels: Mapping[str, str], fault: Mapping[str, Any]) -> bool:
-        """Return whether a variable is meant."""
+        """Return whether a variable matches."""
         if re.fullmatch(self.metrics, metric) is None:
             return False
         for label, wanted in self.labels.items():
@@ -56,21 +56,21 @@ class Kind:
     Parameters
     ----------
     name
-        such as ``lock_held``; the system has a method ``begin_lock_held``.
+        name such as ``lock_held``; the system has a method ``begin_lock_held``.
     services
-        one of them is drawn and is to blame.
+        services of which one is drawn at random as the faulty one.
     causes
-        the variables of what is to blame.
+        variables of the faulty service.
     symptoms
-        the variables of others that suffer from it.
+        variables of others that are affected.
     what
-        what is done, in a sentence for the dataset's README.
+        a sentence for the dataset's README.
     of_pod
-        whether it befalls one replica of the service; the schedule then holds its number.
+        whether it affects one replica of the service; the schedule then holds its number.
     draw
-        how hard it strikes.
+        function that draws the intensity and other parameters.
     needs
-        a program or a feature without which this kind is left out, such as ``tc``.
+        a program without which this kind is left out, such as ``tc``.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Kind:
 def responsible(
     kind: Kind, fault: Mapping[str, Any], names: Collection[str]
 ) -> tuple[list[str], list[str]]:
-    """Return the causes of a fault and its symptoms, of the variables that there are, sorted."""
+    """Return the variables in ``names`` that are causes and symptoms of a fault, both sorted."""
     causes, symptoms = [], []
     for name in sorted(names):
         parts = parse(name)

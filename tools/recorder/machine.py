@@ -1,6 +1,6 @@
-"""The machine: what it is in general words, which software runs, and how busy it is.
+"""Facts about the machine: hardware, software versions, and load.
 
-In: nothing, or programs. Out: facts for a dataset's README that name nobody.
+In: nothing, or names of packages. Out: facts for a dataset's README that identify nobody.
 """
 
 import os
@@ -12,12 +12,12 @@ from pathlib import Path
 
 __all__ = ["busy_processors", "machine_facts", "versions"]
 
-# The kernel counts in hundredths of a second.
+# Shortest time of a measurement, because the kernel counts in hundredths of a second.
 MIN_SECONDS = 0.5
 
 
 def machine_facts() -> dict[str, object]:
-    """Return processors, memory, kernel and distribution.
+    """Return the number of processors, memory, kernel and distribution.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def machine_facts() -> dict[str, object]:
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
-    """Return the versions of Debian packages that are installed."""
+    """Return the installed versions of Debian packages, ``unknown`` for those not installed."""
     found = {}
     for package in sorted(set(packages)):
         told = subprocess.run(
@@ -50,14 +50,14 @@ def versions(packages: Iterable[str]) -> dict[str, str]:
 
 
 def busy_processors(seconds: float) -> float:
-    """Return how many processors were busy, on average over the next seconds."""
+    """Return the mean number of busy processors over the next seconds."""
     before, begun = _busy_seconds(), time.monotonic()
     time.sleep(max(seconds, MIN_SECONDS))
     return (_busy_seconds() - before) / max(time.monotonic() - begun, 1e-9)
 
 
 def _busy_seconds() -> float:
-    """Return the seconds that all processors have worked since the start of the machine."""
+    """Return the busy seconds of all processors since the start of the machine."""
     words = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:9]
     user, nice, system, _idle, _iowait, irq, soft, steal = map(int, words)
     return (user + nice + system + irq + soft + steal) / os.sysconf("SC_CLK_TCK")

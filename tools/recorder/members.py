@@ -1,6 +1,6 @@
-"""Members: the processes of a system under names of their own, and the file of Prometheus' targets.
+"""Members: the named processes of a system, and the file of Prometheus' targets.
 
-In: what to start, retire or disturb. Out: processes, and a targets file kept up to date.
+In: members to start, retire or disturb. Out: processes, and an up-to-date targets file.
 """
 
 import random
@@ -17,26 +17,34 @@ from tools.stack.prometheus import write_targets
 
 __all__ = ["Member", "Members"]
 
-# Letters of Kubernetes' generated names: no vowels, nothing that reads like another.
+# Letters of the names that Kubernetes generates: no vowels and no look-alikes.
 LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 
 @dataclass(kw_only=True, eq=False)
 class Member:
-    """One process; it is another one after a restart under the same name.
+    """One process of a system; a restart replaces the process, not the member.
 
     Parameters
     ----------
     name
-        of the pod; empty for what is there once and keeps its place.
+        name of the pod; empty for a process that exists only once and is never replaced.
     service
-        the service it belongs to, and its group of processes.
+        the service it belongs to; also the process group of the recorder's own roles.
     port
-        of the member itself.
+        port of the member itself.
     restart
-        starts the process.
+        function that starts the process.
+    process
+        the current process.
     target
-        Prometheus' entry; None for a process that is not scraped.
+        its entry in the targets file; None for a process that is not scraped.
+    role
+        such as ``server`` or ``exporter``.
+    options
+        further options of one of the recorder's own roles.
+    is_crashing
+        whether a fault keeps ending it, so that it must not be restarted.
     """
 
     name: str
@@ -51,19 +59,19 @@ class Member:
 
     @property
     def is_running(self) -> bool:
-        """Whether the process lives."""
+        """Whether the process is running."""
         return self.process.poll() is None
 
 
 class Members:
-    """All members; one that leaves is gone from the targets first.
+    """All members; a member that leaves is removed from the targets before its process ends.
 
     Parameters
     ----------
     folder
-        for logs and the targets file.
+        folder for logs and the targets file.
     seed
-        of the names.
+        seed of the names.
     """
 
     def __init__(self, folder: Path, seed: int) -> None:
@@ -78,17 +86,17 @@ class Members:
         self.changed: Callable[[], None] = lambda: None
         self.tell()
 
-    # ------------------------------------------------------------------ who is there
+    # ------------------------------------------------------------------ lookup
 
     def of(self, service: str) -> list[Member]:
-        """Return the replicas of a service, the oldest first."""
+        """Return the replicas of a service, oldest first."""
         return [one for one in self.present if one.service == service and one.name]
 
     def find(self, service: str, role: str) -> Member:
         """Return the member of a service that has a role, such as ``exporter``."""
         return next(one for one in self.present if (one.service, one.role) == (service, role))
 
-    # ------------------------------------------------------------------ coming
+    # ------------------------------------------------------------------ starting
 
     def start(
         self,
@@ -109,13 +117,13 @@ class Members:
         service, role, name, port
             as in :class:`Member`.
         command
-            the program and its words.
+            the program and its arguments.
         scraped_at
             port of its metrics; 0 for a member that is not scraped.
         scrape
             further labels of the target, such as ``__metrics_path__``.
         environment
-            of the process; that of this one by default.
+            environment of the process; by default that of this process.
         """
         log = self.folder / "logs" / f"{name or f'{service}-{role}'}.log"
         log.parent.mkdir(exist_ok=True)
@@ -156,22 +164,22 @@ class Members:
         return one
 
     def new_name(self, service: str) -> str:
-        """Return a name as Kubernetes gives it: service, revision, replica."""
+        """Return a name in the style of Kubernetes: service, revision, replica."""
         revision = self.revisions.setdefault(service, self._word(8))
         return f"{service}-{revision}-{self._word(5)}"
 
     def new_revision(self, service: str) -> None:
-        """Let the replicas that start from now on carry another revision in their names."""
+        """Choose a new revision for the names of replicas that start from now on."""
         self.revisions[service] = self._word(8)
 
     def start_again(self, one: Member) -> None:
-        """Start a member's process again, under its name and on its port."""
+        """Start the process of a member again, with the same name and port."""
         one.process = one.restart()
 
-    # ------------------------------------------------------------------ going
+    # ------------------------------------------------------------------ ending
 
     def leave(self, one: Member) -> None:
-        """Take a member out of the targets; its process goes on until it is finished."""
+        """Remove a member from the targets; its process runs until :meth:`finish`."""
         self.present.remove(one)
         self.leaving.append(one)
         self.tell()
@@ -187,16 +195,16 @@ class Members:
             one.process.kill()
             one.process.wait()
 
-    # ------------------------------------------------------------------ telling
+    # ------------------------------------------------------------------ control
 
     def control(self, one: Member, **words: object) -> None:
-        """Tell one of the recorder's own processes to take on a fault, or to leave it."""
+        """Tell one of the recorder's own processes to begin or end a fault."""
         query = "&".join(f"{name}={value}" for name, value in words.items())
         with urllib.request.urlopen(f"http://127.0.0.1:{one.port}/control?{query}", timeout=10):
             pass
 
     def tell(self) -> None:
-        """Write the targets, and tell whoever else needs to know who is there."""
+        """Write the targets file and call ``changed``."""
         of_members = [one.target for one in self.present if one.target is not None]
         write_targets(self.targets, [*of_members, *self.further_targets])
         self.changed()

@@ -1,4 +1,4 @@
-"""Monitoring: Prometheus, the node exporter and the process exporter over a system's members.
+"""Monitoring of a system by Prometheus, the node exporter and the process exporter.
 
 In: a folder and the members' targets file. Out: running processes, and the queries of a dataset.
 """
@@ -29,8 +29,8 @@ MONITORING_PROGRAMS = {
     "prometheus-process-exporter": "prometheus-process-exporter",
 }
 
-# Group of processes -> what the kernel calls them (15 characters at most). The recorder's own
-# processes say their group; whatever else there is forms one group.
+# Group of processes -> their names in the kernel (at most 15 characters). The recorder's own
+# processes name their group in an option; all other processes form one group.
 COMMANDS = {
     "monitoring": (
         "prometheus",
@@ -56,13 +56,13 @@ MACHINE_QUERIES = (
 
 
 def of_pods(metric: str, query: str, **further: str) -> Query:
-    """Return a query whose variables keep pod and service, and further labels as renamed."""
+    """Return a query whose variables keep the labels pod and service, and ``further``, renamed."""
     labels = {"pod": "pod", "service": "service", **further}
     return Query(metric=metric, query=query, labels=labels)
 
 
 def of_service(metric: str, query: str, **further: str) -> Query:
-    """Return a query whose variables keep the service, and further labels as renamed."""
+    """Return a query whose variables keep the label service, and ``further``, renamed."""
     return Query(metric=metric, query=query, labels={"service": "service", **further})
 
 
@@ -74,7 +74,7 @@ def worker_queries(
     Parameters
     ----------
     gauges
-        as they are called in ``/metrics``.
+        names of gauges in ``/metrics``.
     rates
         ``x`` for the counter ``x_total``.
     means
@@ -103,7 +103,7 @@ class Monitoring:
         self.url = ""
 
     def start(self) -> None:
-        """Start them and wait until Prometheus answers."""
+        """Start the processes and wait until Prometheus answers."""
         ports = {name: free_port() for name in ("prometheus", "node", "process")}
         config, groups = self.folder / "prometheus.yml", self.folder / "groups.yml"
         config.write_text(json.dumps(_config(ports, self.targets)), encoding="utf-8")
@@ -114,7 +114,7 @@ class Monitoring:
                 f"--web.listen-address=127.0.0.1:{ports['node']}",
                 "--collector.disable-defaults",
                 *(f"--collector.{name}" for name in COLLECTORS),
-                # Debian's default leaves out /mnt, where a recording's own file systems are.
+                # Debian's default leaves out /mnt, where the file systems of a recording are.
                 "--collector.filesystem.mount-points-exclude=^/(dev|proc|run|sys)($|/)",
             ],
             self.folder / "node.log",
@@ -134,7 +134,7 @@ class Monitoring:
         wait_for(f"{self.url}/-/ready")
 
     def close(self) -> None:
-        """End them; Prometheus has time to write what it holds."""
+        """End the processes; Prometheus gets up to 30 s to write its data."""
         for name in ("node", "process"):
             if name in self.processes:
                 self.processes[name].kill()
@@ -144,7 +144,7 @@ class Monitoring:
 
 
 def _config(ports: dict[str, int], targets: Path) -> dict[str, object]:
-    """Return the configuration of Prometheus; JSON is YAML, too."""
+    """Return the configuration of Prometheus, written as JSON, which is valid YAML."""
     every = f"{SCRAPE_SECONDS}s"
     fixed = [
         {"job_name": name, "static_configs": [{"targets": [f"127.0.0.1:{ports[name]}"]}]}
@@ -158,7 +158,7 @@ def _config(ports: dict[str, int], targets: Path) -> dict[str, object]:
 
 
 def _groups() -> dict[str, object]:
-    """Return the configuration of the process exporter; the first group that fits holds."""
+    """Return the configuration of the process exporter, which uses the first group that matches."""
     own = {"name": "{{.Matches.Group}}", "cmdline": ["--group=(?P<Group>[a-z]+)"]}
     known = [{"name": name, "comm": list(commands)} for name, commands in COMMANDS.items()]
     return {"process_names": [own, *known, {"name": "other", "cmdline": [".+"]}]}

@@ -1,4 +1,4 @@
-"""The README of a dataset, written from the recording itself.
+"""The README of a dataset, generated from the recording.
 
 In: the system, the columns and the faults. Out: README.md beside the data.
 """
@@ -133,7 +133,7 @@ def write_readme(
 
 
 def _options(phases: Mapping[str, float]) -> str:
-    """Return the options of the lengths that are not the defaults."""
+    """Return the command-line options for phases whose lengths are not the defaults."""
     usual = vars(Phases())
     return "".join(
         f" --{name.replace('_', '-')} {value:g}"

@@ -1,7 +1,8 @@
-"""Recording: a system follows its schedule while Prometheus watches, and a log tells what happened.
+"""Recording of a system that follows a schedule, with Prometheus and a log of what happened.
 
-In: the class of a system, a folder, a seed and the lengths of the phases. Out: in that folder
-schedule.json before the start, log.jsonl line by line, machine.json, and Prometheus' storage.
+In: the class of a system, a folder, a seed and the lengths of the phases. Out: in that folder,
+schedule.json and machine.json before the start, log.jsonl line by line, and the storage of
+Prometheus.
 """
 
 import json
@@ -29,20 +30,20 @@ LOAD_EVERY_SECONDS = 10.0
 def record(
     system: type[System], folder: Path, seed: int, phases: Phases, kinds: tuple[str, ...] = ()
 ) -> int:
-    """Record until the schedule is done; return 0 if that went well.
+    """Record until the end of the schedule; return 0 on success.
 
     Parameters
     ----------
     system
-        what to record.
+        the system to record.
     folder
-        new, for everything that is written.
+        new folder for all files.
     seed
-        of the schedule, the names and the load.
+        seed of the schedule, the names and the load.
     phases
-        lengths.
+        lengths of the phases.
     kinds
-        kinds of faults; all that the machine allows by default.
+        kinds of faults; by default all. Kinds whose program is missing are left out.
     """
     if missing := missing_packages(system):
         raise SystemExit(f"not installed: apt install {' '.join(missing)}")
@@ -80,7 +81,7 @@ def _is_allowed(kind: Kind) -> bool:
 
 
 def _follow(kind: type[System], schedule: Schedule) -> None:
-    """Start the system, carry out the schedule, end the system; inside the namespaces."""
+    """Start the system, carry out the schedule and end the system; runs inside the namespaces."""
     timeline = Timeline(INSIDE)
     system = kind(INSIDE, schedule.seed, timeline)
     try:
@@ -105,7 +106,7 @@ def _change(system: System, do: str, about: dict[str, Any]) -> None:
 
 
 def _begin(system: System, do: str, given: dict[str, Any]) -> None:
-    """Begin a fault and put its end on the line."""
+    """Begin a fault and schedule its end."""
     about = dict(given)
     begun = time.time()
     stop = system.begin(about)

@@ -1,6 +1,6 @@
 """The queries of the Redis exporter, for one server or for the nodes of a cluster.
 
-In: which labels tell servers apart. Out: queries.
+In: the Redis commands that get variables of their own. Out: queries.
 """
 
 from tools.recorder.monitoring import of_pods
@@ -33,7 +33,7 @@ COUNTERS = {
 
 
 def redis_queries(commands: str) -> tuple[Query, ...]:
-    """Return the queries; ``commands`` is the expression of the commands that are told apart."""
+    """Return the queries; ``commands`` is a regular expression of commands queried separately."""
     by = "service, pod"
     chosen = f'{{cmd=~"{commands}"}}'
     return (

@@ -1,4 +1,4 @@
-"""The schedule: a seed -> routine changes and faults with their times, written before the start.
+"""The schedule of a recording, made from a seed before the start.
 
 In: kinds of faults and of routine changes, a seed, and the lengths of the phases in seconds. Out:
 actions in order of time: routine changes throughout, faults only after the reference.
@@ -14,14 +14,14 @@ from tools.stack.timeline import Action
 
 __all__ = ["Action", "Phases", "Routine", "Schedule", "make_schedule"]
 
-# A service that is about to be under a fault is left alone by routine changes from this long before
-# until this long after: a rollout takes some 30 s, and aftermath must not be mistaken for routine.
+# A service has no routine change from this long before a fault in it until this long after: a
+# rollout takes about 30 s, and aftereffects of a fault must not be mistaken for a routine change.
 BEFORE_SECONDS, AFTER_SECONDS = 30.0, 6.0
 
-# A change of a service is over by then, and another may begin.
+# Shortest time from one routine change of a service to the next.
 SETTLE_SECONDS = 30.0
 
-# Between two faults, unless faults come closer than four times as often.
+# Shortest time between two faults, unless a quarter of ``fault_every`` is shorter.
 MIN_REST_SECONDS = 40.0
 
 
@@ -32,19 +32,19 @@ class Phases:
     Parameters
     ----------
     rest
-        before the start: nothing runs, and the load of the machine by others is measured.
+        before the start, while nothing of the system runs and the load by others is measured.
     warm
-        after the start, not recorded.
+        after the start; not exported.
     reference
-        normal life to learn from.
+        normal operation to learn from.
     faults
-        normal life with faults.
+        normal operation with faults.
     fault_every
-        one fault per so many seconds: 200 are 18 per hour.
+        mean time from one fault to the next: 200 s is 18 faults per hour.
     shortest, longest
-        of a fault.
+        shortest and longest fault.
     routine_every
-        one routine change per so many seconds.
+        mean time from one routine change to the next.
     """
 
     rest: float = 30.0
@@ -68,13 +68,13 @@ class Phases:
 
     @property
     def n_faults(self) -> int:
-        """How many faults there are."""
+        """Number of faults."""
         return round(self.faults / self.fault_every)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Routine:
-    """A kind of routine change: one of the services is drawn; ``draw`` decides how it is done."""
+    """A kind of routine change, of a randomly drawn service; ``draw`` draws its parameters."""
 
     name: str
     services: tuple[str, ...]
@@ -93,7 +93,7 @@ class Schedule:
 
     @property
     def faults(self) -> list[Action]:
-        """The faults."""
+        """The actions that are faults."""
         return [action for action in self.actions if action.do == "fault"]
 
     def record(self) -> dict[str, Any]:
@@ -118,13 +118,13 @@ def make_schedule(
 
 
 def _faults(rng: random.Random, kinds: Sequence[Kind], phases: Phases) -> Iterator[Action]:
-    """Yield the faults one after another, with a rest before, between and after them."""
+    """Yield the faults in order of time, with pauses before, between and after them."""
     n = phases.n_faults
     drawn: list[Kind] = []
     while len(drawn) < n:
         drawn += rng.sample(kinds, len(kinds))
     ratio = phases.longest / phases.shortest
-    # Short faults are as frequent as long ones on a scale of ratios.
+    # Lengths are uniform on a logarithmic scale.
     lengths = [round(phases.shortest * ratio ** rng.random(), 1) for _ in range(n)]
     min_rest = min(MIN_REST_SECONDS, phases.fault_every / 4)
     free = phases.faults - sum(lengths) - (n + 1) * min_rest
@@ -163,7 +163,7 @@ def _routine(rng: random.Random, routines: Sequence[Routine], phases: Phases) ->
 
 
 def _disturbs(action: Action, faults: Sequence[Action]) -> bool:
-    """Return whether a routine change would touch the service that a fault is about to befall."""
+    """Return whether a routine change affects a service close to or during a fault in it."""
     return any(
         fault.about["service"] == action.about["service"]
         and fault.at - BEFORE_SECONDS

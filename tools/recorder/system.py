@@ -1,7 +1,7 @@
-"""A system: the base of *shop*, *cache* and *pipeline*.
+"""Base class of the systems *shop*, *cache* and *pipeline*.
 
 In: a folder, a seed and a timeline; then actions. Out: members that are started, rolled out, scaled
-and troubled. What is common to all systems is here and in ``faults``.
+and disturbed. Faults that are common to all systems are in ``faults``.
 """
 
 import random
@@ -22,7 +22,8 @@ __all__ = ["JOB", "ROLLOUT_SECONDS", "Stop", "System", "job_draw", "scale_draw"]
 
 Stop = Callable[[], None]
 
-# Seconds between the replicas of a rollout, and from leaving the targets to the end of the process.
+# Seconds between the replicas of a rollout, and from the removal of a target to the end of its
+# process.
 ROLLOUT_SECONDS = 5.0
 DRAIN_SECONDS = 3.0
 
@@ -30,16 +31,16 @@ JOB = "job"
 
 
 class System:
-    """Real software on loopback; subclasses say what it is.
+    """Real software on loopback, defined by subclasses.
 
     Parameters
     ----------
     folder
-        for everything that the system writes.
+        folder for all files of the system.
     seed
-        of names and load.
+        seed of names and load.
     timeline
-        for steps that come later, and for the log.
+        timeline for later steps and for the log.
     """
 
     name: ClassVar[str]
@@ -54,7 +55,7 @@ class System:
         self.rng = random.Random(seed + 2)
         self.members = Members(folder, seed)
         self.monitoring = Monitoring(folder, self.members.targets)
-        self.slow_factor: dict[str, float] = {}  # service -> factor of the version that starts now
+        self.slow_factor: dict[str, float] = {}  # service -> slowness of replicas started from now
 
     @classmethod
     def queries(cls) -> tuple[Query, ...]:
@@ -63,7 +64,7 @@ class System:
 
     @classmethod
     def programs(cls) -> dict[str, str]:
-        """Return every program that is needed, and the Debian package that has it."""
+        """Return all programs that are needed, with their Debian packages."""
         return {**MONITORING_PROGRAMS, "stress-ng": "stress-ng", **cls.own_programs}
 
     @classmethod
@@ -71,10 +72,10 @@ class System:
         """Return a kind of fault by its name."""
         return next(kind for kind in cls.kinds if kind.name == name)
 
-    # ------------------------------------------------------------------ life
+    # ------------------------------------------------------------------ processes
 
     def start(self) -> None:
-        """Start everything; return when it works."""
+        """Start the software and the monitoring; return when they work."""
         self.start_services()
         self.monitoring.start()
 
@@ -87,12 +88,12 @@ class System:
         raise NotImplementedError
 
     def close(self) -> None:
-        """End everything."""
+        """End the software and the monitoring."""
         self.members.end_all()
         self.monitoring.close()
 
     def look_after(self) -> None:
-        """Clear away jobs that are done; start again what died by itself."""
+        """Remove jobs that are done; restart other processes that ended by themselves."""
         for one in [one for one in self.members.present if not one.is_running]:
             if one.service == JOB:
                 self.members.leave(one)
@@ -102,14 +103,14 @@ class System:
                 self.members.start_again(one)
 
     def run(self, *command: str) -> str:
-        """Run a command of the operating system to its end; return its output."""
+        """Run a command to its end and return its output; raise OSError if it fails."""
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise OSError(f"{' '.join(command[:3])}: {done.stderr.strip() or done.stdout.strip()}")
         return done.stdout
 
     def retried(self, step: Callable[[], object], seconds: float = 60.0) -> None:
-        """Do a step until it succeeds, for what it needs may still be starting."""
+        """Retry a step until it succeeds, because a server may still be starting."""
         until = time.monotonic() + seconds
         while True:
             try:
@@ -135,7 +136,10 @@ class System:
         self.roll_out(about["service"])
 
     def roll_out(self, service: str) -> list[str]:
-        """Start replacing every replica of a service; return a list that the new names go to."""
+        """Schedule the replacement of every replica of a service.
+
+        Return a list to which the names of the new replicas are appended as they start.
+        """
         self.members.new_revision(service)
         names: list[str] = []
 
@@ -148,13 +152,13 @@ class System:
         return names
 
     def retire(self, one: Member) -> None:
-        """Let a member leave, unless it has left."""
+        """Remove a member from the targets and end it later, unless it has left already."""
         if one in self.members.present:
             self.members.leave(one)
             self.timeline.soon(DRAIN_SECONDS, self.members.finish, one)
 
     def do_scale(self, about: dict[str, Any]) -> None:
-        """Give a service another number of replicas."""
+        """Change the number of replicas of a service."""
         service, wanted = about["service"], about["replicas"]
         ones = self.members.of(service)
         pods = [one.name for one in ones[wanted:]]
@@ -167,7 +171,7 @@ class System:
             self.retire(one)
 
     def do_job(self, about: dict[str, Any]) -> None:
-        """Start a short job: a process that works on a part of a processor and ends."""
+        """Start a short job: a process that uses a share of a processor and then ends."""
         words = {key: about[key] for key in ("seconds", "share", "megabytes")}
         one = self.members.start_own("job", JOB, **words)
         self.timeline.log("job", pods=[one.name], service=JOB, **words)
@@ -175,7 +179,10 @@ class System:
     # ------------------------------------------------------------------ faults
 
     def begin(self, about: dict[str, Any]) -> Stop:
-        """Begin a fault; return what ends it. The name of the pod it befalls goes to ``about``."""
+        """Begin a fault; return the function that ends it.
+
+        If the fault affects one pod, the name of the pod is added to ``about``.
+        """
         if self.kind(about["kind"]).of_pod:
             ones = self.members.of(about["service"])
             about["pod"] = ones[about["index"] % len(ones)].name
@@ -183,12 +190,12 @@ class System:
         return stop
 
     def pod(self, about: dict[str, Any]) -> Member:
-        """Return the member that a fault befalls."""
+        """Return the member that a fault affects."""
         return next(one for one in self.members.present if one.name == about["pod"])
 
 
 def job_draw(rng: random.Random) -> dict[str, Any]:
-    """Return how long and how hard a short job works."""
+    """Draw the duration, processor share and memory of a short job."""
     return {
         "seconds": round(rng.uniform(15, 45), 1),
         "share": round(rng.uniform(0.1, 0.3), 2),
@@ -197,5 +204,5 @@ def job_draw(rng: random.Random) -> dict[str, Any]:
 
 
 def scale_draw(fewest: int, most: int) -> Callable[[random.Random], dict[str, Any]]:
-    """Return how a number of replicas is drawn."""
+    """Return a function that draws a number of replicas."""
     return lambda rng: {"replicas": rng.randint(fewest, most)}

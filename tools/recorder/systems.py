@@ -1,6 +1,6 @@
 """The systems that can be recorded, by name.
 
-In: a name. Out: the class of a system.
+In: nothing. Out: the class of each system.
 """
 
 from tools.recorder.cache.system import Cache

@@ -1,7 +1,7 @@
-"""A worker: one of the recorder's own processes, with counters, control over HTTP and metrics.
+"""Base of the recorder's own processes, with counters, metrics and control over HTTP.
 
-In: requests to ``/control`` that make it slow, leaking or silent, and whatever its subclass serves.
-Out: ``/metrics`` in Prometheus' text format.
+In: requests to ``/control`` that make it slow, leaking or silent, and requests that a subclass
+serves. Out: responses, and ``/metrics`` in the text format of Prometheus.
 """
 
 import random
@@ -15,7 +15,7 @@ from tools.stack.exposition import Handler, Server, own_figures, text_format
 
 __all__ = ["Worker", "serve"]
 
-# A leak stops growing here, so that nothing else on the machine suffers.
+# Largest leak, so that other processes of the machine are not affected.
 MAX_LEAKED_BYTES = 400 * 1024 * 1024
 
 
@@ -38,13 +38,13 @@ class Worker:
         threading.Thread(target=self._leak, daemon=True).start()
 
     def add(self, name: str, value: float = 1.0) -> None:
-        """Count."""
+        """Add to a counter."""
         with self.lock:
             self.counts[name] += value
 
     @contextmanager
     def timed(self, calls: str, seconds: str) -> Iterator[None]:
-        """Count a call and its time, also of one that fails."""
+        """Count a call and its time, even if it fails."""
         begun = time.monotonic()
         try:
             yield
@@ -54,24 +54,24 @@ class Worker:
                 self.counts[seconds] += time.monotonic() - begun
 
     def work(self, seconds: float) -> None:
-        """Take about so long, longer while the worker is slow."""
+        """Sleep for about the given seconds, longer while a fault makes the worker slow."""
         usual = seconds * self.rng.lognormvariate(0, 0.4)
         time.sleep(usual * self.words["slow_factor"] + self.words["added_seconds"])
 
     def figures(self) -> dict[str, float]:
-        """Return what ``/metrics`` shows."""
+        """Return the metrics that ``/metrics`` shows."""
         with self.lock:
             return {**self.counts, "in_flight": float(self.in_flight), **own_figures()}
 
     def control(self, words: dict[str, str]) -> None:
-        """Take on a fault, or leave it."""
+        """Begin or end a fault."""
         for name, value in words.items():
             self.words[name] = float(value)
         if not self.words["leak_a_second"]:
             self._leaked.clear()
 
     def answer(self, path: str) -> int:
-        """Serve a request; return its status."""
+        """Serve a request; return its HTTP status."""
         return 404
 
     def _leak(self) -> None:
@@ -83,7 +83,7 @@ class Worker:
 
 
 def serve(worker: Worker, port: int) -> None:
-    """Serve a worker's requests, metrics and control in threads of their own."""
+    """Serve a worker's requests, metrics and control in background threads."""
 
     class Requests(Handler):
         def do_GET(self) -> None:

@@ -1,6 +1,6 @@
-"""Datasets: columns of a recording -> Parquet files of its parts, and tables of what happened.
+"""Writing of datasets: Parquet files of a recording's parts, and CSV tables of events.
 
-In: values by variable, times, labels. Out: files as the benchmarks read them.
+In: values by variable, times, labels. Out: files in the format that the benchmarks read.
 """
 
 import csv
@@ -20,12 +20,12 @@ Columns = dict[str, NDArray[np.float32]]
 
 
 def observed(columns: Columns, rows: NDArray[np.bool_]) -> list[str]:
-    """Return the variables that are observed in some of the rows, sorted."""
+    """Return the variables that are observed in at least one of the rows, sorted."""
     return [name for name in sorted(columns) if np.isfinite(columns[name][rows]).any()]
 
 
 def span_labels(times: NDArray[np.int64], spans: Sequence[tuple[float, float]]) -> NDArray[np.int8]:
-    """(T,) 1 for the rows from the start of a span to its end, which is no part of it.
+    """Return (T,) labels: 1 from the start of each span up to but not including its end.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def write_part(
     rows: NDArray[np.bool_],
     compression_level: int = 19,
 ) -> None:
-    """Write the rows of one part, with the variables that it observes; say what was written."""
+    """Write the rows of one part with the variables observed in it; print a summary."""
     names = observed(columns, rows)
     table = {
         "time": pa.array(times[rows]),
@@ -70,7 +70,7 @@ def write_part(
 
 
 def write_csv(path: Path, heads: str, rows: list[list[Any]]) -> None:
-    """Write a table under heads that are given as words."""
+    """Write a table as CSV; ``heads`` are the column names, separated by spaces."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(heads.split())

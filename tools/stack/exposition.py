@@ -1,4 +1,4 @@
-"""Exposition: a process's own figures in Prometheus' text format, and a server that shows them.
+"""Metrics of a process in the text format of Prometheus, and an HTTP server for them.
 
 In: counters and gauges by name. Out: text, and an HTTP server on loopback.
 """
@@ -17,7 +17,7 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def own_figures() -> dict[str, float]:
-    """Return memory, processor time and threads of this process."""
+    """Return the resident memory, processor time and number of threads of this process."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return {
         "process_resident_memory_bytes": float(pages * PAGE),
@@ -27,7 +27,7 @@ def own_figures() -> dict[str, float]:
 
 
 def text_format(figures: Mapping[str, float]) -> bytes:
-    r"""Return figures in Prometheus' text format; a name that ends in _total is a counter.
+    r"""Return metrics in the text format; names ending in _total, _sum or _count are counters.
 
     Examples
     --------
@@ -42,17 +42,17 @@ def text_format(figures: Mapping[str, float]) -> bytes:
 
 
 class Server(ThreadingHTTPServer):
-    """A threaded server on loopback that does not wait for its threads at the end."""
+    """A threaded HTTP server that does not wait for its threads when it ends."""
 
     daemon_threads = True
     request_queue_size = 128
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers, without a log line for each."""
+    """A request handler that logs nothing."""
 
     def answer(self, status: int, body: bytes = b"") -> None:
-        """Send a whole answer, unless who asked has gone."""
+        """Send a response; ignore a client that has disconnected."""
         with suppress(ConnectionError):
             self.send_response(status)
             self.send_header("Content-Type", "text/plain; version=0.0.4")
@@ -61,4 +61,4 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""

@@ -1,6 +1,6 @@
-"""Processes: what a recorder starts, and that none of it outlives the recorder.
+"""Processes that a recorder starts and that end with it.
 
-In: command lines. Out: running processes, free ports, and which programs are missing.
+In: command lines. Out: running processes, free ports, and the programs that are missing.
 """
 
 import ctypes
@@ -38,7 +38,7 @@ def start(
 
 
 def end(process: subprocess.Popen[bytes], patience: float = 3.0) -> None:
-    """End a process, by force if it does not end within some seconds."""
+    """Terminate a process; kill it if it does not end within ``patience`` seconds."""
     process.terminate()
     try:
         process.wait(patience)
@@ -48,7 +48,7 @@ def end(process: subprocess.Popen[bytes], patience: float = 3.0) -> None:
 
 
 def free_port() -> int:
-    """Return a port on loopback that nobody listens on."""
+    """Return a free port on loopback."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -60,7 +60,7 @@ def missing_programs(programs: Iterable[str]) -> list[str]:
 
 
 def words_of(options: Mapping[str, object]) -> list[str]:
-    """Return options as words of a command line.
+    """Return options as command-line arguments.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Prometheus: started over a folder, finding its targets in a file, and asked for ranges.
+"""Prometheus servers: starting them, writing their targets, and querying ranges of time.
 
 In: a folder, targets with their labels, queries. Out: a running server, and values by variable.
 """
@@ -31,7 +31,7 @@ __all__ = [
     "write_targets",
 ]
 
-# What the node exporter tells of the machine.
+# Enabled collectors of the node exporter.
 COLLECTORS = (
     "cpu",
     "diskstats",
@@ -50,7 +50,7 @@ COLLECTORS = (
 # Prometheus answers with at most 11,000 points per series.
 MAX_POINTS = 10_000
 
-# Significant digits that are kept of a value: more than any of the exporters is sure of.
+# Significant digits that are kept of a value; no exporter is more precise.
 DIGITS = 5
 
 START_SECONDS = 60.0
@@ -59,7 +59,7 @@ START_SECONDS = 60.0
 def start_prometheus(
     folder: Path, config: Path, port: int, log: str = "prometheus.log", *extra: str
 ) -> subprocess.Popen[bytes]:
-    """Start Prometheus over the storage in a folder."""
+    """Start Prometheus with its storage in a folder."""
     command = [
         "prometheus",
         f"--web.listen-address=127.0.0.1:{port}",
@@ -71,7 +71,7 @@ def start_prometheus(
 
 
 def write_targets(path: Path, entries: Sequence[dict[str, Any]]) -> None:
-    """Write a file of targets in one piece; it is made outside the folder that is watched."""
+    """Write a file of targets atomically; the draft is outside the folder that is watched."""
     new = path.parent.parent / f"{path.name}.new"
     new.write_text(json.dumps(entries), encoding="utf-8")
     os.replace(new, path)
@@ -83,7 +83,7 @@ def wait_for(address: str, seconds: float = START_SECONDS) -> None:
 
 
 def answered(request: urllib.request.Request, seconds: float = START_SECONDS) -> bytes:
-    """Send a request until it is answered, for its receiver may still be starting."""
+    """Send a request until it is answered, because the server may still be starting."""
     until = time.monotonic() + seconds
     while True:
         try:
@@ -98,18 +98,18 @@ def answered(request: urllib.request.Request, seconds: float = START_SECONDS) ->
 def ask_range(
     address: str, query: Query, times: NDArray[np.int64], step: int
 ) -> Iterator[tuple[str, NDArray[np.float32]]]:
-    """Ask for a query at every time; yield (T,) values by variable, NaN where none is finite.
+    """Evaluate a query at every time; yield variables with (T,) values, NaN where not finite.
 
     Parameters
     ----------
     address
-        of Prometheus.
+        address of Prometheus.
     query
-        the query, and which labels of its answer are kept.
+        the query, and the labels of its results that are kept.
     times
         (T,) seconds since 1970, ``step`` apart.
     step
-        seconds.
+        seconds from one time to the next.
     """
     found: dict[str, NDArray[np.float32]] = {}
     for at in range(0, len(times), MAX_POINTS):
@@ -120,7 +120,7 @@ def ask_range(
         with urllib.request.urlopen(f"{address}/api/v1/query_range?{words}", timeout=60) as answer:
             for series in json.load(answer)["data"]["result"]:
                 metric = series["metric"]
-                # Events separate names by spaces, so names hold none.
+                # Names must not contain spaces, which separate them in the table of events.
                 held = {
                     new: metric[old].replace(" ", "_")
                     for old, new in query.labels.items()

@@ -1,6 +1,6 @@
-"""Queries: what Prometheus is asked for, and what the variables of its answer are called.
+"""Prometheus queries, and the names of the variables that they give.
 
-In: names of counters and gauges. Out: queries; those of the node and the process exporter.
+In: names of counters and gauges. Out: queries, and those of the node and the process exporter.
 """
 
 from collections.abc import Mapping
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 __all__ = ["GROUP_QUERIES", "NODE_QUERIES", "Query", "mean_seconds", "rate"]
 
-# Counters become rates over four scrapes, so that one that is lost does not matter.
+# Counters become rates over 4 scrapes, so that a lost scrape does not matter.
 OVER = "[8s]"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """What Prometheus is asked for; ``labels`` are those of its answer that are kept, renamed."""
+    """A query, the metric name of its variables, and the labels kept, as old name to new name."""
 
     metric: str
     query: str
@@ -22,7 +22,7 @@ class Query:
 
 
 def rate(counter: str, by: str = "") -> str:
-    """Return the query of a counter's rate, summed by labels.
+    """Return the query for the rate of a counter, summed by labels.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def rate(counter: str, by: str = "") -> str:
 
 
 def mean_seconds(seconds: str, calls: str, by: str) -> str:
-    """Return the query of the mean time that a call took; absent while there are no calls."""
+    """Return the query for the mean seconds per call, which is absent while there are no calls."""
     return f"{rate(seconds, by)} / {rate(calls, by)}"
 
 

@@ -1,4 +1,4 @@
-"""Redis: a connection over a plain socket that sends commands in batches.
+"""A Redis connection over a plain socket that sends commands in batches.
 
 In: the port of a server on loopback. Out: replies.
 """
@@ -14,7 +14,7 @@ Word = str | bytes | int
 
 
 class ReplyError(OSError):
-    """Redis answered with an error."""
+    """An error reply from Redis."""
 
 
 class Connection:
@@ -27,7 +27,7 @@ class Connection:
             self.ask(("AUTH", password))
 
     def ask(self, *commands: tuple[Word, ...]) -> list[Reply]:
-        """Send commands at once and return all replies; an error among them is raised."""
+        """Send commands at once and return all replies; raise the first error among them."""
         self._socket.sendall(b"".join(map(_encode, commands)))
         errors: list[ReplyError] = []
         replies = [self._read_reply(errors) for _ in commands]

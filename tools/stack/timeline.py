@@ -1,4 +1,4 @@
-"""The timeline: steps that are due at a time, and a log of what happened.
+"""A timeline of scheduled steps, and a log of what happened.
 
 In: steps with their times. Out: steps carried out when they are due, and lines of log.jsonl.
 """
@@ -20,7 +20,7 @@ LOG = "log.jsonl"
 
 @dataclass(frozen=True, kw_only=True)
 class Action:
-    """Something done ``at`` so many seconds after the start; ``about`` holds its parameters."""
+    """An action ``at`` seconds after the start; ``do`` names it, ``about`` holds its parameters."""
 
     at: float
     do: str
@@ -28,7 +28,7 @@ class Action:
 
 
 class Timeline:
-    """Steps in order of time; a step may put later steps on the line."""
+    """A queue of steps in order of time; a step may schedule later steps."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -36,28 +36,28 @@ class Timeline:
         self._number = count()
 
     def later(self, at: float, do: Callable[..., object], *words: object) -> None:
-        """Put a step on the line, at a time in seconds since 1970."""
+        """Schedule a step at a time in seconds since 1970."""
         step: Callable[[], object] = partial(do, *words)
         heapq.heappush(self._line, (at, next(self._number), step))
 
     def soon(self, seconds: float, do: Callable[..., object], *words: object) -> None:
-        """Put a step on the line, seconds from now."""
+        """Schedule a step a number of seconds from now."""
         self.later(time.time() + seconds, do, *words)
 
     def do_due(self) -> None:
-        """Carry out the steps that are due; one that fails is logged, and the next follows."""
+        """Carry out the steps that are due."""
         while self._line and self._line[0][0] <= time.time():
             self.carry_out(heapq.heappop(self._line)[2])
 
     def carry_out(self, step: Callable[[], object]) -> None:
-        """Do a step; an operating system's error is logged."""
+        """Do a step; log an OSError instead of raising it."""
         try:
             step()
         except OSError as error:
             self.log("failed", error=str(error))
 
     def log(self, what: str, **about: object) -> None:
-        """Write a line of the log."""
+        """Append an entry with the current time to the log."""
         with (self.folder / LOG).open("a", encoding="utf-8") as file:
             file.write(json.dumps({"time": round(time.time(), 3), "what": what, **about}) + "\n")
 

@@ -1,6 +1,6 @@
-"""A client of the cache: one replica that reads through the cluster and reloads what is missing.
+"""A client of the cache: one replica that reads from the cluster and writes missing values.
 
-In: ports of nodes of the cluster. Out: commands to the node that holds each key; metrics.
+In: ports of nodes of the cluster. Out: commands to the node that holds each key, and metrics.
 """
 
 import math
@@ -26,7 +26,7 @@ __all__ = [
 N_KEYS, VALUE_BYTES = 8_000, 1000
 N_THREADS = 3
 SEASON_SECONDS, SEASON_SHARE = 600.0, 0.7
-LOAD_SECONDS = 0.004  # what a miss costs in the store behind the cache
+LOAD_SECONDS = 0.004  # time to load a value from the store behind the cache
 KEPT_SECONDS = 240
 LIFETIME_SECONDS = 8.0
 N_SLOTS = 16384
@@ -35,7 +35,7 @@ HOT_KEY = "item:hot"
 
 
 def key_slot(key: bytes) -> int:
-    """Return the slot of a key: CRC16 (XMODEM) modulo 16,384, as Redis Cluster has it.
+    """Return the Redis Cluster slot of a key: CRC16 (XMODEM) modulo 16,384.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def key_slot(key: bytes) -> int:
 class Cluster:
     """Connections of one thread to the nodes of the cluster.
 
-    The map of slots is read again when a slot has moved, or a node cannot be reached.
+    The map of slots is read again after a slot has moved or a node could not be reached.
     """
 
     def __init__(self, ports: list[int], password: str) -> None:
@@ -78,7 +78,7 @@ class Cluster:
         raise ConnectionError(f"slot {slot} keeps moving")
 
     def drop(self, port: int) -> None:
-        """Forget a connection and the map of slots."""
+        """Close a connection and discard the map of slots."""
         held = self._open.pop(port, None)
         self._owners = []
         if held is not None:
@@ -116,7 +116,7 @@ class Cluster:
 
 
 def slot_range(entry: object) -> tuple[int, int, int]:
-    """Return first slot, last slot and the owner's port of an entry of CLUSTER SLOTS."""
+    """Return the first slot, last slot and owner's port of an entry of CLUSTER SLOTS."""
     assert isinstance(entry, list)
     first, last, owner = entry[:3]
     return int(first), int(last), int(owner[1])
@@ -162,7 +162,7 @@ class Client(Worker):
         if self.rng.random() < WRITE_SHARE or cluster.ask(key, "GET") is None:
             self.add("cache_miss_total")
             time.sleep(LOAD_SECONDS)
-            # The moment that a value expires is told by the client's own clock.
+            # The expiry is computed from the client's own clock, which a fault may set back.
             expires = int(time.time() + self.words["clock"]) + KEPT_SECONDS
             cluster.ask(key, "SET", b"x" * VALUE_BYTES, "EXAT", expires)
         else:
@@ -170,7 +170,7 @@ class Client(Worker):
 
 
 def run_client(port: int, nodes: str, password: str, rate: float, slow: float) -> None:
-    """Read and write until told to end."""
+    """Read and write until the process is ended."""
     serve(Client([int(node) for node in nodes.split(",")], password, rate, slow), port)
     while True:
         time.sleep(3600)

@@ -1,6 +1,6 @@
 """The faults and the routine changes of the cache tier.
 
-In: nothing. Out: kinds with the variables that they move.
+In: nothing. Out: kinds of faults with the variables that they affect, and routine changes.
 """
 
 from tools.recorder.faults import (
@@ -106,7 +106,7 @@ KINDS: tuple[Kind, ...] = (
         ),
         symptoms=(Cause("redis_(keys|expiring_keys|hits_rate|misses_rate)", NODES),),
     ),
-    # Between the clients and the nodes: either end may be named.
+    # Between the clients and the nodes: variables of either side count as causes.
     network_slow(
         (
             Cause("redis_(commands|hits|misses)_rate|redis_output_bytes|redis_up", NODES),

@@ -1,6 +1,6 @@
-"""The cache tier as a system: a Redis cluster, its clients, node by node replaced; its faults.
+"""The cache tier as a system: a Redis cluster with clients, replacement of nodes, and faults.
 
-In: actions. Out: real software that changes and suffers.
+In: actions of a schedule. Out: running software with routine changes and faults.
 """
 
 import threading
@@ -30,7 +30,7 @@ from tools.stack.redis import Connection, Reply
 __all__ = ["Cache"]
 
 NODES, CLIENTS = 4, 3
-CALLS_PER_SECOND = 40.0  # of a client
+CALLS_PER_SECOND = 40.0  # per client
 PASSWORD = "cache"
 NODE_MEMORY = 16 << 20
 FLOOD_CONNECTIONS = 300
@@ -41,7 +41,7 @@ local begun = redis.call('TIME')
 repeat local now = redis.call('TIME')
 until (now[1] - begun[1]) * 1000000 + now[2] - begun[2] > 30000"""
 
-# Between two looks at the progress of a replacement, and how long a step of it may take.
+# Seconds between two checks of the progress of a replacement, and timeout of each of its steps.
 LOOK_SECONDS, STEP_SECONDS = 0.5, 20.0
 
 
@@ -62,7 +62,7 @@ class Cache(CommonFaults):
     }
 
     def start_services(self) -> None:
-        """Start the exporter, the cluster, fill it, and start the clients."""
+        """Start the exporter and the cluster, fill the cluster, and start the clients."""
         self.exporter_port = free_port()
         self.members.start(
             "redis",
@@ -99,7 +99,7 @@ class Cache(CommonFaults):
         )
 
     def ports(self, service: str) -> list[int]:
-        """Return the ports of the nodes."""
+        """Return the ports of the replicas of a service."""
         return [one.port for one in self.members.of(service)]
 
     # ------------------------------------------------------------------ nodes
@@ -169,7 +169,7 @@ class Cache(CommonFaults):
             time.sleep(0.2)
 
     def _fill(self, nodes: list[Member]) -> None:
-        """Write every key once, with its expiry at any time of its life."""
+        """Write every key once, with a random time to live."""
         commands: dict[int, list[tuple[str | bytes | int, ...]]] = {}
         value = b"x" * VALUE_BYTES
         for number in range(N_KEYS):
@@ -192,7 +192,7 @@ class Cache(CommonFaults):
         self._advance(self._replace(old))
 
     def _advance(self, steps: Iterator[None]) -> None:
-        """Go on with a replacement, and again later."""
+        """Continue a replacement, and schedule its next step."""
         with suppress(StopIteration):
             next(steps)
             self.timeline.soon(LOOK_SECONDS, self._advance, steps)
@@ -206,14 +206,14 @@ class Cache(CommonFaults):
         name = self._id(old)
         yield from self._wait(lambda: self._replicates(new, name))
         yield from self._wait(lambda: "master_link_status:up" in self._info(new))
-        # The masters vote, so all of them have to know the replica.
+        # The masters vote on a failover, so all of them must know the replica.
         yield from self._wait(
             lambda: all(self.ask(one, "CLUSTER", "REPLICAS", name) for one in others)
         )
         yield
         self.ask(new, "CLUSTER", "FAILOVER")
         yield from self._wait(lambda: "role:master" in self._info(new))
-        yield  # until the others have heard of it
+        yield  # until the other nodes know the new master
         yield
         self.retire(old)
         for one in [new, *others]:
@@ -221,7 +221,7 @@ class Cache(CommonFaults):
                 self.ask(one, "CLUSTER", "FORGET", name)
 
     def _replicates(self, new: Member, name: bytes) -> bool:
-        """Return whether a new node has begun to copy another, which it has to know first."""
+        """Make a new node a replica of another; raise OSError while it does not know that node."""
         self.ask(new, "CLUSTER", "REPLICATE", name)
         return True
 
@@ -242,12 +242,12 @@ class Cache(CommonFaults):
         return self.repeated(lambda: self.ask(one, "FLUSHALL"), 0.5)
 
     def begin_node_slow(self, about: dict[str, Any]) -> Stop:
-        """Keep a node busy with scripts."""
+        """Run scripts on a node that keep it busy."""
         one = self.pod(about)
         return self.repeated(lambda: self.ask(one, "EVAL", BUSY_SCRIPT, 0), 0.02)
 
     def begin_node_crash_loop(self, about: dict[str, Any]) -> Stop:
-        """Kill a node again and again."""
+        """Kill a node and start it again, repeatedly."""
         return self.begin_crash_loop(about)
 
     def begin_client_flood(self, about: dict[str, Any]) -> Stop:
@@ -264,7 +264,7 @@ class Cache(CommonFaults):
         return close
 
     def begin_memory_cut(self, about: dict[str, Any]) -> Stop:
-        """Give a node less memory than it uses."""
+        """Set the memory limit of a node below its usage."""
         one = self.pod(about)
         facts = dict(line.split(":", 1) for line in self._info(one).splitlines() if ":" in line)
         limit = int(facts["used_memory"]) - int(0.6 * int(facts["used_memory_dataset"]))
@@ -276,7 +276,7 @@ class Cache(CommonFaults):
         return stop
 
     def begin_hot_key(self, about: dict[str, Any]) -> Stop:
-        """Let the clients read one key most of the time; the node that holds it is to blame."""
+        """Make the clients read one key most of the time, and record the node that holds it."""
         slot = key_slot(HOT_KEY.encode())
         ranges = self.ask(self.members.of("redis")[0], "CLUSTER", "SLOTS")
         assert isinstance(ranges, list)
@@ -285,7 +285,7 @@ class Cache(CommonFaults):
         return self.controlled(self.members.of("client"), "hot", 0.6, 0)
 
     def begin_clock_jump(self, about: dict[str, Any]) -> Stop:
-        """Let the clients tell the time an hour slow."""
+        """Set the clocks of the clients back by an hour."""
         return self.controlled(self.members.of("client"), "clock", -3600, 0)
 
     def begin_password_wrong(self, about: dict[str, Any]) -> Stop:
@@ -300,7 +300,7 @@ class Cache(CommonFaults):
         return stop
 
     def repeated(self, step: Callable[[], object], seconds: float) -> Stop:
-        """Do a step again and again, in a thread, until the fault ends."""
+        """Repeat a step in a thread, with a pause of some seconds, until the fault ends."""
         stopping = threading.Event()
 
         def run() -> None:

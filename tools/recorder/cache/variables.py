@@ -1,4 +1,4 @@
-"""The variables of the cache tier: what Prometheus is asked for.
+"""The Prometheus queries of the cache tier's variables.
 
 In: nothing. Out: queries of the nodes and of the clients.
 """

@@ -1,4 +1,4 @@
-"""The pipeline: RabbitMQ between producers and consumers, and a small file system that fills.
+"""The pipeline: RabbitMQ between producers and consumers, and a small file system for results.
 
-In: messages of the producers. Out: results that the consumers write, and that are cleaned away.
+In: messages of the producers. Out: results that the consumers write and that are later deleted.
 """

@@ -1,6 +1,6 @@
 """The faults and the routine changes of the pipeline.
 
-In: nothing. Out: kinds with the variables that they move.
+In: nothing. Out: kinds of faults with the variables that they affect, and routine changes.
 """
 
 from tools.recorder.faults import (
@@ -100,7 +100,7 @@ KINDS: tuple[Kind, ...] = (
         what="the process exporter is stopped",
         causes=(Cause("group_.*"), Cause("up", {"exporter": "process"})),
     ),
-    # Between the broker and its clients: either end may be named.
+    # Between the broker and its clients: variables of either side count as causes.
     network_slow(
         (
             Cause("call_seconds|call_rate|call_error_rate", PRODUCERS),

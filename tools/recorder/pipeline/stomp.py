@@ -1,6 +1,6 @@
-"""STOMP: a connection to RabbitMQ over a plain socket, version 1.2 of the protocol.
+"""A STOMP 1.2 connection to RabbitMQ over a plain socket.
 
-In: frames to send. Out: frames that the broker sends.
+In: frames to send. Out: frames from the broker.
 """
 
 import socket
@@ -11,7 +11,7 @@ __all__ = ["Frame", "Stomp", "StompError"]
 
 
 class StompError(OSError):
-    """The broker answered with an error."""
+    """An error frame from the broker."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Frame:
 
 
 class Stomp:
-    """A connection of a user."""
+    """A connection of the user ``worker``."""
 
     def __init__(self, port: int, password: str, timeout: float = 3.0) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
@@ -37,7 +37,7 @@ class Stomp:
             raise
 
     def send(self, command: str, body: bytes = b"", **headers: object) -> None:
-        """Send a frame; ``_`` in the name of a header stands for ``-``."""
+        """Send a frame; ``_`` in header names is replaced by ``-``."""
         if command == "CONNECT":
             headers["accept_version"] = headers.pop("version")
         lines = [f"{name.replace('_', '-')}:{value}" for name, value in headers.items()]
@@ -45,9 +45,9 @@ class Stomp:
         self._socket.sendall(head.encode() + b"\n\n" + body + b"\0")
 
     def receive(self) -> Frame:
-        """Wait for a frame."""
+        """Wait for a frame and return it."""
         command = b"\n"
-        while command == b"\n":  # an end of line after a frame
+        while command == b"\n":  # line ends are allowed between frames
             command = self._in.readline()
         if not command:
             raise ConnectionError("the broker closed the connection")

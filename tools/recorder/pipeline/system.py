@@ -1,6 +1,6 @@
-"""The pipeline as a system: RabbitMQ, producers, consumers, a small file system; its faults.
+"""The pipeline as a system: RabbitMQ, producers, consumers, a small file system, and faults.
 
-In: actions. Out: real software that changes and suffers.
+In: actions of a schedule. Out: running software with routine changes and faults.
 """
 
 import base64
@@ -31,10 +31,11 @@ PASSWORD = "pipeline"
 VOLUME_MEGABYTES = 128
 FLOOD_CONNECTIONS, POISONED = 120, 20
 
-# Results that are kept by a cleaning, and bytes from which on it cannot wait for its turn.
+# Age in seconds below which a cleaning keeps results, and size of all results in bytes above which
+# they are cleaned at once.
 KEPT_SECONDS, MAX_RESULT_BYTES = 40, 70_000_000
 
-# Where Debian's package has the server; the one in the search path changes the user.
+# The server of Debian's package; the one in the search path changes the user.
 SERVER = "/usr/lib/rabbitmq/bin/rabbitmq-server"
 
 PLUGINS = "[rabbitmq_management,rabbitmq_prometheus,rabbitmq_stomp].\n"
@@ -51,7 +52,7 @@ collect_statistics_interval = 2000
 
 
 class Pipeline(CommonFaults):
-    """RabbitMQ with its own exporter, producers and consumers."""
+    """RabbitMQ with its built-in exporter, producers and consumers."""
 
     name = "pipeline"
     what = (
@@ -67,7 +68,7 @@ class Pipeline(CommonFaults):
     }
 
     def start_services(self) -> None:
-        """Start everything; the producers come last."""
+        """Mount the file system, then start the broker, the consumers and the producers."""
         self.out = self._mount_volume()
         self._start_broker()
         for service in CONSUMERS:
@@ -92,7 +93,7 @@ class Pipeline(CommonFaults):
         return [self.port["stomp"]]
 
     def look_after(self) -> None:
-        """Clean before routine would, if the file system fills too fast."""
+        """Also delete old results if they take too much space."""
         super().look_after()
         if sum(path.stat().st_size for path in self._results()) > MAX_RESULT_BYTES:
             self.do_clean({})
@@ -100,7 +101,7 @@ class Pipeline(CommonFaults):
     # ------------------------------------------------------------------ parts
 
     def _mount_volume(self) -> Path:
-        """Return a small file system of its own; it is unmounted with the namespace."""
+        """Mount a small file system and return its path; it is unmounted with the namespace."""
         image, volume = self.folder / "volume.img", self.folder / "volume"
         with image.open("wb") as file:
             file.truncate(VOLUME_MEGABYTES << 20)
@@ -129,7 +130,7 @@ class Pipeline(CommonFaults):
             "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "plugins"),
             "RABBITMQ_PID_FILE": str(folder / "pid"),
             "RABBITMQ_DIST_PORT": str(self.port["erlang"]),
-            # Schedulers of Erlang must not spin while they wait: they would look busy.
+            # Erlang's schedulers must not busy-wait, which would look like load.
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "+S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none",
         }
         port = self.port["prometheus"]
@@ -146,7 +147,7 @@ class Pipeline(CommonFaults):
         self._manage("permissions/%2F/worker", everything)
 
     def _manage(self, path: str, content: dict[str, str]) -> None:
-        """Change something in the broker by its HTTP interface."""
+        """Change a resource of the broker through its HTTP interface."""
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port['management']}/api/{path}",
             data=json.dumps(content).encode(),
@@ -164,7 +165,7 @@ class Pipeline(CommonFaults):
     # ------------------------------------------------------------------ routine
 
     def do_clean(self, about: dict[str, Any]) -> None:
-        """Remove results that are not new."""
+        """Delete results older than KEPT_SECONDS."""
         old = [
             path for path in self._results() if path.stat().st_mtime < time.time() - KEPT_SECONDS
         ]
@@ -196,7 +197,7 @@ class Pipeline(CommonFaults):
         return [one.name for service in CONSUMERS for one in self.members.of(service)]
 
     def begin(self, about: dict[str, Any]) -> Stop:
-        """Begin a fault; those of all consumers say which there are."""
+        """Begin a fault; if it affects all consumers, add their names to ``about``."""
         if about["kind"] in ("disk_full", "password_wrong", "network_slow"):
             about["pods"] = self._consumers()
         return super().begin(about)
@@ -223,7 +224,7 @@ class Pipeline(CommonFaults):
         return lambda: None
 
     def begin_traffic_burst(self, about: dict[str, Any]) -> Stop:
-        """Let the producers send more."""
+        """Make the producers send more messages."""
         return self.controlled(self.members.of("producer"), "burst", about["burst"], 1)
 
     def begin_password_wrong(self, about: dict[str, Any]) -> Stop:
@@ -232,7 +233,7 @@ class Pipeline(CommonFaults):
         return lambda: self._manage("users/worker", {"password": PASSWORD, "tags": ""})
 
     def begin_connection_flood(self, about: dict[str, Any]) -> Stop:
-        """Open connections to the broker, and do nothing with them."""
+        """Open idle connections to the broker."""
         held = [Stomp(self.port["stomp"], PASSWORD) for _ in range(FLOOD_CONNECTIONS)]
 
         def stop() -> None:
@@ -242,5 +243,5 @@ class Pipeline(CommonFaults):
         return stop
 
     def begin_exporter_silent(self, about: dict[str, Any]) -> Stop:
-        """Stop an exporter of the machine."""
+        """Suspend an exporter of the machine."""
         return self.stopped(self.monitoring.processes[about["service"]])

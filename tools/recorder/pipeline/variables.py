@@ -1,4 +1,4 @@
-"""The variables of the pipeline: what Prometheus is asked for.
+"""The Prometheus queries of the pipeline's variables.
 
 In: nothing. Out: queries of RabbitMQ, the small file system and the workers.
 """

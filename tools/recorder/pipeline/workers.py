@@ -1,6 +1,6 @@
-"""The workers of the pipeline: producers that send messages, consumers that take and store them.
+"""The workers of the pipeline: producers that send messages, consumers that process them.
 
-In: the port of the broker; for a consumer its queue and the folder of its results. Out: messages,
+In: the port of the broker; for a consumer, its queue and the folder of its results. Out: messages,
 results and metrics.
 """
 
@@ -28,12 +28,12 @@ WAVE_SECONDS, WAVE_SHARE = 600.0, 0.3
 PREFETCH = 5
 RESULT_BYTES = 2000
 
-# The start of a message that cannot be processed before the time that follows.
+# Prefix of a message that cannot be processed before the time given after it.
 POISON = b"poison:"
 
 
 class Producer(Worker):
-    """Sends to every queue; each message is confirmed by the broker."""
+    """A worker that sends to every queue and waits for the broker to confirm each message."""
 
     def __init__(self, stomp: int, password: str, slow: float) -> None:
         super().__init__("call_total", "call_seconds_sum", "call_error_total")
@@ -68,7 +68,7 @@ class Producer(Worker):
 
 
 class Consumer(Worker):
-    """Takes messages of one queue, works, and notes the result under a lock."""
+    """A worker that processes the messages of one queue and writes the results under a lock."""
 
     def __init__(self, queue: str, stomp: int, password: str, out: Path, slow: float) -> None:
         super().__init__("task_total", "task_seconds_sum", "task_error_total", "connect_total")
@@ -85,7 +85,7 @@ class Consumer(Worker):
                 time.sleep(0.5)
 
     def _consume(self) -> None:
-        """Take messages over one connection, for as long as it lasts."""
+        """Process messages over one connection until its lifetime is over."""
         self.add("connect_total")
         connection = Stomp(self.stomp, self.password, timeout=5.0)
         until = time.monotonic() + LIFETIME_SECONDS * self.rng.uniform(0.5, 1.5)
@@ -108,7 +108,7 @@ class Consumer(Worker):
             connection.close()
 
     def _process(self, body: bytes) -> bool:
-        """Work on a message; return whether that succeeded."""
+        """Process a message; return whether that succeeded."""
         with self.timed("task_total", "task_seconds_sum"):
             if body.startswith(POISON) and float(body[len(POISON) :]) > time.time():
                 self.add("task_error_total")
@@ -123,7 +123,7 @@ class Consumer(Worker):
         return True
 
     def _note(self, body: bytes) -> None:
-        """Write a result to the small file system, under a lock of the queue."""
+        """Write a result to the small file system while holding the lock of the queue."""
         with (self.out / f"{self.queue}.lock").open("ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             with (self.out / f"{self.queue}-{int(time.time()) // 10}.out").open("ab") as file:
@@ -131,14 +131,14 @@ class Consumer(Worker):
 
 
 def run_producer(port: int, stomp: int, password: str, slow: float) -> None:
-    """Send until told to end."""
+    """Send messages until the process is ended."""
     serve(Producer(stomp, password, slow), port)
     while True:
         time.sleep(3600)
 
 
 def run_consumer(port: int, queue: str, stomp: int, password: str, out: Path, slow: float) -> None:
-    """Take messages until told to end."""
+    """Process messages until the process is ended."""
     serve(Consumer(queue, stomp, password, out, slow), port)
     while True:
         time.sleep(3600)

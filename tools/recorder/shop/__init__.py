@@ -1,4 +1,4 @@
-"""The shop: nginx before application replicas, PostgreSQL and Redis behind them.
+"""The shop: nginx in front of application replicas, with PostgreSQL and Redis behind them.
 
 In: requests of customers. Out: pages from the cache or the database, orders as transactions.
 """

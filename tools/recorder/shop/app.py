@@ -1,6 +1,6 @@
 """The application: one replica of the shop, between nginx and the database with its cache.
 
-In: requests for a page, a cart or an order. Out: a status, and metrics of all that was done.
+In: requests for a page, a history or an order. Out: an HTTP status, and metrics.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ __all__ = ["N_CUSTOMERS", "N_ITEMS", "run_app"]
 
 N_ITEMS, N_CUSTOMERS = 4000, 5000
 
-# Connections to the database per replica, how long one is used, and how long one is waited for.
+# Database connections per replica, mean lifetime of one, and longest wait for a free one.
 POOL, LIFETIME_SECONDS, WAIT_SECONDS = 4, 8.0, 1.0
 
 WORK_SECONDS = 0.006
@@ -30,7 +30,7 @@ COMMIT"""
 
 
 class App(Worker):
-    """One replica, with a pool of connections to the database and one per thread to the cache."""
+    """One replica, with pools of connections to the database and to the cache."""
 
     def __init__(self, postgres: int, redis: int, password: str, slow: float) -> None:
         super().__init__(
@@ -51,7 +51,7 @@ class App(Worker):
         self._caches: queue.SimpleQueue[Connection] = queue.SimpleQueue()
 
     def answer(self, path: str) -> int:
-        """Serve a request."""
+        """Serve a request; return its HTTP status."""
         with self.lock:
             self.in_flight += 1
         try:
@@ -72,7 +72,7 @@ class App(Worker):
         return 200
 
     def figures(self) -> dict[str, float]:
-        """Return what ``/metrics`` shows."""
+        """Return the metrics that ``/metrics`` shows."""
         return {**super().figures(), "db_free_places": float(self._places.qsize())}
 
     def _page(self) -> None:
@@ -99,7 +99,7 @@ class App(Worker):
         self._query(f"SELECT item FROM orders WHERE customer = {customer} ORDER BY placed LIMIT 20")
 
     def _query(self, text: str) -> list[str]:
-        """Ask the database, on a connection of the pool."""
+        """Send a query to the database over a connection of the pool."""
         with self.timed("db_call_total", "db_call_seconds_sum"):
             try:
                 held = self._places.get(timeout=WAIT_SECONDS)
@@ -119,7 +119,7 @@ class App(Worker):
                 self._places.put(held)
 
     def _fresh(self, held: tuple[Postgres, float] | None) -> tuple[Postgres, float]:
-        """Return a connection that is not too old."""
+        """Return the connection, or a new one if it is too old or missing."""
         if held is not None:
             if held[1] > time.monotonic():
                 return held
@@ -128,7 +128,7 @@ class App(Worker):
         return connection, time.monotonic() + LIFETIME_SECONDS * self.rng.uniform(0.5, 1.5)
 
     def _cache(self, *commands: tuple[str | bytes | int, ...]) -> list[object]:
-        """Ask the cache; without it every page is a miss."""
+        """Send commands to the cache; return None for each if it cannot be reached."""
         try:
             connection = self._caches.get_nowait()
         except queue.Empty:
@@ -147,7 +147,7 @@ class App(Worker):
 
 
 def run_app(port: int, postgres: int, redis: int, password: str, slow: float) -> None:
-    """Serve until told to end."""
+    """Serve until the process is ended."""
     serve(App(postgres, redis, password, slow), port)
     while True:
         time.sleep(3600)

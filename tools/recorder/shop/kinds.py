@@ -1,6 +1,6 @@
 """The faults and the routine changes of the shop.
 
-In: nothing. Out: kinds with the variables that they move.
+In: nothing. Out: kinds of faults with the variables that they affect, and routine changes.
 """
 
 from tools.recorder.faults import (
@@ -22,7 +22,7 @@ __all__ = ["KINDS", "ROUTINES"]
 APP, CUSTOMERS = {"service": "app"}, {"service": "customers"}
 POSTGRES, REDIS, NGINX = {"service": "postgres"}, {"service": "redis"}, {"service": "nginx"}
 
-# How the whole shop suffers when what is behind the application does.
+# Symptoms in the whole shop of a fault behind the application.
 SLOW_SHOP = (
     Cause("(http_request|db_call)_seconds|in_flight|db_free_places|(db|http)_error_rate", APP),
     Cause("http_request_seconds|in_flight|http_error_rate", CUSTOMERS),
@@ -103,7 +103,7 @@ KINDS: tuple[Kind, ...] = (
         ),
         draw=lambda rng: {"retries": 8, "patience": 0.012},
     ),
-    # Between the application and the database: either end may be named.
+    # Between the application and the database: variables of either side count as causes.
     network_slow(
         (
             Cause("pg_connections|pg_xact_commit_rate|up", POSTGRES),

@@ -1,7 +1,7 @@
-"""PostgreSQL: the server of the shop, and a connection over a plain socket.
+"""A PostgreSQL connection over a plain socket, and the paths of PostgreSQL's programs.
 
-In: queries. Out: the first column of the rows of an answer. The protocol is version 3.0, with the
-simple query and the password in clear text, which suffices on loopback.
+In: queries. Out: the first column of the result rows. It uses version 3.0 of the protocol with
+simple queries and a clear-text password, which suffices on loopback.
 """
 
 import glob
@@ -16,11 +16,11 @@ PROTOCOL = 3 << 16
 
 
 class PostgresError(OSError):
-    """PostgreSQL answered with an error."""
+    """An error from PostgreSQL."""
 
 
 def program(name: str) -> str:
-    """Return the path of a program of PostgreSQL; Debian keeps it outside the search path."""
+    """Return the path of a program of PostgreSQL, which Debian keeps outside the search path."""
     found = sorted(glob.glob(f"/usr/lib/postgresql/*/bin/{name}"))
     path = found[-1] if found else shutil.which(name)
     if path is None:

@@ -1,6 +1,6 @@
-"""The shop as a system: starts nginx, PostgreSQL, Redis, replicas and customers; has their faults.
+"""The shop as a system: nginx, PostgreSQL, Redis, application replicas, customers, and faults.
 
-In: actions. Out: real software that changes and suffers.
+In: actions of a schedule. Out: running software with routine changes and faults.
 """
 
 import os
@@ -86,7 +86,7 @@ class Shop(CommonFaults):
     }
 
     def start_services(self) -> None:
-        """Start everything; the customers come last."""
+        """Start PostgreSQL, Redis, the application, nginx and then the customers."""
         self.port = {name: free_port() for name in ("nginx", "postgres", "redis")}
         self._start_postgres()
         self._start_redis()
@@ -147,7 +147,7 @@ class Shop(CommonFaults):
         self.members.start("postgres", command, role="server", port=port)
         self.retried(lambda: self.sql("SELECT 1", database="postgres"))
         self.sql(f"CREATE ROLE shop LOGIN PASSWORD '{PASSWORD}'", database="postgres")
-        # Without a limit every request that gives up would leave a waiting connection behind.
+        # Without this limit, every request that times out would leave a waiting connection behind.
         self.sql("ALTER ROLE shop SET lock_timeout = '2s'", database="postgres")
         self.sql("CREATE DATABASE shop", database="postgres")
         self.sql(TABLES)
@@ -209,14 +209,14 @@ class Shop(CommonFaults):
         path.write_text(f"upstream app {{ least_conn; {servers}}}\n", encoding="utf-8")
 
     def _reload_nginx(self) -> None:
-        """Tell nginx which replicas there are."""
+        """Reload nginx if the list of replicas has changed."""
         before = (self.folder / "nginx" / "upstream.conf").read_text(encoding="utf-8")
         self._write_upstream()
         if (self.folder / "nginx" / "upstream.conf").read_text(encoding="utf-8") != before:
             self.members.find("nginx", "server").process.send_signal(signal.SIGHUP)
 
     def sql(self, text: str, database: str = "shop", timeout: float = 60.0) -> None:
-        """Run statements as the database's owner."""
+        """Run statements, separated by semicolons, as the owner of the database."""
         connection = Postgres(self.port["postgres"], "postgres", database, timeout=timeout)
         try:
             for statement in text.split(";"):
@@ -227,7 +227,7 @@ class Shop(CommonFaults):
     # ------------------------------------------------------------------ routine
 
     def do_report(self, about: dict[str, Any]) -> None:
-        """Sum up the orders in the database, as a nightly report does."""
+        """Run a query that sums up the orders, as a nightly report does."""
         query = (
             f"SELECT customer, sum(price) FROM orders WHERE item % {about['days']} = 0 GROUP BY 1"
         )
@@ -243,19 +243,19 @@ class Shop(CommonFaults):
     # ------------------------------------------------------------------ faults
 
     def begin_missing_index(self, about: dict[str, Any]) -> Stop:
-        """Drop the index that the history needs."""
+        """Drop the index that the query for a customer's history needs."""
         self.sql("DROP INDEX orders_customer")
         return lambda: self.sql("CREATE INDEX orders_customer ON orders (customer)")
 
     def begin_lock_held(self, about: dict[str, Any]) -> Stop:
-        """Hold a lock on the orders."""
+        """Hold a lock on the table of orders."""
         connection = Postgres(self.port["postgres"], "postgres", "shop", timeout=30.0)
         connection.ask("BEGIN")
         connection.ask("LOCK TABLE orders IN EXCLUSIVE MODE")
         return connection.close
 
     def begin_connections_exhausted(self, about: dict[str, Any]) -> Stop:
-        """Take every connection that gets free."""
+        """Take every free connection of the database."""
         held: list[Postgres] = []
         stopping = threading.Event()
 
@@ -295,7 +295,7 @@ class Shop(CommonFaults):
         return is_on.clear
 
     def begin_retry_storm(self, about: dict[str, Any]) -> Stop:
-        """Let the customers lose their patience."""
+        """Make the customers retry after a short timeout."""
         (one,) = self.members.of("customers")
         self.members.control(one, retries=about["retries"], patience=about["patience"])
         return lambda: self.members.control(one, retries=0, patience=3.0)

@@ -1,4 +1,4 @@
-"""The variables of the shop: what Prometheus is asked for.
+"""The Prometheus queries of the shop's variables.
 
 In: nothing. Out: queries of nginx, PostgreSQL, Redis and the recorder's own processes.
 """
