@@ -1,6 +1,6 @@
 """``python -m benchmarks``: the command line of the benchmarks.
 
-In: which benchmark, and what it may cost. Out: files of scores, tables and pictures, and the tables
+In: the benchmark to run, and its options. Out: files of scores, tables and pictures, and the tables
 on the terminal.
 """
 
@@ -51,7 +51,7 @@ def benchmarks() -> None:
 
 
 def main() -> None:
-    """Run the command and leave quietly when interrupted."""
+    """Run the command line; exit without a traceback when interrupted."""
     try:
         app(prog_name="python -m benchmarks")
     except KeyboardInterrupt:

@@ -1,7 +1,7 @@
 """Jitted loops of the bootstrap: ranked windows -> a metric of each resampled test set.
 
-A replicate has a stream of random numbers of its own, so that it is the same whoever computes it
-and whenever.
+Each replicate has its own stream of random numbers, so that its result does not depend on threads
+or on the order of computation.
 """
 
 import numpy as np
@@ -12,13 +12,13 @@ from benchmarks.world._random import integer, next_bits
 
 __all__ = ["AUPRC", "AUROC", "TPR_AT_FPR", "resampled"]
 
-# Which metric a loop computes.
+# Codes of the metrics.
 AUPRC, AUROC, TPR_AT_FPR = 0, 1, 2
 
 
 @njit(cache=True, nogil=True)
 def draw(windows: NDArray[np.int64], state: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
-    """Count as many draws with replacement as there are windows."""
+    """Draw as many windows as there are, with replacement, and add the draws to ``counts``."""
     for _ in range(windows.size):
         counts[windows[integer(state, windows.size)]] += 1
 
@@ -35,8 +35,8 @@ def measured(
 ) -> float:
     """Return the metric of a test set that holds window b counts[b] times.
 
-    ``order`` (B,) has the windows from the highest score down, ``is_last`` (B,) whether the next
-    in that order scores lower.
+    ``order`` (B,) lists the windows by descending score; ``is_last`` (B,) tells whether the next
+    window in that order has a lower score.
     """
     n_normal = order.size - n_anomalous
     hits, alarms, gained, level = 0, 0, 0, 0
@@ -78,14 +78,15 @@ def resampled(
     seed: np.uint64,
     out: NDArray[np.float64],
 ) -> None:
-    """out[r, k] = the metric of method k on the r-th resampled test set.
+    """Fill ``out[r, k]`` with the metric of method k on the r-th resampled test set.
 
     Parameters
     ----------
     is_anomalous
-        (B,) the truth; anomalous and normal windows are drawn apart, as many as there are.
+        (B,) the truth. Anomalous and normal windows are drawn separately, as many of each as the
+        test set has.
     orders, is_last
-        (K, B) as in :func:`measured`, one row a method.
+        (K, B) as in :func:`measured`, one row per method.
     out
         (R, K); all K methods of a replicate see the same windows.
     """

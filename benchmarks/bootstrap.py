@@ -1,7 +1,7 @@
-"""Bootstrap over windows: how far a metric might be off, and whether two methods differ.
+"""Bootstrap over windows: confidence intervals of metrics, and paired tests of two methods.
 
 In: test sets with the scores of one method, or of two on the same windows. Out: an interval, or a
-paired test. All of it follows from a seed; the number of threads changes nothing.
+paired test. Results depend on the seed, not on the number of threads.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from smkc.parallel import in_threads
 
 __all__ = ["Group", "PairedTest", "estimate", "interval", "paired"]
 
-# A smaller difference between two means of metrics is none: the order of a sum made it.
+# Smaller differences between two mean metrics come from the order of summation and count as 0.
 ROUNDING = 1e-12
 
 _CODES = {"auprc": _loops.AUPRC, "auroc": _loops.AUROC, "tpr_at_1pct_fpr": _loops.TPR_AT_FPR}
@@ -30,8 +30,8 @@ class Group:
     Parameters
     ----------
     seed, cardinality
-        which test set; they choose the windows drawn from it, so that neither the order of the
-        groups nor the company they are in matters.
+        identify the test set. They seed its resampling, so that the windows drawn from it depend
+        neither on the order of the groups nor on the other groups.
     is_anomalous
         (B,) the truth.
     scores
@@ -46,16 +46,16 @@ class Group:
 
 @dataclass(frozen=True)
 class PairedTest:
-    """How two methods differ on the same windows.
+    """Difference between two methods on the same windows.
 
     Parameters
     ----------
     difference
         the first method's metric minus the second's.
     low, high
-        its interval.
+        confidence interval of the difference.
     p_value
-        two-sided: how readily resampled windows would turn the difference around.
+        two-sided bootstrap p-value of the difference.
     """
 
     difference: float
@@ -67,13 +67,13 @@ class PairedTest:
     def of(
         cls, difference: float, resampled: NDArray[np.float64], *, level: float = 0.95
     ) -> "PairedTest":
-        """Return the test of a difference as measured and (n,) resampled.
+        """Return the test of a measured difference, given (n,) resampled differences.
 
         Notes
         -----
         The p-value is twice the smaller of the shares of resampled differences that are <= 0 and
-        >= 0, each with one added above and below (Davison and Hinkley, Bootstrap Methods and
-        their Application, 1997, eq. 4.11), so that it is never 0: the least is 2 / (n + 1).
+        >= 0, each with 1 added to numerator and denominator (Davison and Hinkley, Bootstrap
+        Methods and their Application, 1997, eq. 4.11), so that it is at least 2 / (n + 1).
         """
         values = np.where(np.abs(resampled) < ROUNDING, 0.0, resampled)
         low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
@@ -83,7 +83,7 @@ class PairedTest:
 
 
 def estimate(groups: Sequence[Group], metric: str) -> float:
-    """Mean over seeds of the mean over each seed's test sets of a metric, as measured."""
+    """Return the mean of a metric over seeds, after averaging over each seed's test sets."""
     weights = _weights(groups)
     _code(metric)
     return float(
@@ -94,7 +94,7 @@ def estimate(groups: Sequence[Group], metric: str) -> float:
 def interval(
     groups: Sequence[Group], metric: str, *, n: int = 1000, level: float = 0.95, seed: int = 0
 ) -> tuple[float, float]:
-    """Find between which values the metric lies when the windows are drawn anew.
+    """Return the bootstrap confidence interval of a metric.
 
     Parameters
     ----------
@@ -103,16 +103,16 @@ def interval(
     metric
         a name in METRICS.
     n
-        how many times all test sets are resampled.
+        number of times that all test sets are resampled.
     level
         share of the resampled values inside the interval.
 
     Notes
     -----
     Percentile bootstrap (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, ch. 13),
-    stratified: anomalous and normal windows are drawn apart within each test set, so that its
-    anomaly rate stays. The trained methods stay as they are: what another training seed would
-    change is not in it, and shows in the sd over seeds instead.
+    stratified: anomalous and normal windows are drawn separately within each test set, so that its
+    anomaly rate does not change. Methods are not trained again: the interval does not include the
+    variation between training seeds, which the sd over seeds shows.
 
     Examples
     --------
@@ -135,12 +135,12 @@ def paired(
     level: float = 0.95,
     seed: int = 0,
 ) -> PairedTest:
-    """Test whether two methods differ, each resampled test set scored by both.
+    """Test whether two methods differ, on the same resampled test sets.
 
     Parameters
     ----------
     groups_a, groups_b
-        the same test sets in the same order, with the scores of either method.
+        the same test sets in the same order, with the scores of each method.
     metric, n, level
         as in :func:`interval`.
     """
@@ -154,7 +154,7 @@ def paired(
 def _replicates(
     methods: Sequence[Sequence[Group]], metric: str, n: int, seed: int
 ) -> NDArray[np.float64]:
-    """(n, K) the statistic of K methods on n resamplings of the test sets they share."""
+    """Return (n, K) statistics of K methods on n resamplings of the test sets that they share."""
     weights, code = _weights(methods[0]), _code(metric)
 
     def one(groups: tuple[Group, ...]) -> NDArray[np.float64]:
@@ -180,20 +180,20 @@ def _replicates(
 
 
 def _ranked(scores: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """(B,) windows from the highest score down, and whether the next one scores lower."""
+    """Return (B,) windows by descending score, and whether the next one scores lower."""
     order = np.argsort(-scores, kind="stable")
     ranked = scores[order]
     return order, np.append(ranked[1:] != ranked[:-1], True)
 
 
 def _stream(seed: int, group: Group) -> np.uint64:
-    """Return where the draws from a test set start."""
+    """Return the seed of a test set's random stream."""
     key = np.random.SeedSequence((seed, group.seed, group.cardinality))
     return np.uint64(key.generate_state(1, np.uint64)[0])
 
 
 def _weights(groups: Sequence[Group]) -> NDArray[np.float64]:
-    """(G,) what each test set counts for: seeds alike, and within a seed its test sets."""
+    """Return (G,) weights of the test sets: equal for all seeds, and equal within a seed."""
     if not groups:
         raise InputError("no test set was given; give one group for each seed and cardinality")
     _, which, sizes = np.unique(

@@ -1,6 +1,6 @@
-"""Choosing: names as typed -> entries of a registry, or an error that lists what there is.
+"""Lookup of names that a user typed, with an error that lists the known names.
 
-In: one name, or several separated by commas, and the names that are known. Out: what they name.
+In: one name, or several separated by commas, and a registry. Out: an entry, or the names chosen.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ Entry = TypeVar("Entry")
 
 
 def find(name: str, known: Mapping[str, Entry], what: str) -> Entry:
-    """Return the entry of that name.
+    """Return the entry with this name.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def find(name: str, known: Mapping[str, Entry], what: str) -> Entry:
 
 
 def choose(names: str | None, known: Iterable[str], what: str) -> list[str]:
-    """Return the names in ``names``, separated by commas, in the order known; all if it is None.
+    """Return the comma-separated names in ``names``, in the order of ``known``; all if it is None.
 
     Examples
     --------

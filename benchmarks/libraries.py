@@ -1,4 +1,4 @@
-"""Libraries that only benchmarks need: imported when a method is run, not before.
+"""Imports of libraries that only benchmarks need, made when a method runs.
 
 In: a module's name. Out: the module, or an error that says what to install.
 """
@@ -14,7 +14,7 @@ INSTALL = 'pip install -e ".[deep,plot]" --group benchmarks'
 
 
 def library(module: str, package: str) -> Any:
-    """Import a module of another library.
+    """Import and return a module of another library.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Metrics: how well scores tell anomalous windows from normal ones.
+"""Metrics: how well scores separate anomalous windows from normal ones.
 
 In: the truth about each window and its score, higher = more anomalous. Out: one number, higher =
-better. Windows with equal scores are never told apart: a threshold has all of them on one side.
+better. Windows with equal scores always lie on the same side of a threshold.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ TABLE_FPR = 0.01
 
 
 def auprc(is_anomalous: ArrayLike, scores: ArrayLike) -> float:
-    """Area under the precision-recall curve, as average precision.
+    """Return the area under the precision-recall curve, as average precision.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ def auprc(is_anomalous: ArrayLike, scores: ArrayLike) -> float:
 
     Notes
     -----
-    The sum over distinct scores of the recall gained there times the precision there, without
-    interpolation: scikit-learn's ``average_precision_score``.
+    The sum, over distinct scores, of the gain in recall times the precision, without
+    interpolation, as in scikit-learn's ``average_precision_score``.
 
     Examples
     --------
@@ -44,7 +44,10 @@ def auprc(is_anomalous: ArrayLike, scores: ArrayLike) -> float:
 
 
 def auroc(is_anomalous: ArrayLike, scores: ArrayLike) -> float:
-    """Share of (anomalous, normal) pairs in which the anomalous one scores higher; ties half.
+    """Return the area under the ROC curve.
+
+    It is the share of (anomalous, normal) pairs in which the anomalous one scores higher; ties
+    count half.
 
     Parameters
     ----------
@@ -64,14 +67,14 @@ def auroc(is_anomalous: ArrayLike, scores: ArrayLike) -> float:
 
 
 def tpr_at_fpr(is_anomalous: ArrayLike, scores: ArrayLike, fpr: float = TABLE_FPR) -> float:
-    """Largest true-positive rate of a threshold whose false-positive rate is at most ``fpr``.
+    """Return the largest true-positive rate at a false-positive rate of at most ``fpr``.
 
     Parameters
     ----------
     is_anomalous, scores
         (B,) as in :func:`auprc`.
     fpr
-        share of normal windows that may be taken for anomalous, in [0, 1].
+        largest share of normal windows past the threshold, in [0, 1].
 
     Examples
     --------
@@ -100,9 +103,9 @@ def checked(
     remedy: str = "a method must score every window, so mend it or leave those windows out for all "
     "methods alike",
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Return truth and scores as (B,) arrays, or say why they cannot be measured.
+    """Return truth and scores as (B,) arrays; raise InputError if they cannot be measured.
 
-    Messages call one entry a ``unit``, and give the ``remedy`` for scores that are NaN.
+    Error messages call one entry a ``unit``, and give ``remedy`` as advice for NaN scores.
     """
     truth, given = np.asarray(is_anomalous), np.asarray(scores, np.float64)
     if truth.ndim != 1 or truth.shape != given.shape:
@@ -132,7 +135,10 @@ def checked(
 def _counts(
     is_anomalous: ArrayLike, scores: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(K,) anomalous and normal windows at or above each distinct score, highest first."""
+    """Return (K,) counts of anomalous and normal windows at or above each distinct score.
+
+    The K scores are in descending order.
+    """
     truth, given = checked(is_anomalous, scores)
     order = np.argsort(-given, kind="stable")
     ranked = given[order]

@@ -1,6 +1,6 @@
-"""Protocols: which cardinalities are learned from and tested on, and the windows of each split.
+"""Protocols: the cardinalities to train and test on, and the windows of each split.
 
-In: a world, a length, sizes and a seed. Out: windows to learn from, to validate and to test on.
+In: a world, a length, sizes and a seed. Out: windows for training, validation and testing.
 """
 
 from dataclasses import dataclass, field
@@ -14,14 +14,14 @@ __all__ = ["CARDINALITIES", "PROTOCOLS", "RATES", "Protocol", "Sizes", "Splits",
 CARDINALITIES = (1, 2, 3, 4, 6, 8, 12, 16)
 RATES = (0.01, 0.05, 0.10, 0.20)
 
-# Numbers that keep the splits' streams of random numbers apart.
+# Part of the seed, so that the splits draw different random numbers.
 _TRAIN, _VALIDATION, _TEST = 1, 2, 3
 VALIDATION_RATE = 0.10
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """What is learned from and what is tested on."""
+    """Cardinalities to train on and to test on."""
 
     name: str
     train: tuple[int, ...]
@@ -41,7 +41,7 @@ def find_protocol(name: str) -> Protocol:
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """How many windows a cardinality each split has; the defaults are the benchmark's."""
+    """Number of windows per cardinality in each split; the defaults are the benchmark's."""
 
     train: int = 400
     validation: int = 200
@@ -52,9 +52,10 @@ class Sizes:
 class Splits:
     """The windows of one run.
 
-    A test set depends on seed, cardinality and rate alone: the protocols share those of the
-    cardinalities that they share. Training and validation draw from the training pool of
-    variables, tests from the other, unless the world says otherwise.
+    A test set does not depend on the protocol: protocols share the test sets of the cardinalities
+    that they have in common. Training and validation draw from the training pool of variables,
+    tests from the evaluation pool, or from the training pool if ``world.unseen_variables`` is
+    false.
 
     Examples
     --------
@@ -71,7 +72,7 @@ class Splits:
     sizes: Sizes = field(default_factory=Sizes)
 
     def train(self, protocol: Protocol) -> Windows:
-        """Return normal windows of every cardinality that the protocol learns from."""
+        """Return normal windows of every training cardinality of the protocol."""
         return Windows.concat(
             [
                 generate(
@@ -87,7 +88,7 @@ class Splits:
         )
 
     def validation(self, protocol: Protocol) -> Windows:
-        """Return windows like those learned from, one in ten with an anomaly."""
+        """Return windows of the training cardinalities, 10% of them with an anomaly."""
         return Windows.concat(
             [
                 generate(

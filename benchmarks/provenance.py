@@ -1,7 +1,7 @@
-"""Provenance: how a result came about, so that a reader can judge it and make it again.
+"""Provenance: how a result was made, so that readers can judge and reproduce it.
 
-In: the command as typed, a budget, seeds and a device. Out: facts about code, machine and libraries
-that a file can hold; they name no person, no host and no folder.
+In: the command as typed, a budget, seeds and a device. Out: facts about code, machine and
+libraries, for a file; they contain no names of persons, hosts or folders.
 """
 
 import os
@@ -18,7 +18,7 @@ from benchmarks.baselines.device import device_name
 
 __all__ = ["LIBRARIES", "circumstances", "code_commit", "provenance"]
 
-# What a result depends on beside smkc itself.
+# Libraries that results depend on.
 LIBRARIES = ("smkc", "numpy", "numba", "scikit-learn", "torch")
 
 
@@ -31,20 +31,20 @@ def provenance(
     commit: str | None = None,
     libraries: Sequence[str] = LIBRARIES,
 ) -> dict[str, Any]:
-    """Return how a result came about: what was run, when, on what and with which code.
+    """Return how a result was made: the command, the date, the machine and the code.
 
-    Take it once, before the first file of a result is written.
+    Call it once, before the first file of a result is written.
 
     Parameters
     ----------
     command
-        as typed; of a path that starts at the root only the last name is kept.
+        as typed; absolute paths are reduced to their last part.
     device
         "cpu" or a name that torch knows, such as "cuda".
     commit
-        of the code, where the checkout is not at hand; asked of git otherwise.
+        commit of the code; None takes that of :func:`code_commit`.
     libraries
-        whose versions are told, where they are installed.
+        libraries whose versions are included, if they are installed.
     """
     return {
         "command": _without_folders(command),
@@ -59,7 +59,7 @@ def provenance(
 
 
 def circumstances(command: str) -> dict[str, str]:
-    """Return what a page without budget and seeds says of how it was made, one text per line."""
+    """Return the provenance of a page without budget and seeds, one text per entry."""
     versions = {"python": platform.python_version(), **_versions(("smkc", "numpy", "numba"))}
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -71,7 +71,7 @@ def circumstances(command: str) -> dict[str, str]:
 
 
 def _without_folders(command: str) -> str:
-    """Keep only the last name of a path from the root, also behind ``--option=``."""
+    """Reduce absolute paths in a command to their last part, also after ``--option=``."""
     words = []
     for word in shlex.split(command):
         option, equals, value = word.partition("=")
@@ -82,7 +82,7 @@ def _without_folders(command: str) -> str:
 
 
 def _machine() -> str:
-    """Return processor, cores, memory and system, without the machine's own name."""
+    """Return processor, cores, memory and operating system, without the host's name."""
     name = platform.machine()
     try:
         for entry in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
@@ -106,12 +106,13 @@ def _versions(libraries: Sequence[str]) -> dict[str, str]:
 
 
 def code_commit() -> str:
-    """Return the commit of this code, "-dirty" added where its files differ from it.
+    """Return the commit of this code, with "-dirty" appended if files have changed since.
 
-    ``SMKC_COMMIT`` says it where the code was copied without its history.
+    The environment variable ``SMKC_COMMIT`` overrides it, for copies of the code without git
+    history. Without either, the result is "unknown".
     """
     told = os.environ.get("SMKC_COMMIT")
-    if told:  # a copy of the code without its history
+    if told:
         return told
     home = Path(__file__).resolve().parent
 
@@ -124,7 +125,7 @@ def code_commit() -> str:
             return None
         return done.stdout.strip() if done.returncode == 0 else None
 
-    # Copied beside other work, this code is in no commit of that work.
+    # A copy of this code inside another project's checkout is in none of that project's commits.
     if git("ls-files", "--error-unmatch", Path(__file__).name) is None:
         return "unknown"
     changed = git("status", "--porcelain", "--", ".", "../src")

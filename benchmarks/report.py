@@ -1,7 +1,6 @@
-"""The report: a table -> a page to read and a file for programs, with how it was made.
+"""Reports: a table -> a Markdown page and a JSON file, both with provenance.
 
-In: a table and its provenance. Out: ``<name>.md`` and ``<name>.json``, each written whole or not
-at all.
+In: a table and its provenance. Out: ``<name>.md`` and ``<name>.json``, each written atomically.
 """
 
 import json
@@ -27,10 +26,10 @@ __all__ = [
     "write_whole",
 ]
 
-# A difference with a smaller p-value is marked.
+# Differences with a smaller p-value are marked with an asterisk.
 MEANINGFUL = 0.05
 
-# With more columns than this the other source's figures get a table of their own.
+# With more columns than this, the other source's figures get their own table.
 MOST_SIDE_BY_SIDE = 4
 
 Format = Callable[[float], str]
@@ -38,7 +37,7 @@ Format = Callable[[float], str]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run left: tables, the files they are in, and how many jobs were not done in time."""
+    """Result of a run: tables, files written, and the number of jobs not started in time."""
 
     tables: list[Table]
     files: list[Path]
@@ -48,14 +47,14 @@ class Outcome:
 def write_table(
     table: Table, provenance: Mapping[str, Any], folder: str | Path
 ) -> tuple[Path, Path]:
-    """Write a table as Markdown and as JSON; return where they are.
+    """Write a table as Markdown and as JSON; return both paths.
 
     Parameters
     ----------
     provenance
-        what JSON can hold, as from :func:`benchmarks.provenance.provenance`.
+        JSON-serializable facts, as from :func:`benchmarks.provenance.provenance`.
     folder
-        made if it is not there; files of the same name are replaced.
+        created if missing; files of the same name are replaced.
     """
     page = Path(folder) / f"{table.name}.md"
     data = Path(folder) / f"{table.name}.json"
@@ -78,7 +77,7 @@ def read_table(path: str | Path) -> Table:
 
 
 def markdown(table: Table, provenance: Mapping[str, Any]) -> str:
-    """Return the page: ours beside the other source's, intervals, notes, how it was made."""
+    """Return the page: our figures and the other source's, intervals, notes and provenance."""
     parts = [f"# {table.title}"]
     for group in table.groups:
         if group:
@@ -98,7 +97,7 @@ def markdown(table: Table, provenance: Mapping[str, Any]) -> str:
 
 
 def _blocks(table: Table, rows: Sequence[Row]) -> list[str]:
-    """Return one group's tables: figures, the other source's among or below them, intervals."""
+    """Return the Markdown blocks of one group: figures, the other source's figures, intervals."""
     formats = [_format([row.cells[at] for row in rows]) for at in range(len(table.columns))]
     places = [at for at in range(len(table.columns)) if _any(rows, at, "value")]
     paper = [at for at in range(len(table.columns)) if _any(rows, at, "paper")]
@@ -138,7 +137,7 @@ def _selection(
 
 
 def grid(heads: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
-    """Lay columns out so that the page also reads as plain text: names left, figures right."""
+    """Return a Markdown table aligned as plain text: the first column left, the others right."""
     safe = [
         [entry.replace("|", "\\|") for entry in (head, *column)]
         for head, column in zip(heads, columns, strict=True)
@@ -184,7 +183,7 @@ def _p_text(p_value: float | None) -> str:
 
 
 def _format(cells: Sequence[Cell]) -> Format:
-    """Choose one way to write all figures of a column, by their sizes."""
+    """Choose one number format for a column, by the sizes of its figures."""
     values = [
         abs(value)
         for cell in cells
@@ -218,12 +217,12 @@ def _listed(value: Any) -> str:
 
 
 def strict_json(content: Any) -> str:
-    """Return JSON that every reader takes: null where JSON has no number."""
+    """Return standard JSON: NaN and infinity become null."""
     return json.dumps(_strict(content), indent=1, allow_nan=False) + "\n"
 
 
 def _strict(content: Any) -> Any:
-    """Put None where JSON has no number."""
+    """Replace NaN and infinity by None."""
     if isinstance(content, Mapping):
         return {key: _strict(value) for key, value in content.items()}
     if isinstance(content, (list, tuple)):
@@ -234,7 +233,7 @@ def _strict(content: Any) -> Any:
 
 
 def write_whole(target: Path, text: str) -> None:
-    """Write the whole file or nothing."""
+    """Write a file atomically, and create its folder if missing."""
     draft = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""Running jobs: several at a time, each on one thread, stopping in time, losing nothing.
+"""Running jobs: several at a time, each on one thread, until a time limit.
 
-In: jobs and a function that does one and keeps its result in a file. Out: how many were not
-started in time. What each job leaves, and whether it has been done, is its own business.
+In: jobs, and a function that runs one job and saves its result. Out: the number of jobs that were
+not started in time. Callers leave out jobs that already have results.
 """
 
 import multiprocessing
@@ -20,7 +20,7 @@ Job = TypeVar("Job")
 
 
 class Failed(SmkcError):
-    """Some jobs raised; the others' results are kept."""
+    """Raised if jobs failed; the results of the others are kept."""
 
 
 def run_all(
@@ -30,24 +30,25 @@ def run_all(
     processes: int = 1,
     stop_after: float | None = None,
 ) -> int:
-    """Do ``work(job)`` for every job, in order; return how many were left when time was up.
+    """Call ``work(job)`` for every job, in order; return how many were not started in time.
 
     Parameters
     ----------
     jobs
-        each with a name as its text.
+        error messages name a job by ``str(job)``.
     work
-        can be sent to another process; so can jobs.
+        runs one job and saves its result. With several processes, it and the jobs must be
+        picklable.
     processes
-        how many jobs run at a time, each in a process of its own with one thread; with one, they
-        run here.
+        number of jobs at a time, each in its own process with one thread; 1 runs the jobs in this
+        process.
     stop_after
         seconds after which no further job is started; None for never.
 
     Notes
     -----
-    A job that raises one of smkc's errors does not stop the others: all such are named in one
-    error at the end.
+    A job that raises an SmkcError does not stop the others: ``Failed``, raised at the end, names
+    all such jobs. Any other exception ends the run.
     """
     started = time.monotonic()
 
@@ -78,7 +79,7 @@ def run_all(
 def _outcomes(
     jobs: Iterator[Job], work: Callable[[Job], None], processes: int
 ) -> Iterator[tuple[Job, BaseException | None]]:
-    """Yield each job as it ends, with what it raised; take the next only when there is room."""
+    """Yield each job as it ends, with its exception; take the next job when a process is free."""
     if processes == 1:
         for job in jobs:
             try:
@@ -105,7 +106,7 @@ def _ended(running: dict[Future[None], Job]) -> Iterator[tuple[Job, BaseExceptio
 
 
 def _pool(processes: int) -> ProcessPoolExecutor:
-    # A fresh interpreter each: torch and numba do not survive a fork with threads running.
+    # Spawn, because torch and numba do not survive a fork while threads are running.
     return ProcessPoolExecutor(
         processes, multiprocessing.get_context("spawn"), initializer=_on_one_thread
     )

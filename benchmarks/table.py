@@ -1,7 +1,7 @@
-"""The table: ours beside another source's, with what says which differences mean anything.
+"""Tables of our figures beside another source's, with spreads, intervals and p-values.
 
-In: means over seeds, their spread, intervals and p-values. Out: rows that a report can print,
-and that stay the same on the way through a file.
+In: means over seeds, their spread, intervals and p-values. Out: rows that a report can print, and
+that can be saved as JSON and read back unchanged.
 """
 
 import math
@@ -21,13 +21,14 @@ class Cell:
     Parameters
     ----------
     value
-        ours; NaN where there is none.
+        our figure; NaN if there is none.
     sd
         standard deviation over seeds.
     low, high
-        interval over what is drawn anew.
+        bootstrap confidence interval; ``Table.drawn`` says what is resampled.
     paper
-        what the other source reports, if it does: the paper, unless the table names another.
+        figure of the other source, if it has one: of the paper, unless ``Table.beside`` names
+        another source.
     """
 
     value: float
@@ -38,7 +39,7 @@ class Cell:
 
     @property
     def difference(self) -> float | None:
-        """Ours minus the other source's; None where either is missing."""
+        """Our figure minus the other source's; None if either is missing."""
         if self.paper is None or math.isnan(self.value):
             return None
         return self.value - self.paper
@@ -51,11 +52,11 @@ class Row:
     Parameters
     ----------
     cells
-        one a column of the table.
+        one per column of the table.
     p_value
         of the paired test against the row below.
     group
-        what part of the table the row is in, such as a protocol.
+        part of the table that the row belongs to, such as a protocol.
     """
 
     name: str
@@ -66,22 +67,22 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under columns, and what a reader must know to read them.
+    """Rows and columns of figures, with a title and notes.
 
     Parameters
     ----------
     name
-        what its files are called.
+        base name of its files.
     columns
         what each cell of a row measures.
     rows
-        those of one group follow each other.
+        rows of one group must be adjacent.
     notes
         sentences below the table.
     beside
-        whose figures stand beside ours.
+        name of the other source, whose figures are shown beside ours.
     drawn
-        what intervals and tests draw anew.
+        what the bootstrap of intervals and tests resamples.
     """
 
     name: str
@@ -110,15 +111,15 @@ class Table:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The parts of the table, in order."""
+        """Groups of the table, in order."""
         return tuple(dict.fromkeys(row.group for row in self.rows))
 
     def rows_of(self, group: str) -> tuple[Row, ...]:
-        """Return the rows of one part, in order."""
+        """Return the rows of one group, in order."""
         return tuple(row for row in self.rows if row.group == group)
 
     def place(self, column: str) -> int:
-        """Return where in a row's cells a column is."""
+        """Return the index of a column in a row's cells."""
         if column not in self.columns:
             raise InputError(
                 f"table {self.name} has no column {column!r}; "
@@ -127,9 +128,10 @@ class Table:
         return self.columns.index(column)
 
     def sorted_by(self, column: str, *, descending: bool = True) -> "Table":
-        """Return the table with each group's rows in the order of our values in one column.
+        """Return the table with each group's rows sorted by our values in one column.
 
-        Rows without a value come last. P-values are dropped: they were those of other neighbours.
+        Rows without a value come last. P-values are dropped, because they compare rows that
+        were neighbours before.
 
         Examples
         --------
@@ -152,7 +154,7 @@ class Table:
         return replace(self, rows=tuple(rows))
 
     def as_json(self) -> dict[str, Any]:
-        """Return what a file holds of the table, in the order of the file."""
+        """Return the table as JSON-serializable data, in the order of the file."""
         usual = {field.name: field.default for field in fields(self)}
         told = {name: getattr(self, name) for name in ("beside", "drawn")}
         return {
@@ -185,7 +187,7 @@ class Table:
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> "Table":
-        """Return the table that :meth:`as_json` wrote; a value of null is NaN again."""
+        """Return the table that :meth:`as_json` wrote; a value of null becomes NaN."""
         return Table(
             name=content["table"],
             title=content["title"],

@@ -1,7 +1,7 @@
-"""Windows: independent windows of a benchmark, with the truth about each.
+"""Independent windows of a benchmark, with the truth about each.
 
-In: arrays from a generator. Out: a container that methods read as they need it: padded arrays for
-models of sets and tables, a recording for everything that starts from the sketch.
+In: arrays from a generator. Out: a container that gives padded arrays to models of sets and tables,
+and a recording to methods that start from the sketch.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ KINDS = (
 )
 NORMAL = -1
 
-# The place of a variable that a window of lower cardinality does not have.
+# Marks an unused place in a window with fewer than C variables.
 PADDING = -1
 
 
@@ -37,14 +37,14 @@ class Windows:
     Parameters
     ----------
     values
-        (B, L, C) float32: what was read; 0 where nothing was observed.
+        (B, L, C) float32: values; 0 where nothing was observed.
     observed
-        (B, L, C) bool: whether it was.
+        (B, L, C) bool: whether a value was observed.
     variables
         (B, C) int32: which variable, an index into ``names``; PADDING, always last, where the
         window has fewer than C. A padded place is never observed.
     names
-        variable identifiers: sorted, no two alike.
+        variable identifiers, sorted and unique.
     kinds
         (B,) int8: the type of anomaly, an index into KINDS, or NORMAL.
     segments
@@ -71,12 +71,12 @@ class Windows:
 
     @property
     def length(self) -> int:
-        """L, time steps a window."""
+        """L, the number of time steps per window."""
         return int(self.values.shape[1])
 
     @property
     def cardinality(self) -> NDArray[np.int64]:
-        """(B,) how many variables each window has."""
+        """(B,) number of variables in each window."""
         n: NDArray[np.int64] = (self.variables != PADDING).sum(axis=1)
         return n
 
@@ -92,7 +92,7 @@ class Windows:
         return np.where(self.observed, self.values.astype(np.float64), np.nan)
 
     def take(self, which: NDArray[np.integer] | NDArray[np.bool_] | slice) -> "Windows":
-        """Return some of the windows, by number or by mask."""
+        """Return some of the windows, by index, mask or slice."""
         return Windows(
             self.values[which],
             self.observed[which],
@@ -107,7 +107,7 @@ class Windows:
         return self.take(~self.is_anomalous)
 
     def padded_to(self, n_places: int) -> "Windows":
-        """Return the windows with places for at least so many variables."""
+        """Return the windows with places for at least ``n_places`` variables."""
         more = n_places - self.values.shape[2]
         if more <= 0:
             return self
@@ -122,7 +122,7 @@ class Windows:
 
     @staticmethod
     def concat(parts: "Sequence[Windows]") -> "Windows":
-        """Join windows of one length over one set of names; the narrower ones are padded."""
+        """Join windows of equal length over the same names; pad those with fewer places."""
         first = parts[0]
         for part in parts:
             if part.names != first.names or part.length != first.length:
@@ -155,5 +155,5 @@ class Windows:
         )
 
     def starts(self) -> NDArray[np.int64]:
-        """(B,) start row of each window in :meth:`recording`."""
+        """Return the (B,) start rows of the windows in :meth:`recording`."""
         return np.arange(len(self), dtype=np.int64) * self.length

@@ -15,9 +15,8 @@ import numpy as np
 NAN = math.nan
 Column = list[float]
 
-# Rows of the short and long level, those before a step, and those of a relation.
-SHORT, LONG, BEFORE, RELATION = 4, 16, 32, 8
-PAST = SHORT + BEFORE
+# Rows of the long level, and those of a relation.
+LONG, RELATION = 16, 8
 
 SHARE = 0.05  # of the rows, in the tail on either side
 MIN_PRIOR, TAILS_PER_EPISODE, TRUSTED = 8.0, 8, 4.0
@@ -52,27 +51,11 @@ def last(column: Column, row: int, n: int) -> Column:
 
 
 def levels(column: Column) -> list[Column]:
-    """Return, for each row, its value, short mean, long mean, jump and step."""
-    out = []
-    for row, value in enumerate(column):
-        short = mean_of(last(column, row, SHORT))
-        out.append(
-            [
-                value,
-                short,
-                mean_of(last(column, row, LONG)),
-                value - (column[row - 1] if row else NAN),
-                away(f32(short), mean_of(last(column, row - SHORT, BEFORE))),
-            ]
-        )
-    return out
-
-
-def away(now: float, earlier: float) -> float:
-    """Return a change, 0 if it leads towards 0; NaN if one of the two is not known."""
-    if is_nan(now) or is_nan(earlier):
-        return NAN
-    return now - earlier if abs(now) > abs(earlier) else 0.0
+    """Return, for each row, its value, long mean and jump."""
+    return [
+        [value, mean_of(last(column, row, LONG)), value - (column[row - 1] if row else NAN)]
+        for row, value in enumerate(column)
+    ]
 
 
 def run_lengths(column: Column) -> Column:

@@ -21,7 +21,7 @@ DOCS = ROOT / "docs"
 PAGES = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
 
 # What of these can be run has tests of its own; what is left is a manual for other machines.
-TESTED_ELSEWHERE = {"production.md": "test_production_guide", "scale.md": "smkc/cli/test_plan"}
+TESTED_ELSEWHERE = {"production.md": "test_production_guide"}
 LONG = {"start.md", "tutorials/own-benchmark.md", "tutorials/pandas.md", "results.md"}
 
 

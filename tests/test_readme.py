@@ -73,6 +73,18 @@ def test_the_figures_on_real_data_are_those_that_were_recorded() -> None:
         assert figures == expected[name], name
 
 
+def test_the_figures_on_alerts_are_those_that_were_recorded() -> None:
+    recorded = json.loads((ROOT / "results/alerts/summary.json").read_text())
+    of_default = next(row for row in recorded["rows"] if row["name"] == "smkc, default")
+    value = {cell["column"]: cell["value"] for cell in of_default["cells"]}
+    recall = f"{100 * value['recall, mean of 15']:.0f}%"
+    false = f"{value['false per 1,000 rows, median of 17']:.1f} false"
+    for page, figures in (("README.md", (recall, false)), ("tutorials/false-alarms.md", (false,))):
+        text = " ".join((ROOT / ("" if page == "README.md" else "docs") / page).read_text().split())
+        for figure in figures:
+            assert figure in text, f"{page} does not say {figure!r}, as results/alerts does"
+
+
 def test_make_targets_exist() -> None:
     makefile = (ROOT / "Makefile").read_text()
     lines = [line for page in ("README.md", "CONTRIBUTING.md") for line in shell_lines(page)]

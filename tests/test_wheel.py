@@ -40,7 +40,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_the_package_and_its_data_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names} == {"smkc", f"smkc-{VERSION}.dist-info"}
-    for needed in ("smkc/py.typed", "smkc/plot/page.css", "smkc/scale/costs.json"):
+    for needed in ("smkc/py.typed", "smkc/plot/page.css"):
         assert needed in names
     assert not [name for name in names if "__pycache__" in name or name.endswith((".nbi", ".nbc"))]
     tracked = run("git", "ls-files", "src/smkc", cwd=ROOT).stdout.split()

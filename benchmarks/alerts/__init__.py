@@ -1,4 +1,4 @@
-"""The alert benchmark: what a user of a detector is told, held against what happened.
+"""The alert benchmark: the alerts that methods raise, compared with known faults.
 
 In: recordings of real systems with known faults, quiet recordings, and the demo's fleet; the names
 of methods. Out: scores and alerts in files, one file per method and column, and tables made from
@@ -6,8 +6,8 @@ them.
 
 The real-data benchmark (:mod:`benchmarks.real`) asks how well scores rank rows. This one asks how
 many events raised an alert, how many alerts were false, whether they named the cause, and how late
-they came (``measures``). The default detector decides by itself; every peer decides by the same
-calibration of its own scores (``methods``).
+they came (``measures``). The default detector raises its own alerts; the scores of every other
+method, a peer, are turned into alerts by one common calibration (``calibrated``).
 """
 
 from benchmarks.alerts.measures import JOIN_ROWS, FoundAlert, Truth, measure, recall_at_budget

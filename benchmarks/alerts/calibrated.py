@@ -1,7 +1,7 @@
-"""Calibrated peers: one way to turn the scores of any method into alerts.
+"""Calibrated peers: alerts from the scores of any method.
 
-In: a peer and a recording. Out: its scores of the live rows, and alerts at a threshold that only
-the reference decides.
+In: a peer and a recording. Out: its scores of the live rows, and alerts at a threshold that depends
+on the reference alone.
 """
 
 from collections.abc import Callable
@@ -20,20 +20,20 @@ __all__ = ["alert_calibration", "decide"]
 # False alerts allowed per row.
 BUDGET_PER_ROW = 1 / 1000
 
-# A peer learns from this share of the reference; the rest, which it has not seen, is its null.
+# To set the threshold, a peer is fitted on this share of the reference and scores the rest.
 FITTED_SHARE = 0.6
 
-# Rows before the explained row that a peer is given when it names causes.
+# Number of rows before the explained row that a peer is given when it names causes.
 BLAME_ROWS = 200
 
 
 def decide(
     make: Callable[[], Peer], series: Series, most_names: int
 ) -> tuple[NDArray[np.float64], list[FoundAlert]]:
-    """Return (T,) scores of the live rows, and alerts within the budget of false ones.
+    """Return (T,) scores of the live rows, and alerts at the budget of false alerts.
 
     The threshold comes from a peer that was fitted on the first part of the reference and scored
-    the rest; the scores come from one that was fitted on all of it.
+    the rest; the scores come from a peer that was fitted on the whole reference.
     """
     cut = int(FITTED_SHARE * len(series.reference))
     first, rest = series.reference.rows(0, cut), series.reference.rows(cut)
@@ -56,8 +56,8 @@ def decide(
 def alert_calibration(null: NDArray[np.float64]) -> Calibration:
     """Return the calibration of blocks of rows, from (n,) scores of normal rows.
 
-    Marks up to JOIN_ROWS rows apart are one alert, so that what counts is the largest score of
-    each block of that many rows: a budget of one false alert per 1,000 rows is a rate of
+    Marked rows up to JOIN_ROWS apart are one alert, so the calibration uses the largest score of
+    each block of JOIN_ROWS rows: a budget of one false alert per 1,000 rows is a rate of
     JOIN_ROWS / 1000 per block.
 
     Examples
@@ -76,7 +76,7 @@ def alert_calibration(null: NDArray[np.float64]) -> Calibration:
 
 
 def _blamed(peer: Peer, series: Series, row: int) -> tuple[str, ...]:
-    """Return the variables that a peer blames for a row; none if it names no variables."""
+    """Return the variables that a peer blames for a row; () if it cannot name variables."""
     if not isinstance(peer, Blames):
         return ()
     first = max(0, row - BLAME_ROWS)

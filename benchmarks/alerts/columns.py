@@ -1,6 +1,6 @@
 """Columns: the recordings of the alert benchmark, each dataset as recorded or under churn.
 
-In: a column. Out: its recordings, one at a time, with dates as times; and the truth about them.
+In: a column. Out: its recordings, one at a time, with dates as times, and the truth about them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -50,12 +50,13 @@ LABELLED = (
 )
 QUIET = ("huawei-quiet", "exathlon-quiet")  # without events: they count for false alerts only
 DEMO = "demo"
-OWN = ("hostwatch", "shop-1", DEMO)  # the project's own: no mean, median or worst is over them
+# The project's own; no mean, median or maximum has them.
+OWN = ("hostwatch", "shop-1", "cache-1", "pipeline-1", DEMO)
 DATASETS = (*LABELLED, *QUIET, *OWN)
 
 DEMO_SEEDS = 20
 
-# Where files count rows, the first reference row is taken for this moment.
+# Time 0 of files that count rows or seconds instead of giving dates.
 ROW_ZERO = np.datetime64("2024-01-01", "ns")
 
 # Labels of a variable that name the service it belongs to.
@@ -63,7 +64,7 @@ SERVICE_LABELS = ("service", "group")
 
 
 def columns(names: Sequence[str]) -> list[Column]:
-    """Return the columns of datasets: as recorded, and under full churn for those that take it."""
+    """Return the columns of datasets: as recorded, and under full churn where that is added."""
     found = []
     for name in names:
         found.append(Column(name))
@@ -88,7 +89,7 @@ def each_recording(column: Column) -> Iterator[Series]:
 
 
 def truth_about(series: Series) -> Truth:
-    """Return what is known about a recording's live rows."""
+    """Return labels, step and responsible variables of a recording's live rows."""
     steps = np.diff(series.test.times).astype("timedelta64[ns]").astype(np.float64) / 1e9
     guilty = tuple(
         frozenset(
@@ -104,12 +105,12 @@ def truth_about(series: Series) -> Truth:
 
 @lru_cache(maxsize=32)
 def truths(name: str) -> dict[str, Truth]:
-    """Return the truth about every recording of a dataset; churn does not change it."""
+    """Return the truth about each recording of a dataset, by name; churn does not change it."""
     return {series.name: truth_about(series) for series in each_recording(Column(name))}
 
 
 def service_of(name: str) -> Callable[[str], str | None]:
-    """Return how to tell the service of a variable of a dataset.
+    """Return a function that gives the service of a dataset's variables, or None.
 
     Examples
     --------
@@ -139,7 +140,7 @@ def _dated(recording: Recording, unit_seconds: float | None) -> Recording:
 
 
 def _fleet(seed: int) -> Series:
-    """Return the demo's fleet as a labelled recording."""
+    """Return the demo's fleet of one seed as a labelled recording."""
     fleet = make_fleet(seed)
     times: NDArray[np.datetime64] = fleet.live.times
     labels = np.zeros(len(times), np.bool_)

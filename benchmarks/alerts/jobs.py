@@ -1,6 +1,6 @@
-"""Running jobs of the alert benchmark: one method on one column, kept in a file, not done twice.
+"""Jobs of the alert benchmark: one method on one column, run once and saved to a file.
 
-In: jobs and a folder. Out: a file of scores and alerts for every job that was not there yet, and
+In: jobs and a folder. Out: a file of scores and alerts for every job that had none, and a file of
 its measures beside it.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.alerts.columns import DEMO, DEMO_SEEDS, each_recording, service_of, truths
 from benchmarks.alerts.measures import FoundAlert, measure
-from benchmarks.alerts.methods import METHODS, Method
+from benchmarks.alerts.methods import Method, method_of
 from benchmarks.provenance import code_commit
 from benchmarks.real.datasets import dataset, recording_name
 from benchmarks.real.plan import Column
@@ -29,10 +29,11 @@ from smkc.errors import InputError, SmkcError
 
 __all__ = ["AlertJob", "fingerprint", "job_path", "measured", "run_jobs"]
 
-# Goes up whenever the same job would give other scores or alerts: loading, dating, calibration.
+# Increase it when the same job would give other scores or alerts, for example after a change of
+# loading, dates or calibration.
 VERSION = 1
 
-# Goes up whenever the same scores and alerts would give other measures.
+# Increase it when the same scores and alerts would give other measures.
 MEASURES_VERSION = 2
 
 LARGEST = float(np.finfo(np.float32).max)
@@ -49,15 +50,15 @@ class AlertJob:
 
     @property
     def row(self) -> Method:
-        """The method itself."""
-        return METHODS[self.method]
+        """The method."""
+        return method_of(self.method)
 
     def __str__(self) -> str:
         return f"{self.row.name}, {self.column}"
 
 
 def job_path(folder: Path, job: AlertJob) -> Path:
-    """Return where a job's scores and alerts are."""
+    """Return the path of a job's scores and alerts."""
     column = recording_name(job.column.dataset) + (
         "" if job.column.churn == "none" else f"-{job.column.churn}"
     )
@@ -65,7 +66,7 @@ def job_path(folder: Path, job: AlertJob) -> Path:
 
 
 def fingerprint(job: AlertJob) -> str:
-    """Return a digest of all that decides a job's scores and alerts."""
+    """Return a digest of everything that determines a job's scores and alerts."""
     name = job.column.dataset
     facts: dict[str, Any] = {
         "version": VERSION,
@@ -86,7 +87,7 @@ def run_jobs(
     processes: int = 1,
     stop_after: float | None = None,
 ) -> int:
-    """Run the jobs that have no scores and alerts yet; return how many are left undone."""
+    """Run the jobs that have no scores and alerts yet; return how many were not started."""
     missing = [job for job in jobs if not has_scores(job_path(folder, job), fingerprint(job))]
     return run_all(
         missing, partial(_run_job, folder=folder), processes=processes, stop_after=stop_after
@@ -94,7 +95,7 @@ def run_jobs(
 
 
 def measured(job: AlertJob, folder: Path) -> Measures | None:
-    """Return a job's measures: kept ones, else taken from its file; None where it has not run."""
+    """Return a job's measures, saved or computed from its file; None if it has not run."""
     path, digest = job_path(folder, job), fingerprint(job)
     beside = path.with_suffix(".json")
     key = {"version": MEASURES_VERSION, "fingerprint": digest}
@@ -106,7 +107,7 @@ def measured(job: AlertJob, folder: Path) -> Measures | None:
                 for name, figures in kept["recordings"].items()
             }
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        pass  # no measures, or of other scores: take them anew
+        pass  # no saved measures, or of other scores: compute them
     scores = read_scores(path, digest)
     if scores is None:
         return None
@@ -120,7 +121,7 @@ def measured(job: AlertJob, folder: Path) -> Measures | None:
 
 
 def _run_job(job: AlertJob, folder: Path) -> None:
-    """Judge all recordings of a column with one method; keep scores and alerts, then measures."""
+    """Run one method on all recordings of a column; save scores and alerts, then measures."""
     started = time.process_time()
     scores, alerts = {}, {}
     for series in each_recording(job.column):
@@ -128,7 +129,7 @@ def _run_job(job: AlertJob, folder: Path) -> None:
             given, found = job.row.judge(series)
         except SmkcError:
             raise
-        except Exception as error:  # whatever another library raises
+        except Exception as error:  # raised by another library
             raise InputError(f"{series.key}: {type(error).__name__}: {error}") from error
         scores[series.name] = np.clip(given, -LARGEST, LARGEST).astype(np.float32)
         alerts[series.name] = [[one.first, one.last, list(one.names)] for one in found]
@@ -145,7 +146,7 @@ def _run_job(job: AlertJob, folder: Path) -> None:
 def _measures(job: AlertJob, scores: Scores) -> dict[str, dict[str, float]]:
     service = service_of(job.column.dataset)
     by_name = scores.made["alerts"]
-    # A method that never names a variable is not asked whether it named the right one.
+    # Naming is not measured for methods that never name a variable.
     names_any = any(names for alerts in by_name.values() for _, _, names in alerts)
     return {
         name: measure(

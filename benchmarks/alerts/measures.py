@@ -1,7 +1,7 @@
-"""Measures: the alerts and scores of one recording -> what they are worth.
+"""Measures of alerts and scores: recall, false alerts, causes named and delay.
 
 In: the truth about a recording, the alerts that a method raised and its score of each row. Out:
-figures by name. Nothing here knows where alerts come from.
+figures by name.
 """
 
 from bisect import bisect_left, insort
@@ -25,14 +25,15 @@ __all__ = [
     "recall_at_budget",
 ]
 
-# Tolerance around an event, in rows: an alert this close is not false; after it, it is a hit.
+# Tolerance around an event, in rows. An alert within it is not false; an alert within ROWS_AFTER
+# rows after the event also finds it.
 ROWS_BEFORE, ROWS_AFTER = 2, 10
 
 # Marked rows at most this far apart are one alert.
 JOIN_ROWS = 20
 
-# An alert that began earlier than this before an event was not raised by it. Detectors that look at
-# windows let alerts begin a few rows before their cause, in hindsight.
+# An alert that began more than this many rows before an event was not raised by it. Detectors that
+# score windows may date the start of an alert a few rows before its cause.
 ROWS_EARLY = JOIN_ROWS
 
 DAY_SECONDS = 86_400.0
@@ -49,7 +50,7 @@ class FoundAlert:
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """What is known about the live rows of one recording.
+    """Labels and known causes of the live rows of one recording.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ class Truth:
     step_seconds
         seconds from one row to the next.
     guilty
-        for each event the responsible variables, empty where nobody knows; () for none known.
+        responsible variables of each event, empty where unknown; () if no event has any.
     """
 
     labels: NDArray[np.bool_]
@@ -96,19 +97,20 @@ def measure(
     scores
         (T,) one score per row; NaN counts as the least anomalous.
     service
-        the service that a variable belongs to; None if it has none.
+        returns the service of a variable; None if it has none.
 
     Returns
     -------
     dict
-        ``n_events``, ``n_found``, ``n_false`` and ``n_alerts`` are counts. ``recall``, ``r1k``,
-        ``named_first`` and ``named_three`` are shares; naming is measured over the events found
-        whose responsible variables are known. ``false_per_1000`` and ``false_per_day`` are false
-        alerts per normal rows. A method whose alerts never end finds every event, so two further
-        figures belong to recall: ``opened``, the share of events at which an alert began, from 20
-        rows before to 10 after, and ``alerted``, the share of normal rows within any alert.
-        ``delay`` is the median, over the events found, of the rows from an event's start to its
-        alert's first row. NaN where there is nothing to measure.
+        ``n_events``, ``n_found``, ``n_false``, ``n_alerts`` and ``n_normal`` (rows) are counts.
+        ``recall``, ``r1k``, ``named_first`` and ``named_three`` are shares; naming is measured over
+        the ``n_blamed`` events found whose responsible variables are known. ``false_per_1000`` and
+        ``false_per_day`` are false alerts per 1,000 normal rows and per day of normal rows. A
+        method whose alerts never end finds every event, so read recall together with two other
+        figures: ``opened``, the share of events at which an alert began, from 20 rows before to 10
+        after, and ``alerted``, the share of normal rows within any alert. ``delay`` is the median,
+        over the events found, of the rows from an event's start to its alert's first row. Figures
+        without data are NaN.
 
     Examples
     --------
@@ -122,7 +124,7 @@ def measure(
     events, is_near = truth.events, truth.is_near
     n_opened = 0
     delays: list[int] = []
-    named: list[int] = []  # for each event found with known variables, how many names it took
+    named: list[int] = []  # rank of the first guilty name, per event found with known variables
     for at, (start, stop) in enumerate(events):
         hits = [one for one in alerts if one.first < stop + ROWS_AFTER and one.last >= start]
         if not hits:
@@ -159,13 +161,13 @@ def measure(
 
 
 def recall_at_budget(truth: Truth, scores: ArrayLike, per_1000: float = 1.0) -> float:
-    """Return R1k: the recall of the scores at the lowest threshold that keeps within a budget.
+    """Return R1k: the recall of the scores at the lowest threshold within a budget.
 
-    The budget is ``per_1000`` false episodes per 1,000 normal rows, rounded, and at least one.
-    False episodes are runs of marked normal rows, joined as alerts are. The threshold is lowered
-    from the highest score until the budget is exceeded for the first time: lower ones, whose
-    episodes grow together and may be fewer again, are not considered. An event is found if one of
-    its own rows is marked.
+    The budget is ``per_1000`` false episodes per 1,000 normal rows, rounded, and at least 1. False
+    episodes are runs of marked normal rows, joined as alerts are. The threshold is lowered from the
+    highest score until the budget is exceeded for the first time; lower thresholds are not
+    considered, although episodes that merge may reduce their number again. An event is found if one
+    of its own rows is marked.
     """
     given, _ = filled_scores(scores)
     if given.shape != truth.labels.shape:
@@ -177,7 +179,7 @@ def recall_at_budget(truth: Truth, scores: ArrayLike, per_1000: float = 1.0) -> 
     order = np.argsort(-given, kind="stable")
     ranked = given[order]
     ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True)) + 1
-    marked: list[int] = []  # normal rows that are marked, in order
+    marked: list[int] = []  # marked normal rows, in order
     n_episodes, begin, n_kept = 0, 0, 0
     for end in ends.tolist():
         for row in order[begin:end].tolist():
@@ -193,7 +195,7 @@ def recall_at_budget(truth: Truth, scores: ArrayLike, per_1000: float = 1.0) -> 
 
 
 def _episodes_added(marked: Sequence[int], row: int) -> int:
-    """Return by how many the episodes of marked rows change when one more row is marked."""
+    """Return the change in the number of episodes when one more row is marked."""
     at = bisect_left(marked, row)
     joins_before = at > 0 and row - marked[at - 1] <= JOIN_ROWS
     joins_after = at < len(marked) and marked[at] - row <= JOIN_ROWS
@@ -205,7 +207,10 @@ def _episodes_added(marked: Sequence[int], row: int) -> int:
 def _names_needed(
     names: Sequence[str], guilty: frozenset[str], service: Callable[[str], str | None]
 ) -> int:
-    """Return which of the names is the first guilty one, counted from 1; 0 if none is."""
+    """Return the rank of the first guilty name, counted from 1; 0 if none is guilty.
+
+    Other variables of a guilty variable's service count as guilty.
+    """
     services = {service(name) for name in guilty} - {None}
     for place, name in enumerate(names, start=1):
         if name in guilty or service(name) in services:

@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 import smkc
 from benchmarks.alerts.calibrated import decide
 from benchmarks.alerts.measures import FoundAlert
+from benchmarks.alerts.variants import changed_settings, read_changes, variant_name
+from benchmarks.bare_code import bare_code
 from benchmarks.real import methods as real
 from benchmarks.real.series import Series
 from smkc.detector import Detector
 from smkc.errors import CalibrationWarning, UnscoredWarning
 
-__all__ = ["DEFAULT", "LEFT_OUT", "METHODS", "Method", "detector_code"]
+__all__ = ["DEFAULT", "LEFT_OUT", "METHODS", "Method", "detector_code", "method_of", "variant"]
 
 DEFAULT = "default"
 
@@ -42,17 +44,21 @@ LEFT_OUT = tuple(key for key in real.METHODS if key not in (*PEERS, "smkc-eviden
 # Number of variables kept per alert; the tables use the first three.
 MOST_NAMES = 3
 
-# No part of the default detector. When any other file of the package changes, the saved alerts of
-# the default are made anew.
+# Subpackages that are not part of the default detector. After a change in any other file of smkc,
+# the default detector is run again.
 NOT_DETECTOR = ("cli", "compat", "doctor", "plot", "scale", "serve")
 
 
 @dataclass(frozen=True)
 class Method:
-    """A row of the alert tables: the default detector, or a peer by its key."""
+    """A row of the alert tables: the default detector, or a peer by its key.
+
+    ``changes`` are other settings for the default detector, as text; none by default.
+    """
 
     key: str
     name: str
+    changes: str = ""
 
     def judge(self, series: Series) -> tuple[NDArray[np.float64], list[FoundAlert]]:
         """Return (T,) scores of the live rows, and the alerts in order of time.
@@ -60,13 +66,14 @@ class Method:
         Variables are named as they were before churn.
         """
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnscoredWarning)  # NaN says it
-            warnings.simplefilter("ignore", CalibrationWarning)  # short references are many
-            if self.key != DEFAULT:
+            warnings.simplefilter("ignore", UnscoredWarning)  # NaN shows it
+            warnings.simplefilter("ignore", CalibrationWarning)  # many references are short
+            if self.key in real.METHODS:
                 peer = real.METHODS[self.key]
                 return decide(lambda: peer.make(0), series, MOST_NAMES)
-            scored = Detector().fit(series.reference).score(series.test)
-            alerts = scored.alerts()
+            with changed_settings(read_changes(self.changes) if self.changes else {}):
+                scored = Detector().fit(series.reference).score(series.test)
+                alerts = scored.alerts()
         return scored.scores, [
             FoundAlert(
                 alert.first_row,
@@ -77,10 +84,11 @@ class Method:
         ]
 
     def settings(self) -> dict[str, Any]:
-        """Return all that decides what it does, as text and numbers."""
-        if self.key == DEFAULT:
-            return {"code": detector_code(), **Detector().get_params()}
-        return real.METHODS[self.key].settings(0)
+        """Return everything that determines its results, as text and numbers."""
+        if self.key in real.METHODS:
+            return real.METHODS[self.key].settings(0)
+        settings = {"code": detector_code(), **Detector().get_params()}
+        return settings | ({"changes": self.changes} if self.changes else {})
 
 
 METHODS: Mapping[str, Method] = MappingProxyType(
@@ -91,6 +99,16 @@ METHODS: Mapping[str, Method] = MappingProxyType(
 )
 
 
+def variant(changes: str) -> Method:
+    """Return the default detector with other settings."""
+    return Method(f"{DEFAULT}-{changes}", variant_name(changes), changes)
+
+
+def method_of(key: str) -> Method:
+    """Return the method with this key."""
+    return METHODS[key] if key in METHODS else variant(key.removeprefix(f"{DEFAULT}-"))
+
+
 @cache
 def detector_code() -> str:
     """Return a digest of the default detector's source files."""
@@ -99,5 +117,5 @@ def detector_code() -> str:
     for path in sorted(package.rglob("*.py")):
         place = path.relative_to(package)
         if place.parts[0] not in NOT_DETECTOR:
-            digest.update(place.as_posix().encode() + path.read_bytes())
+            digest.update(f"{place.as_posix()}\n{bare_code(path)}".encode())
     return digest.hexdigest()[:16]

@@ -1,7 +1,7 @@
 """The picture of the alert benchmark: recall against false alerts, one panel per method.
 
-In: names and plain numbers. Out: a matplotlib figure. Needs the extra ``plot``; importing this
-does not.
+In: names and plain numbers. Out: a matplotlib figure. Drawing needs the extra ``plot``; importing
+this module does not.
 """
 
 from collections.abc import Mapping
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 __all__ = ["alert_figure"]
 
-POINT, MEAN = "#0072B2", "#D55E00"  # told apart by the colour-blind (Okabe and Ito, 2008)
+POINT, MEAN = "#0072B2", "#D55E00"  # safe for the colour-blind (Okabe and Ito, 2008)
 INK, FAINT = "#1d2733", "#c9ced4"
 
 PANELS_PER_ROW = 4
 
-# The axis of false alerts is linear up to this value, which keeps a place for 0, then logarithmic.
+# The axis of false alerts is linear up to this value, so that it can show 0, then logarithmic.
 LINEAR_UP_TO = 0.1
 
-# Labels: how far apart in recall, and how many columns at one point are named.
+# Labels: smallest vertical distance, in recall, and number of columns named per point.
 LABEL_HEIGHT = 0.035
 MOST_NAMES = 2
 
 
 def alert_figure(points: Mapping[str, Mapping[str, tuple[float, float]]]) -> "Figure":
-    """Draw one panel per method, a point per column and their mean.
+    """Draw one panel per method, with one point per column and their mean.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def _panel(axes: "Axes", method: str, by_column: Mapping[str, tuple[float, float
     axes.axvline(1.0, color=FAINT, linewidth=1, zorder=0)
     axes.plot(*mean, "X", color=MEAN, markersize=11, zorder=1)
     axes.plot(values[:, 0], values[:, 1], "o", color=POINT, markersize=4, zorder=2)
-    lowest: dict[int, float] = {}  # by place on the axis, how far down labels are taken
+    lowest: dict[int, float] = {}  # height of the lowest label, by place on the axis
     for names, (false, recall) in _labels(by_column):
         place = int(_shown(false))
         height = min(recall, lowest.get(place, np.inf) - LABEL_HEIGHT)
@@ -106,5 +106,5 @@ def _labels(
 
 
 def _shown(false: float) -> float:
-    """Return about where a value lies on the axis; labels at places 1 apart do not meet."""
+    """Return the approximate place of a value on the axis; labels 1 apart do not overlap."""
     return 2.0 + 1.6 * float(np.log10(max(false, LINEAR_UP_TO / 3) / LINEAR_UP_TO))

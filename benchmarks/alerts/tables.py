@@ -1,4 +1,4 @@
-"""The tables of the alert benchmark, and the run that they come from.
+"""Tables of the alert benchmark, and the run that makes them.
 
 In: methods, datasets and a folder. Out: files: scores and alerts, then two tables and a picture.
 """
@@ -50,9 +50,9 @@ NOTES = (
     "of its service, first or among three.",
     "Delay: median of the rows from an event's start to the first row of its alert.",
     "A dataset's figure is the mean of its recordings; events, found and false alerts are counts.",
-    "hostwatch, shop-1 and demo (the demo's fleet, 20 seeds with 4 planted incidents each) are the "
-    "project's own and in no mean; nor are recordings given as folders. Quiet recordings count for "
-    "false alerts only.",
+    "hostwatch, shop-1, cache-1, pipeline-1 and demo (the demo's fleet, 20 seeds, 4 planted "
+    "incidents each) are the project's own and in no mean; nor are recordings given as folders. "
+    "Quiet recordings count for false alerts only.",
     "petshop has no normal rows (every row is near an event), so that its false alerts are 0 and "
     "its R1k is 1 whatever the method. At least one false episode per recording is allowed in R1k, "
     "so that it says little where recordings are short: random scores have 1 on rcd-sockshop and "
@@ -62,7 +62,7 @@ NOTES = (
     f"Left out because they are slow, or another form of a row shown: {', '.join(LEFT_OUT)}.",
 )
 
-# Digits after the point that figures are rounded to.
+# Digits after the decimal point.
 DIGITS = 3
 
 LIBRARIES = ("smkc", "numpy", "numba", "scikit-learn")
@@ -70,7 +70,7 @@ LIBRARIES = ("smkc", "numpy", "numba", "scikit-learn")
 
 @dataclass(frozen=True, kw_only=True)
 class AlertPlan:
-    """What to run and where its files go."""
+    """Methods and datasets to run, and the folder of the files."""
 
     methods: Sequence[Method]
     datasets: Sequence[str]
@@ -80,12 +80,12 @@ class AlertPlan:
 
     @property
     def columns(self) -> list[Column]:
-        """The datasets' columns, in order."""
+        """Columns of the datasets, in order."""
         return columns(self.datasets)
 
     @property
     def jobs(self) -> list[AlertJob]:
-        """Every method on every column, a method at a time."""
+        """Every method on every column, grouped by method."""
         return [AlertJob(method.key, column) for method in self.methods for column in self.columns]
 
 
@@ -93,9 +93,9 @@ Figures = dict[tuple[str, Column], Measures]
 
 
 def run_tables(plan: AlertPlan, command: str) -> Outcome:
-    """Run what was not run yet; then make the tables that the runs allow.
+    """Run the jobs that have no results yet, then make tables from all results.
 
-    Where jobs failed, tables are made of the others first; the error then names the failed ones.
+    If jobs fail, the tables are made from the others before the error is raised.
     """
     check_datasets([name for name in plan.datasets if name != DEMO])
     made = provenance(command, "all recordings", [0], "cpu", libraries=LIBRARIES)
@@ -112,7 +112,7 @@ def run_tables(plan: AlertPlan, command: str) -> Outcome:
         if found is not None:
             figures[job.method, job.column] = found
     given = [dataset_table(plan, figures)]
-    if any(name in DATASETS for name in plan.datasets):  # not recordings given as folders alone
+    if any(name in DATASETS for name in plan.datasets):  # not only recordings given as folders
         given.insert(0, summary_table(plan, figures))
     tables = [table for table in given if table.rows]
     files = [path for table in tables for path in write_table(table, made, plan.folder)]
@@ -125,7 +125,7 @@ def run_tables(plan: AlertPlan, command: str) -> Outcome:
 
 
 def dataset_table(plan: AlertPlan, figures: Figures) -> Table:
-    """Return every figure of every column, one part per method."""
+    """Return the table of all columns, grouped by method."""
     rows = []
     for method in plan.methods:
         for column in plan.columns:
@@ -139,7 +139,10 @@ def dataset_table(plan: AlertPlan, figures: Figures) -> Table:
 
 
 def summary_table(plan: AlertPlan, figures: Figures) -> Table:
-    """Return one row per method: means over labelled columns, false alerts over all others too."""
+    """Return the table with one row per method.
+
+    Means are over labelled columns; false alerts and alerted rows also count quiet recordings.
+    """
     labelled = [column for column in plan.columns if column.dataset in LABELLED]
     counted = [column for column in plan.columns if column.dataset in (*LABELLED, *QUIET)]
     rows = []
@@ -154,7 +157,7 @@ def summary_table(plan: AlertPlan, figures: Figures) -> Table:
             join: Callable[[list[float]], float],
             known: dict[Column, Measures | None] = by_column,
         ) -> float:
-            """Join a measure over columns; NaN where one has not run."""
+            """Aggregate a measure over columns; NaN if one has not run."""
             found = [known[column] for column in chosen]
             if not found or any(one is None for one in found):
                 return nan
@@ -190,7 +193,7 @@ def summary_table(plan: AlertPlan, figures: Figures) -> Table:
 
 
 def _heads_of_own(figures: Figures) -> list[str]:
-    """Return two heads for each of the project's own recordings, with how many faults it has."""
+    """Return two headings for each of the project's own recordings, with its number of faults."""
     heads = []
     for name in OWN:
         n_events = {
@@ -202,7 +205,7 @@ def _heads_of_own(figures: Figures) -> list[str]:
 
 
 def headlines(tables: list[Table]) -> list[Table]:
-    """Return the tables as a terminal shows them: of the datasets the first method alone."""
+    """Return the tables for the terminal: that of the datasets has the first method only."""
     return [
         replace(table, rows=table.rows_of(table.groups[0]), notes=())
         if table.name == "datasets"
@@ -212,7 +215,7 @@ def headlines(tables: list[Table]) -> list[Table]:
 
 
 def _points(plan: AlertPlan, figures: Figures) -> dict[str, dict[str, tuple[float, float]]]:
-    """Return recall and false alerts per 1,000 rows by method and labelled column."""
+    """Return false alerts per 1,000 rows and recall, by method and labelled column."""
     found: dict[str, dict[str, tuple[float, float]]] = {}
     for method in plan.methods:
         for column in plan.columns:
@@ -224,7 +227,7 @@ def _points(plan: AlertPlan, figures: Figures) -> dict[str, dict[str, tuple[floa
 
 
 def _mean(measures: Measures, what: str) -> float:
-    """Return the mean of a measure over recordings that have it; NaN if none has."""
+    """Return the mean of a measure over the recordings that have it; NaN if none has."""
     values = [one[what] for one in measures.values() if not isnan(one[what])]
     return float(np.mean(values)) if values else nan
 

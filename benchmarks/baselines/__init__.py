@@ -1,7 +1,7 @@
-"""Competitors: one method a file, all behind one contract.
+"""Competitors: one method per file, all with the same interface.
 
-In: normal windows to learn from, then any windows. Out: one score a window, higher = more
-anomalous. Methods that need torch (extra ``deep``) import it in their own files.
+In: normal windows to learn from, then any windows. Out: one score per window, higher = more
+anomalous. Only files of methods that need torch (extra ``deep``) import it.
 """
 
 from benchmarks.baselines.contract import Competitor

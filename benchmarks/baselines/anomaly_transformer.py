@@ -1,4 +1,4 @@
-"""Anomaly Transformer: attention that differs little from nearness in time marks an anomaly.
+"""Anomaly Transformer: steps that attend only to their neighbours in time are anomalous.
 
 In: the states of a window. Out: reconstruction errors, weighted by how close each step's attention
 is to a Gaussian around it.
@@ -16,20 +16,21 @@ from smkc.paper.learn.training import Batch
 
 __all__ = ["AnomalyTransformer", "AnomalyTransformerNetwork", "AnomalyTransformerSharp"]
 
-# The authors' published code keeps sigma between 0 and 2 steps by 3 ** sigmoid(5 s) - 1, and adds
-# these to what a logarithm or a division meets.
+# As in the authors' published code: sigma = 3 ** sigmoid(5 s) - 1 lies between 0 and 2 steps, and
+# the floors are added before a logarithm or a division.
 SIGMA_BASE = 3.0
 SIGMA_SLOPE = 5.0
 SIGMA_FLOOR = 1e-5
 LOG_FLOOR = 1e-4
 
-# What that code multiplies the divergences by, summed over layers, before the softmax of the score.
+# The authors' code multiplies the divergences, summed over layers, by this before the score's
+# softmax.
 PUBLISHED_TEMPERATURE = 50.0
 
 
 @dataclass(kw_only=True, eq=False)
 class AnomalyTransformer(ReadsStates):
-    """A transformer with two associations a layer, told apart in a minimax game.
+    """A transformer with two associations per layer, trained against each other in a minimax game.
 
     Parameters
     ----------
@@ -42,11 +43,11 @@ class AnomalyTransformer(ReadsStates):
     -----
     Xu et al., "Anomaly Transformer", ICLR 2022: anomaly attention (equation 2), association
     discrepancy (3), loss (4) with lambda = 3, minimax by stopped gradients (5), score (6). Equation
-    6 gives a score for every time step; the weights of a window's steps sum to one. Errors are
-    means over buckets, of states of unit variance, as in the authors' code. Training stops by the
-    reconstruction error: the discrepancy is pushed both ways and says nothing about progress.
-    Their width of 512 is 64 here. The score is equation 6 as it reads;
-    :class:`AnomalyTransformerSharp` has that of the authors' code.
+    6 gives a score for every time step; the weights of a window's steps sum to 1. Errors are means
+    over buckets, of states of unit variance, as in the authors' code. Early stopping uses the
+    reconstruction error, since the discrepancy is both minimised and maximised and does not show
+    progress. The width is 64, where the authors use 512. The score is equation 6 as printed;
+    :class:`AnomalyTransformerSharp` uses the score of the authors' code.
     """
 
     hidden: int = 64
@@ -57,7 +58,7 @@ class AnomalyTransformer(ReadsStates):
 
     @property
     def sharpness(self) -> float:
-        """What the discrepancy, a mean over layers, is multiplied by in the score."""
+        """Return the factor of the discrepancy, a mean over layers, in the score."""
         return 1.0
 
     def network(self) -> StatesNetwork:
@@ -77,7 +78,7 @@ class AnomalyTransformer(ReadsStates):
 
 @dataclass(kw_only=True, eq=False)
 class AnomalyTransformerSharp(AnomalyTransformer):
-    """The same with the temperature of the authors' code, 50, and the sum over layers.
+    """The same with the temperature of the authors' code, 50, and a sum over layers.
 
     Notes
     -----
@@ -87,7 +88,7 @@ class AnomalyTransformerSharp(AnomalyTransformer):
 
     @property
     def sharpness(self) -> float:
-        """What the mean over layers is multiplied by: their number, for the sum, and 50."""
+        """Return the number of layers, which turns the mean into a sum, times 50."""
         return PUBLISHED_TEMPERATURE * self.layers
 
 
@@ -116,16 +117,19 @@ class AnomalyTransformerNetwork(StatesNetwork):
         self.layers = nn.ModuleList(_Layer(length, hidden, heads, dropout) for _ in range(layers))
         self.norm = nn.LayerNorm(hidden)
         self.write = nn.Linear(hidden, width)
-        # Most buckets of a window are empty: begin with a guess near zero.
+        # Most buckets of a window are empty, so the initial output should be near 0.
         nn.init.normal_(self.write.weight, std=0.02)
         self.register_buffer("at", positions(length, hidden))
 
     def extra_repr(self) -> str:
-        """Name what no weight's shape shows."""
+        """Return the settings that do not show in the shapes of the weights."""
         return f"strength={self.strength}, heads={[layer.heads for layer in self.layers]}"
 
     def forward(self, states: Tensor) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
-        """(B, L) squared errors, and each layer's prior and series association (B, H, L, L)."""
+        """Return (B, L) squared errors and each layer's prior and series associations.
+
+        Associations are (B, H, L, L).
+        """
         x = self.dropout(self.embed(states) + self.at)
         associations = []
         for layer in self.layers:
@@ -135,7 +139,7 @@ class AnomalyTransformerNetwork(StatesNetwork):
         return (made - states).square().mean(2), associations
 
     def loss(self, batch: Batch, epoch: int, phase: int = 0) -> Tensor:
-        """Scalar: both players' losses; each stops the other's gradient, so they can be added."""
+        """Return the sum of both players' losses, each with the other's gradient stopped."""
         error, associations = self(batch[0] / self.typical)
         minimise = _discrepancy([(prior, series.detach()) for prior, series in associations])
         maximise = _discrepancy([(prior.detach(), series) for prior, series in associations])
@@ -143,13 +147,13 @@ class AnomalyTransformerNetwork(StatesNetwork):
         return total
 
     def validation_loss(self, batch: Batch, epoch: int) -> Tensor:
-        """Scalar: the mean reconstruction error."""
+        """Return the mean reconstruction error."""
         error, _ = self(batch[0] / self.typical)
         mean: Tensor = error.mean()
         return mean
 
     def step_errors(self, states: Tensor) -> Tensor:
-        """(B, L) softmax over time of -discrepancy times sharpness, times error."""
+        """(B, L) squared errors, times the softmax over time of -sharpness * discrepancy."""
         error, associations = self(states / self.typical)
         weight = torch.softmax(-self.sharpness * _discrepancy(associations), dim=1)
         found: Tensor = weight * error
@@ -157,7 +161,7 @@ class AnomalyTransformerNetwork(StatesNetwork):
 
 
 class _Layer(nn.Module):
-    """Anomaly attention and a feed-forward part, each added and normalised."""
+    """Anomaly attention and a feed-forward block, each with a residual and layer norm."""
 
     squared_lag: Tensor
 
@@ -179,7 +183,7 @@ class _Layer(nn.Module):
         self.register_buffer("squared_lag", (step[:, None] - step[None, :]).square())
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """(B, L, hidden) in and out, with prior and series association (B, H, L, L)."""
+        """Return the (B, L, hidden) output, and prior and series association (B, H, L, L)."""
         n_windows, length, _ = x.shape
         parts = self.query_key_value(x).view(n_windows, length, 3, self.heads, -1)
         query, key, value = parts.permute(2, 0, 3, 1, 4)  # each (B, H, L, hidden / H)
@@ -191,20 +195,20 @@ class _Layer(nn.Module):
         return out, self._prior(self.spread(x).float()), series
 
     def _prior(self, raw: Tensor) -> Tensor:
-        """(B, H, L, L) Gaussians of learned width around each step; rows sum to one."""
+        """(B, H, L, L) Gaussians of learned width around each step; rows sum to 1."""
         share = torch.sigmoid(SIGMA_SLOPE * raw) + SIGMA_FLOOR
         sigma = (SIGMA_BASE**share - 1).transpose(1, 2)[..., None]  # (B, H, L, 1)
-        # The factor 1 / sigma of the density falls out when rows are made to sum to one.
+        # The factor 1 / sigma of the density cancels when rows are normalised.
         return torch.softmax(-self.squared_lag / (2 * sigma.square()), dim=3)
 
 
 def _discrepancy(associations: list[tuple[Tensor, Tensor]]) -> Tensor:
-    """(B, L) symmetrised divergence of both associations, the mean over layers and heads."""
+    """(B, L) symmetrised divergence of both associations, averaged over layers and heads."""
     total = sum(_divergence(prior, series) for prior, series in associations)
     return torch.as_tensor(total) / len(associations)
 
 
 def _divergence(prior: Tensor, series: Tensor) -> Tensor:
-    """(B, L) KL(P || S) + KL(S || P), the mean over heads."""
+    """(B, L) KL(P || S) + KL(S || P), averaged over heads."""
     log_ratio = torch.log(prior + LOG_FLOOR) - torch.log(series + LOG_FLOOR)
     return ((prior - series) * log_ratio).sum(3).mean(1)

@@ -1,6 +1,6 @@
-"""What every competitor offers: learn from normal windows, then score others.
+"""The interface of all competitors: learn from normal windows, then score others.
 
-In: windows. Out: one number a window, higher = more anomalous.
+In: windows. Out: one number per window, higher = more anomalous.
 """
 
 from typing import Protocol, Self
@@ -16,22 +16,23 @@ __all__ = ["Competitor"]
 class Competitor(Protocol):
     """A method of the benchmark.
 
-    A competitor is made with all its settings, its seed among them. The same settings and windows
-    give the same scores. A window's score depends on what was learned and on that window: not, but
-    for rounding, on the others that are scored beside it, and not on the order of its variables.
+    The constructor takes all settings, including the seed. The same settings and windows give the
+    same scores. A window's score depends only on what was learned and on that window: not on the
+    other windows scored in the same call, except for rounding, and not on the order of its
+    variables.
 
-    A competitor with a true attribute ``wants_labels`` is given anomalous validation windows too,
-    told apart by their kinds: the paper's ensemble learns its fusion from them.
+    If the attribute ``wants_labels`` is true, the validation windows include anomalous ones,
+    labelled by their kinds: the paper's ensemble learns its fusion from them.
     """
 
     def fit(self, windows: Windows, validation: Windows | None = None) -> Self:
         """Learn from normal windows.
 
-        ``validation`` are more normal windows, for methods that stop training by them; without
-        any, such methods set a tenth of ``windows`` aside.
+        ``validation`` holds more normal windows, for early stopping; without it, methods that
+        need it set 1/10 of ``windows`` aside.
         """
         ...
 
     def score(self, windows: Windows) -> NDArray[np.float64]:
-        """(B,) how anomalous each window is, higher = more so; finite."""
+        """(B,) finite scores, higher = more anomalous."""
         ...

@@ -1,6 +1,6 @@
 """DeepSets-GRU: an autoencoder of windows that pools their trajectories by a mean.
 
-In: windows of any cardinality. Out: how badly each is reconstructed, higher = more anomalous.
+In: windows of any cardinality. Out: reconstruction errors, higher = more anomalous.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ class MeanPooling(nn.Module):
     Notes
     -----
     Zaheer et al., Deep Sets, NeurIPS 2017, theorem 2, with the sum divided by the number of
-    variables: a sum over 16 variables lies far from all sums over the 8 or fewer learned from.
+    variables: a sum over 16 variables would be far from the sums over 8 or fewer in training.
     """
 
     def __init__(self, hidden: int, width: int) -> None:
@@ -34,7 +34,7 @@ class MeanPooling(nn.Module):
         self.rho = nn.Sequential(nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, width))
 
     def forward(self, embeddings: Tensor, is_variable: Tensor) -> Tensor:
-        """(B, width) of embeddings (B, C, hidden) and the places (B, C) that hold one."""
+        """(B, width) set embeddings of (B, C, hidden) embeddings and their mask (B, C)."""
         total = (self.phi(embeddings) * is_variable[..., None]).sum(1)
         pooled: Tensor = self.rho(total / is_variable.sum(1, keepdim=True))
         return pooled
@@ -43,17 +43,17 @@ class MeanPooling(nn.Module):
 class DeepSetsGru(Trained):
     """DeepSets-GRU(Set) of the paper's tables.
 
-    A GRU reads each variable's trajectory, Deep Sets make one vector of a window's variables, and a
-    GRU decodes every trajectory again from that vector and a few numbers about the variable. The
-    score is the mean squared error of the time step that comes out worst.
+    A GRU encodes each variable's trajectory, Deep Sets pool a window's variables into one vector,
+    and a GRU decodes every trajectory from that vector and a few numbers about the variable. The
+    score is the mean squared error of the worst time step.
 
     Notes
     -----
-    The paper, section "Baselines and dynamic input handling", names encoder and pooling and leaves
-    the objective open. Two others did worse (one seed's test sets of holdout_C, 25 epochs, average
-    precision against 0.51): the likelihood of a Gaussian whose variance is learned for each
-    variable (0.38), and Deep SVDD on the set's embedding (0.25), whose loss fell to 0. These were
-    scored by the mean over time; on another seed the worst step gave 0.57 against 0.54.
+    The paper, section "Baselines and dynamic input handling", names encoder and pooling but no
+    objective. Average precision with reconstruction is 0.51 (test sets of holdout_C, one seed, 25
+    epochs). Two other objectives are worse: the likelihood of a Gaussian with a learned variance
+    per variable (0.38), and Deep SVDD on the set's embedding (0.25), whose loss fell to 0. These
+    used the mean over time as score; on another seed the worst step gave 0.57, the mean 0.54.
     """
 
     def inputs(self, windows: Windows) -> tuple[NDArray[Any], ...]:

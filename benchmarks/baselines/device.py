@@ -1,7 +1,7 @@
-"""Devices: is it there, what is it called, and how much of its memory was used.
+"""Devices: availability, name and peak memory.
 
-In: a device as torch names it. Out: what the benchmark writes down of it. torch is imported only
-when a device other than the processor is asked for.
+In: a device as torch names it. Out: the facts that the benchmark records about it. torch is
+imported only for devices other than the CPU.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ __all__ = ["check_device", "device_name", "peak_bytes"]
 
 
 def check_device(device: str) -> None:
-    """Raise unless networks can be trained there."""
+    """Raise an error if networks cannot be trained on the device."""
     if device == "cpu":
         return
     try:
@@ -23,7 +23,7 @@ def check_device(device: str) -> None:
 
 
 def device_name(device: str) -> str:
-    """Return what a result says of its device: ``cpu``, or a GPU with its model."""
+    """Return the device's name in results: ``cpu``, or a GPU with its model."""
     if device == "cpu":
         return device
     import torch
@@ -32,7 +32,7 @@ def device_name(device: str) -> str:
 
 
 def peak_bytes(device: str, work: Callable[[], object]) -> int:
-    """Return the most memory of a GPU that was allocated at a time while ``work`` ran."""
+    """Return the peak of allocated GPU memory, in bytes, while ``work`` runs."""
     import torch
 
     torch.cuda.reset_peak_memory_stats(device)

@@ -1,6 +1,6 @@
-"""Timing of the learned detector: kernel image and encoder, scoring and training, on a device.
+"""Timing of the learned detector: kernel image and encoder, inference and training, on a device.
 
-In: a device, a backbone and a window length. Out: milliseconds a window, of our version and of a
+In: a device, a backbone and a window length. Out: milliseconds per window, of our version and of a
 plain one.
 """
 
@@ -18,8 +18,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from benchmarks.world import World, generate
 from smkc.paper.kernel.torch_features import torch_images, torch_states
 from smkc.paper.learn.encoder import Encoder
-from smkc.paper.learn.model import LearnSettings
+from smkc.paper.learn.learner import untrained_network
 from smkc.paper.learn.network import Training
+from smkc.paper.learn.settings import LearnSettings
 from smkc.paper.sketch import Sketch
 
 __all__ = ["Timing", "time_encoder"]
@@ -30,19 +31,20 @@ REPEATS = 5
 
 @dataclass(frozen=True)
 class Timing:
-    """Milliseconds a window.
+    """Milliseconds per window.
 
     Parameters
     ----------
     sketch
         from observations to states on the device.
     inference, train_step
-        from states to the embedding, and to a step of the optimiser on masked reconstruction.
+        from states to the embedding, and from states to a step of the optimiser on masked
+        reconstruction.
     plain_inference, plain_train_step
-        the same of a plain version: every token, float32, attention written out, pairs of time
-        steps compared by torch's own functions, not compiled.
+        the same of a plain version: every token, float32, attention without fused kernels, pairs
+        of time steps compared by torch's own functions, not compiled.
     compiled
-        whether ours was quicker compiled, and timed so.
+        whether compiling made our inference or training step faster; the faster times are given.
     """
 
     sketch: float
@@ -54,21 +56,20 @@ class Timing:
 
 
 def time_encoder(device: str, backbone: str, window: int, n_windows: int, **sizes: Any) -> Timing:
-    """Measure medians of some runs after one that is not counted.
+    """Return median times of several runs, after a warm-up run.
 
     Parameters
     ----------
     device
         ``cpu`` or ``cuda``.
     backbone
-        of the encoder.
+        backbone of the encoder.
     window
-        L, time steps a window.
+        L, time steps per window.
     n_windows
-        how many are worked on at a time; the plain version takes an eighth of them, since it
-        needs more memory.
+        windows per batch; the plain version gets 1/8 of them, since it needs more memory.
     sizes
-        more of :class:`smkc.paper.learn.LearnSettings`.
+        further fields of :class:`smkc.paper.learn.settings.LearnSettings`.
     """
     where = torch.device(device)
     is_gpu = where.type == "cuda"
@@ -107,7 +108,7 @@ def time_encoder(device: str, backbone: str, window: int, n_windows: int, **size
 
 
 class _Version:
-    """A network with an optimiser, in bfloat16 or plain."""
+    """A network with an optimiser, in bfloat16 or in float32."""
 
     def __init__(
         self,
@@ -121,12 +122,12 @@ class _Version:
         settings = LearnSettings(
             objective="recon", backbone=backbone, tokens=tokens, training=Training(), **sizes
         )
-        self.network = settings.network("recon", window).to(device)
+        self.network = untrained_network(settings, "recon", window).to(device)
         trained = list(self.network.parameters())
         self.optimizer = torch.optim.AdamW(trained, fused=True)
-        # Weights in bfloat16 as a whole: no cast in every layer.
+        # All weights in bfloat16, to avoid a cast in every layer.
         kind = torch.bfloat16 if is_low else torch.float32
-        self.encoder = Encoder(settings.encoder(window)).to(device, kind).eval()
+        self.encoder = Encoder(settings, window).to(device, kind).eval()
         self.is_low, self.device = is_low, device
 
     def infer(self, states: Tensor) -> Tensor:
@@ -147,14 +148,14 @@ class _Version:
         return torch_images(states, at_once=self.is_low)
 
     def compile(self) -> None:
-        # What was compiled for another window length would be made to fit this one too.
+        # Otherwise code compiled for another window length would be generalised to both.
         torch.compiler.reset()
         self.encoder.compile(dynamic=False)
         self.network.compile_parts()
 
 
 def _median(work: Callable[[], object], device: torch.device) -> float:
-    """Seconds: the median of some runs."""
+    """Return the median seconds of several runs, without the first."""
     times = []
     for _ in range(1 + REPEATS):
         started = time.perf_counter()

@@ -1,8 +1,8 @@
-"""SMKC-Evidence: calibrated questions to each window, joined, without labels and without a network.
+"""SMKC-Evidence: calibrated evidences of each window, joined, without labels and without a network.
 
-In: normal windows, then any. Out: the joined score of all evidences. Which variables a window has
-plays no part: the window is asked about itself. Mixtures of couplings and speeds and the nulls of
-all statistics are fitted to the normal windows.
+In: normal windows, then any windows. Out: the joined score of all evidences. The identity of a
+window's variables is not used. Mixtures of couplings and speeds and the nulls of all statistics are
+fitted to the normal windows.
 """
 
 from typing import Self
@@ -23,7 +23,7 @@ class EvidenceWindows:
     Parameters
     ----------
     doubt
-        as :class:`benchmarks.single_window.WindowEvidence` has it: None asks every evidence.
+        as in :class:`benchmarks.single_window.WindowEvidence`: None computes every evidence.
     """
 
     evidence_: WindowEvidence
@@ -32,12 +32,12 @@ class EvidenceWindows:
         self.doubt = doubt
 
     def fit(self, windows: Windows, validation: Windows | None = None) -> Self:
-        """Learn what evidences say of normal windows; ``validation`` is not used."""
+        """Fit the evidences to normal windows; ``validation`` is not used."""
         self.evidence_ = WindowEvidence(doubt=self.doubt).fit(windows.with_gaps)
         return self
 
     def score(self, windows: Windows) -> NDArray[np.float64]:
-        """(B,) joined scores; 0 for windows of which no evidence has anything to say."""
+        """(B,) joined scores; 0 for windows in which all evidences abstain."""
         if not hasattr(self, "evidence_"):
             raise NotFittedError("EvidenceWindows has seen no windows; call fit first")
         return np.nan_to_num(self.evidence_.score(windows.with_gaps), nan=0.0)

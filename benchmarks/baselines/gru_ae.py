@@ -1,4 +1,4 @@
-"""GRU-AE: a recurrent autoencoder; a window is anomalous when it is reproduced badly.
+"""GRU-AE: a recurrent autoencoder; windows with large reconstruction errors are anomalous.
 
 In: the states of a window. Out: the squared error of their reconstruction from one vector.
 """
@@ -16,7 +16,7 @@ __all__ = ["GruAutoencoder", "GruAutoencoderNetwork", "GruAutoencoderTrueStates"
 
 @dataclass(kw_only=True, eq=False)
 class GruAutoencoder(ReadsStates):
-    """A GRU reads the window into one vector, another writes it down again, last step first.
+    """A GRU encodes the window into one vector, another decodes it, last step first.
 
     Parameters
     ----------
@@ -27,13 +27,13 @@ class GruAutoencoder(ReadsStates):
     -----
     Malhotra et al., "LSTM-based encoder-decoder for multi-sensor anomaly detection", ICML Anomaly
     Detection Workshop 2016, section 2.1, with the GRU cells of Cho et al., EMNLP 2014. Malhotra's
-    decoder is fed the true later state in training and its own output in use; here it is fed the
-    encoder's vector at every step, as Cho's is (section 2.2), in training and in use alike.
-    :class:`GruAutoencoderTrueStates` is fed the true later state in both.
+    decoder gets the true later state in training and its own output in use; here it gets the
+    encoder's vector at every step, as in Cho (section 2.2), both in training and in use.
+    :class:`GruAutoencoderTrueStates` gets the true later state in both.
     A step's score is the squared error itself: Malhotra's Gaussian over errors of single variables
-    has no meaning where a bucket holds other variables in every window. States are read as they
-    are: made larger, to unit variance, they are learned by heart (validation error 0.77 against
-    0.63 of their variance after 30 epochs on 800 windows).
+    has no meaning where a bucket holds different variables in every window. States are not scaled:
+    scaled to unit variance they are overfitted (validation error of 0.77 of their variance, against
+    0.63, after 30 epochs on 800 windows).
     """
 
     hidden: int = 128
@@ -45,7 +45,7 @@ class GruAutoencoder(ReadsStates):
 
 @dataclass(kw_only=True, eq=False)
 class GruAutoencoderTrueStates(GruAutoencoder):
-    """The same with the decoder of Pad+Mask GRU-AE: it is fed the true state it last wrote."""
+    """The same with the decoder of Pad+Mask GRU-AE, which gets the true state of the last step."""
 
     def network(self) -> StatesNetwork:
         """Return the encoder and decoder, untrained."""
@@ -67,7 +67,7 @@ class GruAutoencoderNetwork(StatesNetwork):
         self.write = nn.Linear(hidden, width)
 
     def forward(self, states: Tensor) -> Tensor:
-        """(B, L, 2m): the states as reproduced, in order of time."""
+        """(B, L, 2m) reconstructed states, in order of time."""
         _, summary = self.encoder(states)  # (1, B, hidden)
         if self.sees_states:
             nothing = torch.zeros_like(states[:, :1])
@@ -79,10 +79,10 @@ class GruAutoencoderNetwork(StatesNetwork):
         return backwards.flip(1)
 
     def loss(self, batch: Batch, epoch: int, phase: int = 0) -> Tensor:
-        """Scalar: the mean squared error."""
+        """Return the mean squared error."""
         return self.step_errors(batch[0]).mean()
 
     def step_errors(self, states: Tensor) -> Tensor:
-        """(B, L) squared error of each state, the mean over buckets."""
+        """(B, L) mean squared error of each state over buckets."""
         difference: Tensor = self(states) - states
         return difference.square().mean(2)

@@ -1,6 +1,6 @@
-"""IsolationForest: how few random cuts set a window's pooled statistics apart.
+"""IsolationForest: the number of random splits that isolate a window's pooled statistics.
 
-In: normal windows, then any. Out: the forest's anomaly score.
+In: normal windows, then any windows. Out: the forest's anomaly score.
 """
 
 from typing import Any
@@ -17,10 +17,10 @@ class IsolationForestStats(StatisticsDetector):
     Parameters
     ----------
     trees
-        how many; 100, as in the forest's paper. Each is grown on 256 windows, also as there, or
-        on all if there are fewer.
+        number of trees; 100, as in the method's paper. Each is grown on 256 windows, also as in
+        that paper, or on all windows if there are fewer.
     seed
-        of the trees.
+        seed of the trees.
 
     Notes
     -----

@@ -1,6 +1,6 @@
 """The one-line scores: the largest step between successive states, and the largest state.
 
-In: windows. Out: max_t |g_t - g_{t-1}|, or max_t |g_t|: the floors that a method has to beat.
+In: windows. Out: max_t |g_t - g_{t-1}|, or max_t |g_t|: baselines that a method has to beat.
 """
 
 from typing import Self
@@ -14,19 +14,19 @@ from smkc.paper.sketch import Sketch
 
 __all__ = ["LargestJump", "LargestState"]
 
-# Windows whose states are in memory at a time: 16 MiB of them at 32 steps of 256 buckets.
+# Windows per block: their states take 16 MiB at 32 steps of 256 buckets.
 BLOCK_WINDOWS = 512
 
 
 class LargestJump:
     """The largest Euclidean norm of a first difference of states in a window.
 
-    There is nothing to learn: :meth:`fit` only checks in, as with every competitor.
+    There is nothing to learn: :meth:`fit` only satisfies the interface.
 
     Parameters
     ----------
     sketch
-        how a time step becomes a state.
+        sketch of a time step into a state.
     """
 
     is_fitted_: bool
@@ -40,7 +40,7 @@ class LargestJump:
         return self
 
     def score(self, windows: Windows) -> NDArray[np.float64]:
-        """(B,) the largest jump of each window; 0 if it has but one step."""
+        """(B,) the largest jump of each window; 0 if it has only 1 step."""
         if not hasattr(self, "is_fitted_"):
             raise NotFittedError(
                 f"{type(self).__name__} was not fitted; call fit first, on any windows"
@@ -62,9 +62,9 @@ class LargestJump:
 
 
 class LargestState(LargestJump):
-    """The largest Euclidean norm of a state in a window: what predicting zero would be off by.
+    """The largest Euclidean norm of a state in a window: the error of predicting 0.
 
-    The floor of every network that reconstructs states and scores by its worst step.
+    A baseline for every network that reconstructs states and scores by its worst step.
     """
 
     def _compared(self, states: NDArray[np.float32]) -> NDArray[np.float32]:

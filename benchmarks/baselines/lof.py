@@ -1,6 +1,6 @@
-"""LOF: how much sparser a window's surroundings are than those of its neighbours.
+"""LOF: how much lower a window's local density is than that of its neighbours.
 
-In: normal windows, then any. Out: the local outlier factor.
+In: normal windows, then any windows. Out: the local outlier factor.
 """
 
 from typing import Any, Self
@@ -16,12 +16,12 @@ __all__ = ["LofStats"]
 class LofStats(StatisticsDetector):
     """scikit-learn's local outlier factor over standardised pooled statistics.
 
-    Windows are compared with the training windows alone, never with one another.
+    Windows are compared only with the training windows, never with one another.
 
     Parameters
     ----------
     neighbours
-        MinPts; 20, scikit-learn's default and K of the other detectors of neighbours.
+        MinPts; 20, scikit-learn's default and the K of the other nearest-neighbour detectors.
 
     Notes
     -----
@@ -42,6 +42,6 @@ class LofStats(StatisticsDetector):
         return super().fit(windows, validation)
 
     def estimator(self) -> Any:
-        """Return the estimator, for windows that it has not seen."""
+        """Return the estimator, in the mode that scores new windows."""
         neighbors = library("sklearn.neighbors", "scikit-learn")
         return neighbors.LocalOutlierFactor(n_neighbors=self.neighbours, novelty=True)

@@ -1,7 +1,7 @@
 """MSCRED: reconstruct a window's signature matrices with convolutions and an attentive ConvLSTM.
 
-In: windows of at most ``CMAX`` variables. Out: how badly their signature matrices are
-reconstructed, higher = more anomalous.
+In: windows of at most ``CMAX`` variables. Out: reconstruction errors of their signature matrices,
+higher = more anomalous.
 """
 
 from typing import Any
@@ -20,21 +20,21 @@ from smkc.paper.learn.training import Network
 
 __all__ = ["Mscred"]
 
-# Maps a level, each level half as wide as the one before: a smaller copy of MSCRED's four levels of
-# 32 to 256 maps, which were made for matrices of 30 x 30 and long series.
+# Feature maps per level; each level halves the resolution. A smaller version of MSCRED's 4 levels
+# of 32 to 256 maps, which were designed for matrices of 30 x 30 and long series.
 MAPS = (8, 16, 32)
 
-# What similarities of states are divided by before the softmax: chi of the attention.
+# chi of the attention: similarities of states are divided by it before the softmax.
 ATTENTION_SCALE = 5.0
 
 
 class ConvLstm(nn.Module):
-    """A convolutional LSTM whose state at a step is averaged with like ones before it.
+    """A convolutional LSTM with attention to earlier steps.
 
     Notes
     -----
-    Zhang et al., section 3.3: the ConvLSTM of Shi et al. (NeurIPS 2015), with gates that look at
-    the cell, then weights softmax(<H_t, H_i> / chi) over the steps i up to t.
+    Zhang et al., section 3.3: the ConvLSTM of Shi et al. (NeurIPS 2015), with peephole gates, then
+    weights softmax(<H_t, H_i> / chi) over the steps i up to t.
     """
 
     def __init__(self, n_maps: int, size: int) -> None:
@@ -67,9 +67,9 @@ def _by_step(maps: Tensor, n_steps: int) -> Tensor:
 
 
 def _attended(states: Tensor) -> Tensor:
-    """(B, T, ...) at each step the mean of the states so far, weighted by likeness to its own."""
+    """(B, T, ...) mean of the states up to each step, weighted by their similarity to its own."""
     flat = states.flatten(2).float()
-    # The exponents can be large: not in half precision.
+    # The exponents can be too large for half precision.
     with torch.autocast(states.device.type, enabled=False):
         likeness = flat @ flat.transpose(1, 2) / ATTENTION_SCALE  # (B, T, T)
         is_later = torch.ones_like(likeness, dtype=torch.bool).triu(1)
@@ -78,7 +78,7 @@ def _attended(states: Tensor) -> Tensor:
 
 
 class SignatureAutoencoder(Network):
-    """Convolutions down, a ConvLSTM at every level, convolutions up that join what it kept."""
+    """Convolutional encoder, a ConvLSTM at every level, and a decoder with skip connections."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class SignatureAutoencoder(Network):
         )
 
     def forward(self, matrices: Tensor) -> Tensor:
-        """(B, T, S, CMAX, CMAX) signature matrices as reconstructed, step by step."""
+        """(B, T, S, CMAX, CMAX) reconstructed signature matrices."""
         n_steps = matrices.shape[1]
         maps, kept = matrices.flatten(0, 1), []
         for down, memory in zip(self.down, self.memory, strict=True):
@@ -110,15 +110,15 @@ class SignatureAutoencoder(Network):
             kept.append(memory(_by_step(maps, n_steps)).flatten(0, 1))
         maps = functional.selu(self.up[2](kept[2]))
         maps = functional.selu(self.up[1](torch.cat([maps, kept[1]], 1)))
-        # Linear at the end: inner products have no least value, and SELU does.
+        # No SELU at the end: it has a lower bound, and inner products have none.
         return _by_step(self.up[0](torch.cat([maps, kept[0]], 1)), n_steps)
 
     def loss(self, batch: tuple[Tensor, ...], epoch: int, phase: int = 0) -> Tensor:
-        """Mean error of a batch's windows."""
+        """Return the mean error of a batch's windows."""
         return self.errors(batch).mean()
 
     def errors(self, batch: tuple[Tensor, ...]) -> Tensor:
-        """(B,) mean squared residual over pairs of variables that the window has."""
+        """(B,) mean squared residual over pairs of the window's variables."""
         matrices, is_variable = batch
         is_pair = (is_variable[:, :, None] & is_variable[:, None, :])[:, None, None]
         return masked_errors(self(matrices), matrices, is_pair.expand(matrices.shape))
@@ -127,26 +127,25 @@ class SignatureAutoencoder(Network):
 class Mscred(Trained):
     """MSCRED(Signature) of the paper's tables.
 
-    Signature matrices are taken over ``CMAX`` = 16 places, which a window's variables fill in the
-    order of their names, with zeros for what was not observed. A place means another variable in
-    every window, where the method expects the same one throughout: that is what the paper's row
-    shows.
+    Signature matrices have ``CMAX`` = 16 columns, which a window's variables fill in the order of
+    their names, with zeros for missing values. A column holds a different variable in every window,
+    although the method expects the same one: the paper's row shows the effect.
 
     Notes
     -----
     Zhang et al., A Deep Neural Network for Unsupervised Anomaly Detection and Diagnosis in
-    Multivariate Time Series Data, AAAI 2019, sections 3.1 to 3.5. Adapted: three levels instead of
-    four, with fewer maps; matrices are reconstructed at all five steps rather than at the last,
-    since a window is scored as a whole; no activation after the last layer; and the score is the
-    mean squared residual of existing pairs, where the original counts residuals above a threshold
-    found by hand. On synthetic windows (one seed of holdout_C, 15 epochs) the average precision is
-    0.25; 0.18 to 0.22 by counts above quantiles of normal residuals, 0.21 by the last step alone,
-    0.24 with eight steps instead of five. Random places in training, which help a padded GRU, do
-    not help here (0.24, 20 epochs).
+    Multivariate Time Series Data, AAAI 2019, sections 3.1 to 3.5. Adapted: 3 levels instead of 4,
+    with fewer maps; matrices are reconstructed at all 5 steps, not only at the last, since a window
+    is scored as a whole; no activation after the last layer; and the score is the mean squared
+    residual of existing pairs, where the original counts residuals above a threshold chosen by
+    hand. On synthetic windows (one seed of holdout_C, 15 epochs) the average precision is 0.25;
+    0.18 to 0.22 with counts above quantiles of normal residuals, 0.21 with the last step only, 0.24
+    with 8 steps instead of 5. Random columns in training, which help a padded GRU, do not help here
+    (0.24, 20 epochs).
     """
 
     def inputs(self, windows: Windows) -> tuple[NDArray[Any], ...]:
-        """Return signature matrices (B, T, S, CMAX, CMAX) and which places are taken (B, CMAX)."""
+        """Return signature matrices (B, T, S, CMAX, CMAX) and a mask of used columns (B, CMAX)."""
         values, observed = table_arrays(windows)
         return signatures(values), np.any(observed, axis=1)
 

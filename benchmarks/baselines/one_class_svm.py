@@ -1,6 +1,6 @@
-"""One-class SVM: which side of a boundary around normal windows a window lies on, and how far.
+"""One-class SVM: the signed distance of a window from a boundary around normal windows.
 
-In: normal windows, then any. Out: the negative of the decision function before its offset.
+In: normal windows, then any windows. Out: the negative of the decision function before its offset.
 """
 
 from typing import Any
@@ -18,10 +18,10 @@ class OneClassSvmStats(StatisticsDetector):
     ----------
     nu
         upper bound on the share of training windows outside the boundary. 0.5 is scikit-learn's
-        default, and what the method's paper shows first, on handwritten digits.
+        default, and the first value in the method's paper, for handwritten digits.
     gamma
-        width of the Gaussian kernel; ``scale``, scikit-learn's default, is one over six times the
-        statistics' variance.
+        coefficient of the Gaussian kernel; ``scale``, scikit-learn's default, is 1 / (6 x variance
+        of the statistics).
 
     Notes
     -----
@@ -34,6 +34,6 @@ class OneClassSvmStats(StatisticsDetector):
         self.gamma = gamma
 
     def estimator(self) -> Any:
-        """Return the machine."""
+        """Return the estimator."""
         svm = library("sklearn.svm", "scikit-learn")
         return svm.OneClassSVM(kernel="rbf", nu=self.nu, gamma=self.gamma)

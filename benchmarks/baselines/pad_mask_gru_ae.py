@@ -1,7 +1,6 @@
 """Pad+Mask GRU-AE: a GRU autoencoder of tables padded to a fixed number of variables.
 
-In: windows of at most ``CMAX`` variables. Out: how badly each is reconstructed, higher = more
-anomalous.
+In: windows of at most ``CMAX`` variables. Out: reconstruction errors, higher = more anomalous.
 """
 
 from typing import Any
@@ -27,10 +26,11 @@ HIDDEN = 64
 
 
 class PaddedAutoencoder(Network):
-    """Encode a table of values and presence into one vector; decode the values, last step first.
+    """Autoencoder of a table of values and presence.
 
-    The decoder starts with that vector and is fed, step by step, what stood in the step that it
-    decoded before.
+    The encoder compresses the table into one vector. The decoder starts with that vector and
+    decodes the values, last step first; its input at each step is the true content of the step that
+    it decoded before.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class PaddedAutoencoder(Network):
         self.reading = nn.Linear(HIDDEN, CMAX)
 
     def forward(self, values: Tensor, observed: Tensor) -> Tensor:
-        """(B, L, CMAX) values of a batch as decoded, in every place."""
+        """(B, L, CMAX) decoded values of a batch, in all columns."""
         steps = torch.cat([values, observed.to(values.dtype)], -1)
         _, last = self.encoder(steps)
         nothing = torch.zeros_like(steps[:, :1])
@@ -49,7 +49,7 @@ class PaddedAutoencoder(Network):
         return out
 
     def loss(self, batch: tuple[Tensor, ...], epoch: int, phase: int = 0) -> Tensor:
-        """Mean error of a batch's windows, in training with their variables in random places."""
+        """Return the mean error of a batch's windows; in training, with columns shuffled."""
         values, observed = batch
         if self.training:
             order = random_places(values)[:, None].expand_as(values)
@@ -57,7 +57,7 @@ class PaddedAutoencoder(Network):
         return masked_errors(self(values, observed), values, observed).mean()
 
     def errors(self, batch: tuple[Tensor, ...]) -> Tensor:
-        """(B,) mean squared error of the step that is reconstructed worst."""
+        """(B,) mean squared error of the worst step."""
         values, observed = batch
         return worst_step(self(values, observed), values, observed)
 
@@ -65,21 +65,21 @@ class PaddedAutoencoder(Network):
 class PadMaskGruAe(Trained):
     """Pad+Mask GRU-AE(Cmax) of the paper's tables.
 
-    Values and presence, padded to ``CMAX`` = 16 variables each, are the 32 inputs a step; the error
-    counts what was observed and nothing else. Weights are bound to places: a window's variables
-    take them in the order of their names, so that the order they were handed in changes nothing.
-    A place still means another variable in every window; that is what padding costs.
+    Values and presence, padded to ``CMAX`` = 16 variables each, are the 32 inputs per step; the
+    error includes only observed values. Weights belong to columns. A window's variables fill them
+    in the order of their names, so the order in the input does not matter. Still, a column holds a
+    different variable in every window: that is the drawback of padding.
 
     Notes
     -----
     Encoder and decoder as in EncDec-AD (Malhotra et al., ICML 2016 anomaly detection workshop,
-    section 2.1), with GRUs for LSTMs; the decoder is fed the true values in scoring too, not only
-    in training. In training a window's variables are dealt to random places, anew in every batch:
-    otherwise places beyond the largest cardinality learned from have weights that were never
-    trained. Scored by the mean error (one seed's test sets of holdout_C, 40 epochs) the average
-    precision is 0.46; 0.33 without random places, with 0.18 and 0.20 at cardinalities 12 and 16;
-    and 0.36 with a decoder that is fed a narrow code alone (60 epochs). The score is the error of
-    the worst step: 0.58 against 0.51 for the mean, on another seed.
+    section 2.1), with GRUs instead of LSTMs; the decoder gets the true values in scoring too, not
+    only in training. In training a window's variables fill random columns, drawn again for every
+    batch: otherwise the weights of columns beyond the largest training cardinality would stay
+    untrained. With the mean error as score (test sets of holdout_C, one seed, 40 epochs) the
+    average precision is 0.46; 0.33 without random columns (0.18 and 0.20 at cardinalities 12 and
+    16); and 0.36 with a decoder whose only input is a narrow code (60 epochs). The score is the
+    error of the worst step: 0.58, against 0.51 for the mean, on another seed.
     """
 
     def inputs(self, windows: Windows) -> tuple[NDArray[Any], ...]:

@@ -1,6 +1,6 @@
-"""Pooled statistics: a window of any variables -> six numbers, for detectors of fixed tables.
+"""Pooled statistics: a window of any variables -> 6 numbers, for detectors of fixed width.
 
-In: windows. Out: (B, 6) statistics, and the scaling that training windows give them.
+In: windows. Out: (B, 6) statistics, and their standardisation by training windows.
 """
 
 from dataclasses import dataclass
@@ -22,28 +22,28 @@ STATISTICS = (
     "spread over time of the observed share",
 )
 
-# Standardised statistics lie in this range: scikit-learn's trees read float32, and a value of
-# 1e38 must give a score rather than an error. Nothing that the benchmark makes comes near it.
+# Standardised statistics are clipped to this range: scikit-learn's trees read float32, and a value
+# of 1e38 must give a score, not an error. Windows of the benchmark never come near it.
 LARGEST_STANDARDISED = 1e9
 
 
 def pooled_statistics(windows: Windows) -> NDArray[np.float64]:
     """(B, 6) float64: each window's statistics, in the order of STATISTICS.
 
-    At each time step the mean and the standard deviation are taken over the variables observed
-    then; of those and of the observed share (observed variables over the window's cardinality)
-    the mean and the standard deviation are taken over time. Standard deviations divide by the
-    count. Steps without an observation have no mean and no deviation and are left out of these;
-    a window without any has 0 there.
+    Each time step has 3 numbers: mean and standard deviation over the variables observed then, and
+    the observed share (observed variables / cardinality of the window). The statistics are the mean
+    and the standard deviation over time of these 3. Standard deviations divide by the count. Steps
+    without an observation are left out, except for the observed share; a window without any
+    observation has 0 there.
 
     Notes
     -----
     The paper, section "Baselines and dynamic input handling", says "pooled window-level
-    statistics" and names none. Minima and maxima, which it does not mention, would lift the
-    detectors far above its rows.
+    statistics" and names none. With minima and maxima, which it does not mention, the detectors
+    would be far better than its rows.
     """
-    # In the order of the names, one variable after another: neither the order of the places nor
-    # padding behind them changes a bit.
+    # Sum variables one by one in the order of their names, so that neither the order of the
+    # columns nor padding changes a bit.
     order = np.argsort(windows.variables.astype(np.uint32), axis=1, kind="stable")[:, None, :]
     values = np.take_along_axis(windows.values, order, axis=2).astype(np.float64)
     observed = np.take_along_axis(windows.observed, order, axis=2)
@@ -73,7 +73,7 @@ def pooled_statistics(windows: Windows) -> NDArray[np.float64]:
 def _over_time(
     series: NDArray[np.float64], counted: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard deviation (B,) of (B, L) series over the steps that are counted."""
+    """Return mean and standard deviation (B,) of (B, L) series over the counted steps."""
     n_steps = np.maximum(np.count_nonzero(counted, axis=1), 1)
     mean = np.where(counted, series, 0.0).sum(axis=1) / n_steps
     difference = np.where(counted, series - mean[:, None], 0.0)
@@ -82,18 +82,18 @@ def _over_time(
 
 @dataclass(frozen=True)
 class Standardisation:
-    """Centre and spread of each statistic over the training windows, both (6,)."""
+    """Centre (6,) and spread (6,) of the statistics over the training windows."""
 
     centre: NDArray[np.float64]
     spread: NDArray[np.float64]
 
     @classmethod
     def of(cls, statistics: NDArray[np.float64]) -> "Standardisation":
-        """Learn from (B, 6) statistics; one that never varies is centred and not scaled."""
+        """Learn from (B, 6) statistics; a constant one is centred but not scaled."""
         if len(statistics) == 0:
             raise InputError("no windows to learn from; give at least one normal window")
         spread = statistics.std(axis=0)
-        # A constant's mean is off by rounding, and so is its deviation from it.
+        # The mean of a constant has a rounding error, and thus its deviation is not exactly 0.
         is_constant = spread <= 1e-12 * np.abs(statistics).max(axis=0)
         return cls(statistics.mean(axis=0), np.where(is_constant, 1.0, spread))
 

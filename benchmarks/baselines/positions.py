@@ -1,6 +1,6 @@
-"""Positions: what tells a transformer when a state was.
+"""Positional encoding of time steps for transformers.
 
-In: a number of time steps and a width. Out: sines and cosines of each step.
+In: a number of time steps and a width. Out: sines and cosines for each step.
 """
 
 import math
@@ -10,12 +10,12 @@ from torch import Tensor
 
 __all__ = ["positions"]
 
-# The slowest wave is this many times as long as the quickest: Vaswani et al.'s constant.
+# Ratio of the longest wavelength to the shortest: the constant of Vaswani et al.
 LONGEST_WAVE = 10_000.0
 
 
 def positions(length: int, width: int) -> Tensor:
-    """(L, width) float32: sines in the even places, cosines in the odd ones.
+    """(L, width) float32 encoding: sines in the even columns, cosines in the odd ones.
 
     Notes
     -----

@@ -1,7 +1,7 @@
 """RandProj-kNN: the paper's training-free detector over any representation of a window.
 
-In: normal windows, then any. Out: the mean cosine distance, after a random projection of kernel
-features, to the nearest normal windows.
+In: normal windows, then any windows. Out: the mean cosine distance to the nearest normal windows,
+after a random projection of kernel features.
 """
 
 from dataclasses import replace
@@ -29,23 +29,23 @@ __all__ = ["RandProjKnn", "RandProjKnnWithoutPresence"]
 class RandProjKnn:
     """Kernel features, a fixed random projection, the K nearest training windows.
 
-    On the processor this is the library's own density. On another device the same steps run in
-    torch, and scores agree to 1e-4.
+    On the CPU this is the density of smkc. On another device the same steps run in torch, and
+    scores agree to 1e-4.
 
     Parameters
     ----------
     window
-        L, time steps a window.
+        L, time steps per window.
     representation
         the kernel features, as :meth:`smkc.paper.kernel.Representation.parse` reads them.
     sketch
-        how a time step becomes a state; the paper's sketch if None.
+        sketch of a time step into a state; the paper's sketch if None.
     components
-        how many numbers the projection leaves.
+        output dimension of the projection.
     neighbours
         K.
     seed
-        of the projection. The paper's matrix is fixed: it is not drawn anew for each run.
+        seed of the projection. The paper's matrix is fixed, not drawn again for each run.
     device
         ``cpu``, or a device of torch such as ``cuda`` (extra ``deep``).
 
@@ -53,7 +53,7 @@ class RandProjKnn:
     -----
     The paper, section 3.3. Random projections: W. B. Johnson and J. Lindenstrauss, 1984;
     D. Achlioptas, "Database-friendly random projections", JCSS 66, 2003. Values are not scaled:
-    the benchmark's are of one scale by construction.
+    those of the benchmark have one scale by construction.
     """
 
     density_: Any
@@ -117,7 +117,7 @@ class RandProjKnn:
 
 
 class RandProjKnnWithoutPresence(RandProjKnn):
-    """The same on states without the presence stream: only values are hashed."""
+    """The same with states that have no presence stream: only values are hashed."""
 
     def fit(self, windows: Windows, validation: Windows | None = None) -> Self:
         """Keep every normal window as a reference; ``validation`` is not used."""

@@ -1,7 +1,7 @@
-"""scikit-learn's outlier detectors over pooled statistics: what the three of them share.
+"""Common base of scikit-learn's outlier detectors over pooled statistics.
 
-In: an estimator of scikit-learn and windows. Out: scores turned round, so that higher = more
-anomalous, the same to the bit whatever the number of threads.
+In: an estimator of scikit-learn and windows. Out: scores with the sign reversed, so that higher =
+more anomalous, the same to the bit for any number of threads.
 """
 
 from typing import Any, Self
@@ -20,14 +20,14 @@ __all__ = ["StatisticsDetector"]
 class StatisticsDetector:
     """An outlier detector of scikit-learn over standardised pooled statistics.
 
-    A competitor names the estimator in :meth:`estimator`.
+    Subclasses return the estimator from :meth:`estimator`.
     """
 
     standardisation_: Standardisation
     estimator_: Any
 
     def estimator(self) -> Any:
-        """Return the estimator of scikit-learn, not fitted, with ``score_samples``."""
+        """Return the scikit-learn estimator, not fitted; it must have ``score_samples``."""
         raise TypeError(
             "StatisticsDetector names no estimator; use IsolationForestStats, LofStats or "
             "OneClassSvmStats"
@@ -38,13 +38,13 @@ class StatisticsDetector:
         statistics = pooled_statistics(windows)
         self.standardisation_ = Standardisation.of(statistics)
         estimator = self.estimator()
-        # One thread of every kind, matrix products' and OpenMP's: their number orders sums.
+        # One BLAS thread and one OpenMP thread: their number changes the order of sums.
         with threadpool_limits(limits=1):
             self.estimator_ = estimator.fit(self.standardisation_.applied(statistics))
         return self
 
     def score(self, windows: Windows) -> NDArray[np.float64]:
-        """(B,) scikit-learn's ``score_samples``, turned round."""
+        """(B,) scikit-learn's ``score_samples`` with the sign reversed."""
         if not hasattr(self, "estimator_"):
             name = type(self).__name__
             raise NotFittedError(f"{name} has seen no windows; call fit first")

@@ -1,7 +1,7 @@
-"""Windows as sets of trajectories: what is read of them, and an autoencoder over them.
+"""Windows as sets of trajectories: input arrays, and an autoencoder over them.
 
-In: windows. Out: arrays with a window's variables in the order of their names and zeros where
-nothing was observed; a network that encodes every trajectory, pools them, and decodes each again.
+In: windows. Out: arrays with a window's variables in the order of their names and zeros for missing
+values; a network that encodes every trajectory, pools the codes, and decodes each trajectory.
 """
 
 import numpy as np
@@ -23,20 +23,20 @@ __all__ = [
     "worst_step",
 ]
 
-# Most variables that models of padded tables have places for: the paper's Cmax (section 3.1).
+# Number of columns of padded tables: the paper's Cmax (section 3.1).
 CMAX = 16
 
-# Width of what the decoder is told of a variable besides the set it is in: enough for how the
-# variable goes with the others, too little for a trajectory of its own.
+# Width of the decoder's input about a single variable, besides the set's embedding: enough for how
+# the variable relates to the others, too small for its whole trajectory.
 OWN_WIDTH = 4
 
 
 def set_arrays(windows: Windows) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """Return values (B, L, C) and presence (B, L, C) of windows of any cardinality.
 
-    Variables stand in the order of their names; one that a window never observes has no place.
-    Values are 0 wherever nothing was observed. C is a multiple of CMAX: small windows are computed
-    the same way whether larger ones are among them or not.
+    Variables are in the order of their names; those that a window never observes are left out.
+    Missing values are 0. C is a multiple of CMAX, so that the results of small windows do not
+    depend on whether larger ones are among them.
     """
     most = int(windows.observed.any(axis=1).sum(axis=1).max(initial=1))
     return _by_name(windows, -(-most // CMAX) * CMAX)
@@ -72,34 +72,34 @@ def _by_name(windows: Windows, n_places: int) -> tuple[NDArray[np.float32], NDAr
 
 
 def random_places(batch: Tensor) -> Tensor:
-    """(B, CMAX) for each window of a batch the places of a table in a random order."""
+    """(B, CMAX) a random permutation of a table's columns for each window of a batch."""
     return torch.rand(len(batch), CMAX, device=batch.device).argsort(-1)
 
 
 def masked_errors(actual: Tensor, expected: Tensor, is_valid: Tensor) -> Tensor:
-    """(B,) mean squared difference over a window's valid entries, in float32; 0 without any."""
+    """(B,) mean squared difference over a window's valid entries, in float32; 0 if none are."""
     squares = (actual.float() - expected.float()).square() * is_valid
     n_valid = is_valid.flatten(1).sum(1).clamp(min=1)
     return squares.flatten(1).sum(1) / n_valid
 
 
 def worst_step(actual: Tensor, expected: Tensor, is_valid: Tensor) -> Tensor:
-    """(B,) the largest over time of a step's mean squared difference, of (B, L, C) tables.
+    """(B,) maximum over time of a step's mean squared difference, of (B, L, C) tables.
 
-    A window is anomalous when any of its steps is, as for the competitors that read states.
+    A window is anomalous if any of its steps is, as for the competitors that read states.
     """
     squares = (actual.float() - expected.float()).square() * is_valid
     return (squares.sum(2) / is_valid.sum(2).clamp(min=1)).amax(1)
 
 
 class SetAutoencoder(Network):
-    """Encode trajectories one by one, pool them into one vector, decode them one by one.
+    """Autoencoder that encodes each trajectory, pools the codes, and decodes each trajectory.
 
     Parameters
     ----------
     pooling
-        module that makes (B, ``width``) set embeddings of (B, C, ``hidden``) embeddings of
-        variables and a (B, C) mask of places that hold one, whatever their order.
+        module that computes (B, ``width``) set embeddings from (B, C, ``hidden``) embeddings of
+        variables and their (B, C) mask, independent of the order of variables.
     hidden
         width of a trajectory's embedding and of both GRUs.
     width
@@ -107,10 +107,10 @@ class SetAutoencoder(Network):
 
     Notes
     -----
-    The encoder reads (value, presence) a step. The decoder unfolds a trajectory, last step first
-    (Srivastava et al., ICML 2015, section 2.1), from the set's embedding and a few numbers about
-    the variable: a variable is told by how it goes with its set, and by no name. Only places that
-    hold a variable pass through the GRUs.
+    The encoder reads (value, presence) at each step. The decoder produces a trajectory, last step
+    first (Srivastava et al., ICML 2015, section 2.1), from the set's embedding and a few numbers
+    about the variable: a variable is described by its relation to the set, not by its name. Padded
+    columns do not pass through the GRUs.
     """
 
     def __init__(self, pooling: nn.Module, *, hidden: int, width: int) -> None:
@@ -123,10 +123,10 @@ class SetAutoencoder(Network):
         self.reading = nn.Linear(hidden, 1)
 
     def forward(self, values: Tensor, observed: Tensor) -> Tensor:
-        """(B, L, C) trajectories as decoded from (B, L, C); 0 in places without a variable."""
+        """(B, L, C) decoded trajectories of (B, L, C) values; 0 in columns without a variable."""
         _, length, n_places = values.shape
         is_variable = observed.any(1)
-        # A window without observations is read as one variable that was never observed.
+        # A window without observations counts as one variable that was never observed.
         is_variable[:, 0] |= ~is_variable.any(1)
         trajectories = torch.stack([values, observed.to(values.dtype)], -1).transpose(1, 2)
         _, last = self.encoder(trajectories[is_variable])
@@ -140,18 +140,18 @@ class SetAutoencoder(Network):
         return _placed(decoded, is_variable).transpose(1, 2)
 
     def loss(self, batch: tuple[Tensor, ...], epoch: int, phase: int = 0) -> Tensor:
-        """Mean squared error over what was observed, a mean over windows."""
+        """Return the mean squared error over observed values, averaged over windows."""
         values, observed = batch
         return masked_errors(self(values, observed), values, observed).mean()
 
     def errors(self, batch: tuple[Tensor, ...]) -> Tensor:
-        """(B,) mean squared error of the step that is reconstructed worst."""
+        """(B,) mean squared error of the worst step."""
         values, observed = batch
         return worst_step(self(values, observed), values, observed)
 
 
 def _placed(rows: Tensor, is_variable: Tensor) -> Tensor:
-    """(B, C, ...) rows (N, ...) in the N places of (B, C) that hold a variable; 0 elsewhere."""
+    """(B, C, ...) rows (N, ...) put where the (B, C) mask is true; 0 elsewhere."""
     out = rows.new_zeros(*is_variable.shape, *rows.shape[1:])
     out[is_variable] = rows
     return out

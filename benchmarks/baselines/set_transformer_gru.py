@@ -1,6 +1,6 @@
 """SetTransformer-GRU: an autoencoder of windows whose trajectories attend to each other.
 
-In: windows of any cardinality. Out: how badly each is reconstructed, higher = more anomalous.
+In: windows of any cardinality. Out: reconstruction errors, higher = more anomalous.
 """
 
 from typing import Any
@@ -24,9 +24,9 @@ N_BLOCKS = 2
 
 
 class AttentionBlock(nn.Module):
-    """What one set, the queries, finds in another, the keys: the paper's MAB.
+    """Attention of one set, the queries X, to another, the keys Y: the MAB of Lee et al.
 
-    H = LayerNorm(X + Multihead(X, Y, Y)), out = LayerNorm(H + rFF(H)); Lee et al., section 3.1.
+    H = LayerNorm(X + Multihead(X, Y, Y)), out = LayerNorm(H + rFF(H)); section 3.1.
     """
 
     def __init__(self, hidden: int) -> None:
@@ -60,13 +60,13 @@ def _by_head(rows: Tensor) -> Tensor:
 
 
 class AttentionPooling(nn.Module):
-    """Blocks of self-attention among a window's variables, then a seed that attends to all.
+    """Self-attention among a window's variables, then pooling by a learned seed vector.
 
     Notes
     -----
     SAB(SAB(X)), then PMA with one seed, then a linear layer: Lee et al., ICML 2019, sections 3.1
     to 3.3. Inducing points (ISAB) save time when a set has many more elements than points; here a
-    window has few variables. With one seed the self-attention after pooling would compare a vector
+    window has few variables. With one seed, self-attention after pooling would compare a vector
     with itself, so it is left out.
     """
 
@@ -79,7 +79,7 @@ class AttentionPooling(nn.Module):
         self.out = nn.Linear(hidden, width)
 
     def forward(self, embeddings: Tensor, is_variable: Tensor) -> Tensor:
-        """(B, width) of embeddings (B, C, hidden) and the places (B, C) that hold one."""
+        """(B, width) set embeddings of (B, C, hidden) embeddings and their mask (B, C)."""
         for block in self.blocks:
             embeddings = block(embeddings, embeddings, is_variable)
         seeds = self.seed.expand(len(embeddings), -1, -1)
@@ -91,15 +91,15 @@ class AttentionPooling(nn.Module):
 class SetTransformerGru(Trained):
     """SetTransformer-GRU(Set) of the paper's tables.
 
-    A GRU reads each variable's trajectory, a Set Transformer makes one vector of a window's
-    variables, and a GRU decodes every trajectory again from that vector and a few numbers about the
+    A GRU encodes each variable's trajectory, a Set Transformer pools a window's variables into one
+    vector, and a GRU decodes every trajectory from that vector and a few numbers about the
     variable. The score is the mean squared error of the worst time step.
 
     Notes
     -----
     Lee et al., Set Transformer, ICML 2019. The autoencoder around it is that of
-    :class:`~benchmarks.baselines.set_input.SetAutoencoder`: the paper names encoder and pooling
-    only, and normal windows alone give no labels to train a pooled vector on.
+    :class:`~benchmarks.baselines.set_input.SetAutoencoder`: the paper names only encoder and
+    pooling, and normal windows provide no labels to train a pooled vector on.
     """
 
     def inputs(self, windows: Windows) -> tuple[NDArray[Any], ...]:

@@ -1,7 +1,7 @@
-"""Signature matrices: how the variables of a window go together, at several scales and times.
+"""Signature matrices: inner products of a window's variables, at several scales and times.
 
-In: values by place, 0 where nothing was observed. Out: for some time steps and some scales the
-inner products of all pairs of places over the segment that ends there.
+In: values (B, L, C), 0 where missing. Out: for several time steps and scales, the inner products of
+all pairs of columns over the segment that ends there.
 """
 
 import numpy as np
@@ -11,12 +11,12 @@ from smkc.errors import SettingError
 
 __all__ = ["N_SCALES", "N_STEPS", "segment_ends", "segment_lengths", "signatures"]
 
-# Segments last an eighth, a quarter and half of a window: 4, 8 and 16 of 32 steps. MSCRED's 10, 30
-# and 60 are meant for one long series.
+# Segments are 1/8, 1/4 and 1/2 of a window long: 4, 8 and 16 of 32 steps. MSCRED's lengths of 10,
+# 30 and 60 are meant for one long series.
 SCALES = (8, 4, 2)
 N_SCALES = len(SCALES)
 
-# MSCRED looks at five signature matrices in a row (its h); here they end evenly spaced from the
+# MSCRED uses 5 successive signature matrices (its h). Here their ends are evenly spaced from the
 # middle of the window to its end, so that the longest segments cover the whole window.
 N_STEPS = 5
 
@@ -38,7 +38,7 @@ def segment_lengths(window: int) -> tuple[int, ...]:
 
 
 def segment_ends(window: int) -> tuple[int, ...]:
-    """Return the time steps that segments end before, the earliest first.
+    """Return the (exclusive) ends of segments, the earliest first.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """The paper's learned detectors as rows of its tables: reconstruction, prediction, both.
 
-In: normal windows, for one of them labelled validation windows too, then any windows. Out: one
-score a window. Each comes as the paper describes its score, and tuned. Variants are those of the
-paper's table of ablations.
+In: normal windows, for the ensembles also labelled validation windows, then any windows. Out: one
+score per window. Each detector exists with the score that the paper describes, and tuned. Variants
+are those of the ablation tables.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ __all__ = [
     "SmkcReconTuned",
 ]
 
-# The paper's ablations, by its names: what differs in the sketch and in the model.
+# The paper's ablations, by its names: changed settings of the sketch and of the model.
 VARIANTS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "log_only": ({}, {"channels": ("log_g", "log_delta", "log_abs")}),
     "no_presence_stream": ({"presence": False}, {}),
@@ -47,43 +47,42 @@ VARIANTS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "mask_random_only": ({}, {"masking": Masking(patterns=("random",))}),
     "no_sqrt_nt_normalization": ({"normalise": False}, {}),
     "cos_only": ({}, {"channels": ("cos_g", "cos_delta", "cos_abs")}),
-    # Not the paper's: what the triangle of tokens and bfloat16 cost, and what a learned scale of
-    # errors is worth.
+    # Our own: the effect of the triangle of tokens with bfloat16, and of a learned scale of errors.
     "full_tokens_float32": ({}, {"tokens": "full", "bf16": False}),
     "no_expected_errors": ({}, {"expects_errors": False}),
 }
 
-# The score to the letter: the class token's density, the mean masked error in no learned unit, a
-# sum of equal weights, and in the ensemble four components.
+# The score exactly as the paper describes it: the class token's density plus the mean masked error
+# without a learned scale, with equal weights; in the ensemble, 4 components.
 AS_THE_PAPER = {"scoring": "paper", "expects_errors": False}
 
-# The paper's patches; it gives no size of its networks.
+# The patch size is the paper's, which does not give the size of its networks.
 SIZE = {"patch": 2, "width": 128, "layers": 4, "stem_width": 32}
 
-# A variant is trained for this share of the epochs, on a smaller network: the paper's "reduced
-# compute budget".
+# Variants have a smaller network and are trained for this share of the epochs: the paper's
+# "reduced compute budget".
 VARIANT_EPOCHS = 0.25
 VARIANT_SIZE = {"width": 64, "layers": 2}
 
-# Trainings of so few epochs are for two processors, not for a GPU.
+# Runs of at most this many epochs use a network small enough for 2 CPU cores without a GPU.
 QUICK_EPOCHS = 20
 QUICK_SIZE = {"patch": 4, "width": 64, "layers": 2, "stem_width": 16, "n_masks": 4}
 
-# Trainings of so few epochs try the way, not the method: their networks are tiny.
+# Runs of at most this many epochs use a tiny network: they only test that the code runs.
 TRIAL_EPOCHS = 2
 TRIAL_SIZE = {"width": 16, "layers": 1, "heads": 2, "stem_width": 8, "patch": 8, "n_masks": 2}
 
 
 @dataclass(kw_only=True, eq=False)
 class SmkcLearned:
-    """A learned detector behind the contract of competitors.
+    """A learned detector with the interface of competitors.
 
     Parameters
     ----------
     window
-        time steps a window.
+        time steps per window.
     sketch
-        how a time step becomes a state.
+        sketch of a time step into a state.
     training
         epochs, batches, device, seed.
     variant
@@ -94,15 +93,15 @@ class SmkcLearned:
     model_
         the fitted model.
     log_
-        how training of its first network went.
+        training log of its first network.
     """
 
     objective: ClassVar[str]
 
-    # Whether the score is tuned, or that of the paper.
+    # Whether the score is tuned; otherwise it is the paper's.
     tuned: ClassVar[bool] = False
 
-    # Whether ``fit`` is to be given anomalous validation windows too, told apart by their kinds.
+    # Whether the validation windows for ``fit`` include anomalous ones, labelled by their kinds.
     wants_labels: ClassVar[bool] = False
 
     window: int
@@ -129,7 +128,7 @@ class SmkcLearned:
         return LearnSettings(objective=self.objective, training=training, **more)
 
     def fit(self, windows: Windows, validation: Windows | None = None) -> Self:
-        """Train on normal windows; stop and standardise by validation windows."""
+        """Train on normal windows; validation windows serve early stopping and standardisation."""
         if validation is None:
             windows, validation = _set_aside(windows)
         settings = self.settings()
@@ -143,7 +142,7 @@ class SmkcLearned:
         return self
 
     def score(self, windows: Windows) -> NDArray[np.float64]:
-        """(B,) how anomalous each window is, higher = more so."""
+        """(B,) scores, higher = more anomalous."""
         if not hasattr(self, "model_"):
             raise NotFittedError(f"{type(self).__name__} has learned nothing yet; call fit first")
         return self.model_.score(self._images(windows))
@@ -167,11 +166,11 @@ class SmkcLearned:
     def _sharing(
         self, settings: LearnSettings, windows: Windows, held_out: Windows
     ) -> LearnSettings:
-        """Return settings in whose checkpoint rows that train the same network find it trained."""
+        """Return settings with a checkpoint path shared by all rows that train the same network."""
         path = settings.training.checkpoint
         assert path is not None
-        # Neither changes a network, but for expects_errors that of reconstruction, whose
-        # checkpoint has a name of its own.
+        # These do not change a network, except that expects_errors changes the reconstruction
+        # network, whose checkpoint then has a different name.
         alike = replace(
             settings,
             objective="ensemble",
@@ -203,13 +202,13 @@ class SmkcRecon(SmkcLearned):
 
 
 class SmkcPrediction(SmkcLearned):
-    """SMKC-Pred(HYB): masked prediction alone, which the paper does not report by itself."""
+    """SMKC-Pred(HYB): masked prediction alone, which the paper does not report separately."""
 
     objective = "prediction"
 
 
 class SmkcEnsemble(SmkcLearned):
-    """SMKC-ENS(HYB): both, fused by a logistic regression on labelled validation windows."""
+    """SMKC-ENS(HYB): reconstruction and prediction, fused by logistic regression on labels."""
 
     objective = "ensemble"
     wants_labels = True
@@ -228,13 +227,13 @@ class SmkcPredictionTuned(SmkcPrediction):
 
 
 class SmkcEnsembleTuned(SmkcEnsemble):
-    """Both, tuned: every channel's surprise and error is fused, not four components alone."""
+    """The tuned ensemble: it fuses every channel's surprise and error, not only 4 components."""
 
     tuned = True
 
 
 class SmkcEnsembleWithoutLabels(SmkcLearned):
-    """Both, tuned, fused by tail probabilities among normal validation windows."""
+    """The tuned ensemble, fused by tail probabilities among normal validation windows."""
 
     objective = "ensemble"
     tuned = True

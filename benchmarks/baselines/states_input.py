@@ -1,8 +1,8 @@
-"""The hashed sequence: what a competitor that needs a fixed width reads of a window.
+"""The sequence of states: the input of competitors that need a fixed width.
 
-In: windows. Out: their states g_1..g_L, of width 2m whatever the cardinality, and from the errors
-of a network over them one score a window. The competitors that read nothing else share all this,
-so that they differ by their networks alone.
+In: windows. Out: their states g_1..g_L, of width 2m for any cardinality, and one score per window
+from a network's errors. All competitors that read states share this code, so that they differ only
+in their networks.
 """
 
 from abc import abstractmethod
@@ -22,7 +22,7 @@ from smkc.paper.sketch import Sketch
 
 __all__ = ["OVER_TIME", "ReadsStates", "StatesNetwork", "state_sequences"]
 
-# How the errors of a window's steps become its score.
+# Ways to combine the errors of a window's steps into its score.
 OVER_TIME = ("max", "mean")
 
 
@@ -37,9 +37,9 @@ class ReadsStates(Trained):
 
     Notes
     -----
-    Methods that score time steps say of a window that it is anomalous when any of its steps is: a
-    window's score is the largest of its steps'. A mean is ruled by how far a window's level lies
-    from zero, which differs more between normal windows than a short anomaly adds to it.
+    For methods that score time steps, a window is anomalous if any of its steps is: a window's
+    score is the largest of its steps' errors. A mean mostly depends on the distance of a window's
+    level from 0, which differs more between normal windows than a short anomaly can add.
     """
 
     over_time: str = "max"
@@ -60,8 +60,8 @@ class ReadsStates(Trained):
 class StatesNetwork(Network):
     """A network with an error for every time step; a batch is ((B, L, 2m) states,).
 
-    All buckets have one scale, learned from the training windows: most of them are empty in any
-    one window, and which are not changes from window to window.
+    All buckets share one scale, learned from the training windows: most buckets are empty in any
+    one window, and the used ones differ between windows.
     """
 
     typical: Tensor  # root mean square of the training windows' states, over all buckets
@@ -81,10 +81,10 @@ class StatesNetwork(Network):
 
     @abstractmethod
     def step_errors(self, states: Tensor) -> Tensor:
-        """(B, L) how badly each step of (B, L, 2m) states fits."""
+        """(B, L) error of each step of (B, L, 2m) states."""
 
     def errors(self, batch: Batch) -> Tensor:
-        """(B,) the largest of a window's step errors, or their mean."""
+        """(B,) maximum or mean of a window's step errors."""
         found = self.step_errors(batch[0])
         return found.amax(1) if self.over_time == "max" else found.mean(1)
 

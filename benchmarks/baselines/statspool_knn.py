@@ -1,6 +1,6 @@
-"""StatsPool-kNN: how far a window's pooled statistics are from those of normal windows.
+"""StatsPool-kNN: the distance of a window's pooled statistics from those of normal windows.
 
-In: normal windows, then any. Out: the mean Euclidean distance to the nearest normal ones.
+In: normal windows, then any windows. Out: the mean Euclidean distance to the nearest normal ones.
 """
 
 from typing import Self
@@ -14,7 +14,7 @@ from smkc.errors import InputError, NotFittedError
 
 __all__ = ["StatsPoolKnn"]
 
-# Windows whose distances to all normal ones are in memory at a time.
+# Windows per block: the distances of a block to all normal windows are in memory at once.
 BLOCK_WINDOWS = 256
 
 
@@ -24,12 +24,12 @@ class StatsPoolKnn:
     Parameters
     ----------
     neighbours
-        K; the paper's detectors of neighbours have 20.
+        K; 20 in the paper's nearest-neighbour detectors.
 
     Notes
     -----
     Distance-based outliers: E. M. Knorr and R. T. Ng, "Algorithms for mining distance-based
-    outliers in large datasets", VLDB 1998. The mean over the K nearest, in place of a count
+    outliers in large datasets", VLDB 1998. The mean over the K nearest, instead of a count
     within a radius: F. Angiulli and C. Pizzuti, "Fast outlier detection in high dimensional
     spaces", PKDD 2002.
     """
@@ -64,6 +64,6 @@ class StatsPoolKnn:
             for here, normal in zip(statistics[part].T, self.normal_.T, strict=True):
                 squares += (here[:, None] - normal) ** 2
             nearest = np.partition(squares, self.neighbours - 1, axis=1)[:, : self.neighbours]
-            # Sorted, so that the sum does not depend on how the partition left them.
+            # Sorted, so that the sum does not depend on the order that the partition left.
             scores[part] = np.sqrt(np.sort(nearest, axis=1)).mean(axis=1)
         return scores

@@ -1,7 +1,7 @@
-"""What all trained competitors share: windows -> inputs -> a trained network -> scores.
+"""Common base of trained competitors: windows -> inputs -> a trained network -> scores.
 
-In: normal windows to learn from, then any windows. Out: one score a window. A competitor adds what
-its network reads and the network itself.
+In: normal windows to learn from, then any windows. Out: one score per window. Subclasses add the
+network and its inputs.
 """
 
 from abc import ABC, abstractmethod
@@ -28,7 +28,7 @@ from smkc.paper.sketch import Sketch
 
 __all__ = ["Trained"]
 
-# Without validation windows, every tenth window is set aside: the contract's tenth.
+# Without validation windows, every tenth window is set aside, as ``Competitor.fit`` promises.
 SET_ASIDE_EVERY = 10
 
 
@@ -39,9 +39,9 @@ class Trained(ABC):
     Parameters
     ----------
     window
-        time steps a window.
+        time steps per window.
     sketch
-        how a time step becomes a state, for networks that read states.
+        sketch of a time step into a state, for networks that read states.
     training
         epochs, batches, learning rate, device, seed.
 
@@ -50,7 +50,7 @@ class Trained(ABC):
     network_
         the trained network.
     log_
-        its losses, epoch by epoch.
+        its losses per epoch.
     """
 
     window: int
@@ -59,14 +59,14 @@ class Trained(ABC):
 
     @abstractmethod
     def inputs(self, windows: Windows) -> tuple[NDArray[Any], ...]:
-        """Return what the network reads: float32 or bool arrays, first axis = windows."""
+        """Return the network's inputs: float32 or bool arrays, first axis = windows."""
 
     @abstractmethod
     def network(self) -> Network:
         """Return the network, untrained."""
 
     def fit(self, windows: Windows, validation: Windows | None = None) -> Self:
-        """Train on normal windows; stop by validation windows, or by a tenth set aside."""
+        """Train on normal windows; stop early by validation windows, or by 1/10 set aside."""
         if validation is None:
             windows, validation = _set_aside(windows)
         with seeded(self.training.seed, INITIAL_WEIGHTS):
@@ -78,7 +78,7 @@ class Trained(ABC):
         return self
 
     def score(self, windows: Windows) -> NDArray[np.float64]:
-        """(B,) how anomalous each window is, higher = more so."""
+        """(B,) scores, higher = more anomalous."""
         if not hasattr(self, "network_"):
             raise NotFittedError(f"{type(self).__name__} has learned nothing yet; call fit first")
         scores = errors(self.network_, self._tensors(windows), self.training)
@@ -100,7 +100,7 @@ class Trained(ABC):
 
 
 def _set_aside(windows: Windows) -> tuple[Windows, Windows]:
-    """Return nine tenths of the windows to train on and a tenth to stop by."""
+    """Return 9/10 of the windows for training and 1/10 for early stopping."""
     is_aside = np.arange(len(windows)) % SET_ASIDE_EVERY == SET_ASIDE_EVERY - 1
     if not is_aside.any():
         raise InputError(

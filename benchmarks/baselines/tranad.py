@@ -1,6 +1,6 @@
-"""TranAD: a transformer that reads a window twice, the second time with its first errors in view.
+"""TranAD: a transformer that reads a window twice, the second time with its first errors as input.
 
-In: the states of a window. Out: the errors of the first and of the second reading.
+In: the states of a window. Out: the errors of the first and of the second pass.
 """
 
 from dataclasses import dataclass
@@ -24,19 +24,19 @@ class TranAD(ReadsStates):
     hidden, heads, dropout
         size of the transformer.
     epsilon
-        weight of plain reconstruction in epoch n is epsilon ** -n; the rest is adversarial. With
-        1.05 the game overran reconstruction in the tenth epoch.
+        the weight of plain reconstruction in epoch n is epsilon ** -n; the rest is adversarial.
+        With 1.05 the adversarial part overwhelmed reconstruction in epoch 10.
 
     Notes
     -----
     Tuli, Casale and Jennings, "TranAD", VLDB 2022: encoders and decoders of section 3.3, the two
     losses with their evolving weights of section 3.4, the score of section 3.5. Adapted: the
-    context before the window is the window itself, as windows stand alone; their model is twice as
-    wide as its input, here states and focus are projected to ``hidden`` first; errors are squared,
-    as in the authors' code; their meta-learning step is left out, so that all competitors take the
-    same steps. Their inputs lie in [0, 1] and their decoders end in a sigmoid; here both lie in
-    [-1, 1], the largest |g| of the training windows being 1, and the sigmoid is a tanh, the same
-    function stretched.
+    context before the window is the window itself, since windows are independent; the authors'
+    model is twice as wide as its input, here states and focus are first projected to ``hidden``;
+    errors are squared, as in the authors' code; the meta-learning step is left out, so that all
+    competitors are trained alike. The authors' inputs lie in [0, 1] and their decoders end in a
+    sigmoid; here both lie in [-1, 1], with the largest |g| of the training windows scaled to 1, and
+    the sigmoid is replaced by tanh, a rescaled sigmoid.
     """
 
     hidden: int = 64
@@ -76,7 +76,7 @@ class TranADNetwork(StatesNetwork):
     ) -> None:
         super().__init__(over_time)
         self.epsilon = epsilon
-        # One projection of a state beside its focus, as the sum of one for each.
+        # A projection of state and focus concatenated, as the sum of one projection each.
         self.embed = nn.Linear(width, hidden)
         self.embed_focus = nn.Linear(width, hidden, bias=False)
         self.context_encoder = nn.TransformerEncoderLayer(
@@ -92,16 +92,16 @@ class TranADNetwork(StatesNetwork):
         self.register_buffer("is_later", later)
 
     def extra_repr(self) -> str:
-        """Name what no weight's shape shows."""
+        """Return the settings that do not show in the shapes of the weights."""
         return f"epsilon={self.epsilon}, heads={self.own_attention.num_heads}"
 
     def phase_parameters(self, phase: int) -> list[nn.Parameter]:
-        """Return all parameters but those of the other decoder."""
+        """Return all parameters except those of the other decoder."""
         others = {id(parameter) for parameter in self.decoders[1 - phase].parameters()}
         return [parameter for parameter in self.parameters() if id(parameter) not in others]
 
     def encode(self, x: Tensor) -> Tensor:
-        """(B, L, hidden): the window as encoded, given what was embedded of it."""
+        """(B, L, hidden) encoding of an embedded window (B, L, hidden)."""
         x = x + self.at
         context = self.context_encoder(x)
         own, _ = self.own_attention(x, x, x, attn_mask=self.is_later, need_weights=False)
@@ -111,8 +111,8 @@ class TranADNetwork(StatesNetwork):
         return encoded
 
     def forward(self, window: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return O1, O2 and the second reading's O2, each (B, L, 2m)."""
-        unit = self.largest / self.typical  # states of unit variance, as read
+        """Return O1, O2 and the second pass's O2, each (B, L, 2m)."""
+        unit = self.largest / self.typical  # scales the encoder's input to unit variance
         embedded = self.embed(window * unit)
         unfocused = self.encode(embedded)
         first, second = (decoder(unfocused) for decoder in self.decoders)
@@ -120,7 +120,7 @@ class TranADNetwork(StatesNetwork):
         return first, second, self.decoders[1](self.encode(embedded + focus))
 
     def loss(self, batch: Batch, epoch: int, phase: int = 0) -> Tensor:
-        """Scalar: the first decoder's loss in phase 0, the second's in phase 1."""
+        """Return the first decoder's loss in phase 0, the second's in phase 1."""
         window = batch[0] / self.largest
         first, second, again = self(window)
         plain = self.epsilon**-epoch
@@ -130,11 +130,11 @@ class TranADNetwork(StatesNetwork):
         return plain * _distance(second, window).mean() - adversarial
 
     def validation_loss(self, batch: Batch, epoch: int) -> Tensor:
-        """Scalar: the mean error; the losses' weights change with the epoch, its do not."""
+        """Return the mean step error; unlike the losses, its weights are the same in all epochs."""
         return self.step_errors(batch[0]).mean()
 
     def step_errors(self, states: Tensor) -> Tensor:
-        """(B, L) half the error of the first reading and half of the second's."""
+        """(B, L) mean of the errors of the first and the second pass."""
         window = states / self.largest
         first, _, again = self(window)
         return 0.5 * (_distance(first, window) + _distance(again, window))
@@ -146,7 +146,7 @@ def _attention(hidden: int, heads: int, dropout: float) -> nn.MultiheadAttention
 
 def _decoder(hidden: int, width: int) -> nn.Module:
     write = nn.Linear(hidden, width)
-    # Most buckets of a window are empty: begin with a guess near zero.
+    # Most buckets of a window are empty, so the initial output should be near 0.
     nn.init.normal_(write.weight, std=0.02)
     return nn.Sequential(write, nn.Tanh())
 

@@ -1,6 +1,6 @@
-"""TS-MAE: a masked autoencoder over time steps; hidden states that cannot be guessed are anomalous.
+"""TS-MAE: a masked autoencoder over time steps; hidden states predicted badly are anomalous.
 
-In: the states of a window. Out: the squared error of states guessed from the others.
+In: the states of a window. Out: the squared error of states predicted from the others.
 """
 
 from dataclasses import dataclass
@@ -14,36 +14,36 @@ from smkc.paper.learn.training import Batch
 
 __all__ = ["MaskedAutoencoder", "MaskedAutoencoderNetwork"]
 
-# One step in four is seen, three are guessed: He et al.'s 75 %, which Ti-MAE keeps for time series.
+# 1 step in 4 is visible, 3 are predicted: the 75 % of He et al., kept by Ti-MAE for time series.
 PARTS = 4
 
-# A score averages over so many ways to part the steps, each with every part seen in turn. They are
-# part of the method's definition, and so is their seed.
+# A score averages over this many partitions of the steps; each part of a partition is visible once.
+# The partitions and their seed are part of the method's definition.
 PARTINGS = 2
 PARTINGS_SEED = 75
 
 
 @dataclass(kw_only=True, eq=False)
 class MaskedAutoencoder(ReadsStates):
-    """A transformer reads the steps it may see; a smaller one guesses all the others.
+    """A transformer encodes the visible steps; a smaller one predicts all others.
 
     Parameters
     ----------
     hidden, layers
         width and depth of the encoder.
     decoder_hidden, decoder_layers
-        the decoder's.
+        width and depth of the decoder.
     heads
-        of attention, in both.
+        attention heads in both.
     dropout
-        in both.
+        dropout in both.
 
     Notes
     -----
     He et al., "Masked autoencoders are scalable vision learners", CVPR 2022, section 3, with time
-    steps for patches as in Li et al., "Ti-MAE", 2023: the encoder sees visible steps alone, mask
-    tokens enter at the decoder, the loss is over masked steps. He et al. score nothing; here every
-    step is hidden equally often, under masks that are the same for every window, and its score is
+    steps as patches, as in Li et al., "Ti-MAE", 2023: the encoder reads only visible steps, mask
+    tokens enter at the decoder, the loss is over masked steps. He et al. define no anomaly score;
+    here every step is hidden equally often, with the same masks for every window, and its score is
     its mean error while hidden.
     """
 
@@ -75,11 +75,11 @@ class MaskedAutoencoderNetwork(StatesNetwork):
     width, length
         2m and L.
     hidden, layers
-        of the encoder, of the decoder.
+        width and depth, each a pair: of the encoder and of the decoder.
     heads, dropout
-        of both.
+        attention heads and dropout of both.
     over_time
-        how step errors become a score.
+        how step errors are combined into a score.
     """
 
     order_of_steps: Tensor
@@ -103,7 +103,7 @@ class MaskedAutoencoderNetwork(StatesNetwork):
         self.mask_token = nn.Parameter(0.02 * torch.randn(hidden[1]))
         self.decoder = _transformer(hidden[1], layers[1], heads, dropout)
         self.write = nn.Linear(hidden[1], width)
-        # Most buckets of a window are empty: begin with a guess near zero.
+        # Most buckets of a window are empty, so the initial output should be near 0.
         nn.init.normal_(self.write.weight, std=0.02)
         fixed = torch.Generator().manual_seed(PARTINGS_SEED)
         orders = [torch.randperm(length, generator=fixed) for _ in range(PARTINGS)]
@@ -112,14 +112,14 @@ class MaskedAutoencoderNetwork(StatesNetwork):
         self.register_buffer("decoder_positions", positions(length, hidden[1]))
 
     def encode(self, states: Tensor, seen: Tensor) -> Tensor:
-        """(B, V, hidden): the V steps with numbers ``seen`` (B, V), read without the others."""
+        """(B, V, hidden) encoding of the V visible steps, whose indices are ``seen`` (B, V)."""
         width = states.shape[2]
         visible = states.gather(1, seen[:, :, None].expand(-1, -1, width))
         encoded: Tensor = self.encoder(self.embed(visible) + self.encoder_positions[seen])
         return encoded
 
     def guess(self, encoded: Tensor, seen: Tensor) -> Tensor:
-        """(B, L, 2m): all states, as far as the encoded steps tell."""
+        """(B, L, 2m) all states, predicted from the encoded steps."""
         bridged = self.bridge(encoded)
         n_windows, _, hidden = bridged.shape
         length = len(self.decoder_positions)
@@ -129,13 +129,13 @@ class MaskedAutoencoderNetwork(StatesNetwork):
         return guessed
 
     def forward(self, states: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
-        """(B, L) the squared error of every state, and (B, L) whether it was hidden."""
+        """Return the (B, L) squared error of every state, and (B, L) whether it was hidden."""
         guessed = self.guess(self.encode(states, seen), seen)
         is_hidden = torch.ones(states.shape[:2], dtype=torch.bool, device=states.device)
         return (guessed - states).square().mean(2), is_hidden.scatter(1, seen, False)
 
     def loss(self, batch: Batch, epoch: int, phase: int = 0) -> Tensor:
-        """Scalar: the mean error of hidden steps, under a random mask for each window."""
+        """Return the mean error of hidden steps, with a random mask for each window."""
         states = batch[0] / self.typical
         n_windows, length, _ = states.shape
         n_seen = max(1, length // PARTS)
@@ -145,7 +145,7 @@ class MaskedAutoencoderNetwork(StatesNetwork):
         return total / (n_windows * (length - n_seen))
 
     def step_errors(self, states: Tensor) -> Tensor:
-        """(B, L) the error of each step while hidden, the mean over fixed masks."""
+        """(B, L) mean error of each step while hidden, over fixed masks."""
         states = states / self.typical
         n_windows, length, _ = states.shape
         total = torch.zeros(n_windows, length, device=states.device)

@@ -1,6 +1,7 @@
-"""USAD: two autoencoders with one encoder, the second trained to tell what the first one made.
+"""USAD: two autoencoders with one encoder, trained against each other.
 
-In: the states of a window. Out: the error of the first's output and of the second's output on it.
+In: the states of a window. Out: the error of the first autoencoder, and that of the second applied
+to the first one's output.
 """
 
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from smkc.paper.learn.training import Batch
 
 __all__ = ["Usad", "UsadNetwork", "UsadWorstStep"]
 
-# Of the weights that write a state, at first.
+# Standard deviation of the initial weights of the output layer.
 INITIAL_SPREAD = 0.002
 
 
@@ -27,22 +28,22 @@ class Usad(ReadsStates):
     alpha
         weight of the first autoencoder's error in the score; the second's is 1 - alpha.
     over_time
-        as the other competitors', but a mean: this method's paper scores windows, not steps.
+        as in the other competitors, but a mean: the method's paper scores windows, not steps.
 
     Notes
     -----
-    Audibert et al., "USAD", KDD 2020, section 3, algorithms 1 (two losses, each a step of its own,
-    with weights 1/n and 1 - 1/n in epoch n) and 2 (score, with alpha = beta = 0.5). Their inputs
-    are scaled to [0, 1] and their decoders end in a sigmoid. States are centred on zero and mostly
-    zero, so both are moved to [-1, 1]: the largest |g| of the training windows becomes 1, and the
-    sigmoid becomes a tanh, which is the same function stretched. That bound keeps the second loss
-    from falling for ever. The layers are narrower than theirs, which halve and quarter the input's
-    length: of 8,192 numbers here.
+    Audibert et al., "USAD", KDD 2020, section 3, algorithms 1 (two losses, each with its own
+    optimiser step, with weights 1/n and 1 - 1/n in epoch n) and 2 (score, with alpha = beta = 0.5).
+    Their inputs are scaled to [0, 1] and their decoders end in a sigmoid. States are centred on 0
+    and mostly 0, so both are changed to [-1, 1]: the largest |g| of the training windows is scaled
+    to 1, and the sigmoid is replaced by tanh, a rescaled sigmoid. That bound keeps the second loss
+    from falling without limit. The layers are narrower than the authors', which have 1/2 and 1/4 of
+    the input's length, here 8,192.
 
-    With so many empty buckets the game is uneven: the second autoencoder gains more by filling them
-    than the first can by reproducing the others. Its validation error rises from the second or
-    third epoch on, and the weights kept are those from before. :class:`UsadWorstStep` is trained
-    at the pace of the authors' epochs and scores as the other competitors do.
+    With so many empty buckets the game is unbalanced: the second autoencoder gains more by filling
+    them than the first can by reconstructing the others. The validation error rises from the second
+    or third epoch on, and the weights from before are kept. :class:`UsadWorstStep` is trained at
+    the pace of the authors' epochs and is scored like the other competitors.
     """
 
     hidden: int = 128
@@ -59,17 +60,16 @@ class Usad(ReadsStates):
 
 @dataclass(kw_only=True, eq=False)
 class UsadWorstStep(Usad):
-    """The same, trained and scored as the other competitors are.
+    """The same, trained and scored like the other competitors.
 
-    The weights 1/n and 1 - 1/n go by epochs of the authors' length: theirs pass over some hundred
-    thousand windows, ours over 1,600 or 3,200. Training stops when the first autoencoder, on
-    which both outputs depend, reproduces validation windows no better; the score is that of the
-    worst step.
+    The weights 1/n and 1 - 1/n count epochs of the authors' length: theirs have some hundred
+    thousand windows, ours 1,600 or 3,200. Training stops when the validation error of the first
+    autoencoder, on which both outputs depend, no longer falls; the score is that of the worst step.
 
     Parameters
     ----------
     pace
-        epochs of ours that count as one of the authors'.
+        number of our epochs that count as one of the authors'.
     """
 
     over_time: str = "max"
@@ -116,7 +116,7 @@ class UsadNetwork(StatesNetwork):
         self.decoders = nn.ModuleList(_decoder(n_inputs, hidden, latent) for _ in range(2))
 
     def extra_repr(self) -> str:
-        """Name what no weight's shape shows."""
+        """Return the settings that do not show in the shapes of the weights."""
         return f"alpha={self.alpha}, pace={self.pace}"
 
     def phase_parameters(self, phase: int) -> list[nn.Parameter]:
@@ -124,13 +124,13 @@ class UsadNetwork(StatesNetwork):
         return [*self.encoder.parameters(), *self.decoders[phase].parameters()]
 
     def reproduce(self, flat: Tensor, which: int) -> Tensor:
-        """(B, n) the output of the first or second autoencoder, 0 or 1."""
-        unit = self.largest / self.typical  # states of unit variance, as read
+        """(B, n) output of the first (``which`` = 0) or second (1) autoencoder."""
+        unit = self.largest / self.typical  # scales the encoder's input to unit variance
         made: Tensor = self.decoders[which](self.encoder(flat * unit))
         return made
 
     def loss(self, batch: Batch, epoch: int, phase: int = 0) -> Tensor:
-        """Scalar: the first autoencoder's loss in phase 0, the second's in phase 1."""
+        """Return the first autoencoder's loss in phase 0, the second's in phase 1."""
         flat = self._scaled(batch[0])
         alone = 1.0 / (1 + (epoch - 1) // (self.pace or 1))
         first = self.reproduce(flat, 0)
@@ -140,9 +140,9 @@ class UsadNetwork(StatesNetwork):
         return alone * _distance(self.reproduce(flat, 1), flat).mean() - (1 - alone) * again
 
     def validation_loss(self, batch: Batch, epoch: int) -> Tensor:
-        """Scalar: the mean error; the losses' weights change with the epoch, its do not.
+        """Return the mean step error; unlike the losses, its weights are the same in all epochs.
 
-        With a pace, the first autoencoder's error alone.
+        With a ``pace``, return the first autoencoder's error only.
         """
         if self.pace is None:
             return self.step_errors(batch[0]).mean()
@@ -150,7 +150,7 @@ class UsadNetwork(StatesNetwork):
         return _distance(self.reproduce(flat, 0), flat).mean()
 
     def step_errors(self, states: Tensor) -> Tensor:
-        """(B, L) the weighted errors of both autoencoders, on the scale of the losses."""
+        """(B, L) weighted errors of both autoencoders, on the scale of the losses."""
         flat = self._scaled(states)
         first = self.reproduce(flat, 0)
         again = self.reproduce(first, 1)
@@ -163,7 +163,7 @@ class UsadNetwork(StatesNetwork):
 
 def _decoder(n_inputs: int, hidden: int, latent: int) -> nn.Module:
     write = nn.Linear(hidden, n_inputs)
-    # Most buckets of a window are empty: begin with a guess near zero.
+    # Most buckets of a window are empty, so the initial output should be near 0.
     nn.init.normal_(write.weight, std=INITIAL_SPREAD)
     nn.init.zeros_(write.bias)
     return nn.Sequential(

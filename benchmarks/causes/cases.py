@@ -1,7 +1,7 @@
 """Cases: the faults of a recording whose causes are known, each with a cut.
 
 In: a labelled recording and a delay. Out: for each fault the row of the cut, the rows before it
-that a method may take for normal, the rows to explain, and who is to blame.
+that a method may take as normal, the rows to explain, and the responsible variables.
 """
 
 from collections.abc import Sequence
@@ -26,8 +26,9 @@ DELAYS = (0, 60)
 class Tables:
     """A recording as dense tables.
 
-    ``names`` (V,) of the variables of reference and test part; ``reference`` (n, V) and ``test``
-    (T, V) values, NaN where not observed; ``is_fault`` (T,) bool, whether a row is in any fault.
+    ``names`` (V,) are the variables of reference and test part; ``reference`` (n, V) and ``test``
+    (T, V) hold values, NaN where not observed; ``is_fault`` (T,) tells whether a row is in any
+    fault.
     """
 
     names: tuple[str, ...]
@@ -47,16 +48,16 @@ class Tables:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One fault, and the row from which it is to be explained.
+    """One fault, and the first row to explain.
 
     Parameters
     ----------
     tables
         of the whole recording.
     event
-        the fault, with the variables to blame.
+        the fault, with the responsible variables.
     cut
-        first row to explain, of the test part.
+        first row to explain, counted in the test part.
     """
 
     tables: Tables
@@ -65,9 +66,9 @@ class Case:
 
     @cached_property
     def normal(self) -> NDArray[np.float64]:
-        """(n, V) the reference and what came before the cut, without the rows of other faults.
+        """(n, V) reference rows and test rows before the cut, without the rows of other faults.
 
-        Rows of this fault before the cut are among them: nobody knew yet.
+        Rows of this fault before the cut are included, as they would be after a late alarm.
         """
         is_taken = ~self.tables.is_fault[: self.cut]
         is_taken[self.event.start :] = True
@@ -75,12 +76,12 @@ class Case:
 
     @property
     def anomalous(self) -> NDArray[np.float64]:
-        """(m, V) the rows to explain."""
+        """(m, V) rows to explain."""
         return self.tables.test[self.cut : self.event.stop]
 
 
 def cases_of(series: Series, delay: float) -> list[Case]:
-    """Return the faults with known causes that still go on so many seconds after their start.
+    """Return the faults with known causes that last longer than ``delay``.
 
     Parameters
     ----------
@@ -101,7 +102,7 @@ def cases_of(series: Series, delay: float) -> list[Case]:
 
 
 def _dense(recording: Recording, names: Sequence[str]) -> NDArray[np.float64]:
-    """(T, V) values, NaN where not observed."""
+    """Return (T, V) values, NaN where not observed."""
     column_of = {name: at for at, name in enumerate(names)}
     columns = np.array([column_of[name] for name in recording.names], np.int64)
     out = np.full((len(recording), len(names)), np.nan)

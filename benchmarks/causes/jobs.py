@@ -1,7 +1,7 @@
-"""Running jobs of the cause benchmark: one method on one dataset, kept in a file, not done twice.
+"""Jobs of the cause benchmark: one method on one dataset, run once and saved to a file.
 
-In: jobs and a folder. Out: a file with what each method ranked first for every case, and shares of
-cases whose cause is among the first.
+In: jobs and a folder. Out: a file per job with the top variables and services of every case, and
+the shares of cases whose cause is among them.
 """
 
 import hashlib
@@ -26,7 +26,8 @@ from benchmarks.running import run_all
 
 __all__ = ["LEVELS", "CauseJob", "Figures", "figures_of", "run_jobs"]
 
-# Goes up whenever the same job would rank otherwise: loading, cuts, services.
+# Increase it when the same job would give other rankings, for example after a change of loading,
+# cuts or services.
 VERSION = 1
 
 RANKS = (1, 2, 3, 4, 5)
@@ -49,7 +50,7 @@ class CauseJob:
 def run_jobs(
     jobs: Sequence[CauseJob], folder: Path, *, processes: int = 1, stop_after: float | None = None
 ) -> int:
-    """Run the jobs that have no rankings yet; return how many are left undone."""
+    """Run the jobs that have no rankings yet; return how many were not started."""
     missing = [job for job in jobs if _kept(job, folder) is None]
     return run_all(
         missing, partial(_run_job, folder=folder), processes=processes, stop_after=stop_after
@@ -57,7 +58,7 @@ def run_jobs(
 
 
 def figures_of(job: CauseJob, folder: Path) -> dict[int, Figures] | None:
-    """Return a job's figures for each delay in seconds; None where it has not run."""
+    """Return a job's figures by delay in seconds; None if it has not run."""
     kept = _kept(job, folder)
     if kept is None:
         return None
@@ -65,7 +66,7 @@ def figures_of(job: CauseJob, folder: Path) -> dict[int, Figures] | None:
 
 
 def ranked_services(names: Sequence[str], service: Callable[[str], str | None]) -> list[str]:
-    """Return the services of ranked variables, each where its first variable is.
+    """Return the services of ranked variables, each at the rank of its first variable.
 
     Examples
     --------
@@ -76,7 +77,7 @@ def ranked_services(names: Sequence[str], service: Callable[[str], str | None]) 
 
 
 def _run_job(job: CauseJob, folder: Path) -> None:
-    """Rank the variables of every case; keep the first of them, and of services."""
+    """Rank the variables of every case; save the top variables and services."""
     service = service_of(job.dataset)
     answers: dict[str, list[dict[str, Any]]] = {str(delay): [] for delay in DELAYS}
     for series in each_recording(Column(job.dataset)):
@@ -91,7 +92,7 @@ def _run_job(job: CauseJob, folder: Path) -> None:
 def _answer(
     recording: str, case: Case, names: Sequence[str], service: Callable[[str], str | None]
 ) -> dict[str, Any]:
-    """Return what was ranked first for one case, and who is to blame."""
+    """Return the top variables and services of one case, and the responsible ones."""
     known = case.tables.names
     return {
         "recording": recording,
@@ -106,7 +107,7 @@ def _answer(
 
 
 def _figures(answers: Sequence[Mapping[str, Any]]) -> Figures:
-    """Return Avg@5 and top-1 at both levels, and what chance would give."""
+    """Return Avg@5 and top-1 at both levels, and the values expected by chance."""
     found: Figures = {"n": len(answers)}
     for level in LEVELS:
         some = [one for one in answers if one[f"guilty {level}"]]
@@ -127,18 +128,18 @@ def _path(job: CauseJob, folder: Path) -> Path:
 
 
 def _kept(job: CauseJob, folder: Path) -> dict[str, Any] | None:
-    """Return a job's answers by delay; None where there are none, or other code made them."""
+    """Return a job's answers by delay; None if there are none with its fingerprint."""
     try:
         content = json.loads(_path(job, folder).read_text(encoding="utf-8"))
         if content["fingerprint"] == _fingerprint(job):
             return dict(content["answers"])
     except (OSError, ValueError, KeyError, TypeError):
-        pass  # not run yet, or cut short: run it
+        pass  # not run yet, or the file is damaged: run it
     return None
 
 
 def _fingerprint(job: CauseJob) -> str:
-    """Return a digest of all that decides a job's rankings."""
+    """Return a digest of everything that determines a job's rankings."""
     facts = {
         "version": VERSION,
         "method": settings_of(METHODS[job.method]),

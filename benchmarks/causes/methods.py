@@ -22,8 +22,8 @@ __all__ = ["METHODS", "OWN_ONSET", "Method", "largest_z", "rank_all", "ranked"]
 
 DEFAULT, OWN_ONSET = "default", "own-onset"
 
-# RCAEval divides variables with this ending by a million before it ranks: bytes become megabytes.
-# It matters, since a variable whose interquartile range is 0 is not scaled at all.
+# RCAEval divides variables with this ending by a million before ranking: bytes become megabytes.
+# This matters because a variable with an interquartile range of 0 is not scaled at all.
 MEMORY_ENDING, MEMORY_UNIT = "_mem", 1e6
 
 
@@ -34,12 +34,12 @@ class Method:
     Parameters
     ----------
     key, name
-        of files and of tables.
+        name in files, and name in tables.
     is_robust
-        whether distances are from the median in interquartile ranges, or from the mean in standard
-        deviations; the default does neither.
+        whether distances are from the median in interquartile ranges, instead of from the mean in
+        standard deviations; the default detector does not use it.
     is_fixed
-        whether the reference alone is taken for normal.
+        whether only the reference counts as normal.
     """
 
     key: str
@@ -49,7 +49,7 @@ class Method:
 
     @property
     def is_default(self) -> bool:
-        """Whether it is the default detector, told the cut or not."""
+        """Whether it is the default detector, from the cut or from its own onset."""
         return self.key in (DEFAULT, OWN_ONSET)
 
 
@@ -68,12 +68,12 @@ METHODS: Mapping[str, Method] = MappingProxyType(
 
 
 def rank_all(method: Method, series: Series, cases: Sequence[Case]) -> list[list[str]]:
-    """Return each case's variables, the most guilty first."""
+    """Return each case's variables, most guilty first."""
     if not method.is_default:
         return [_by_distance(method, case) for case in cases]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnscoredWarning)  # rows without a score cannot be the worst
-        warnings.simplefilter("ignore", CalibrationWarning)  # short references are many
+        warnings.simplefilter("ignore", CalibrationWarning)  # many references are short
         detector = Detector().fit(series.reference)
         return ranked(detector, series, cases, finds_onset=method.key == OWN_ONSET)
 
@@ -88,8 +88,8 @@ def ranked(
     detector
         fitted on the reference.
     finds_onset
-        whether rows are explained from the first row of the detector's own alert, where one
-        covers the cut or ended shortly before it, instead of from the cut.
+        whether rows are explained from the first row of the detector's own alert, if one covers
+        the cut or ended shortly before it, instead of from the cut.
     """
     fitted, scored = detector.fitted_, detector.score(series.test)
     windows = scored.windows_scored
@@ -108,7 +108,7 @@ def ranked(
 
 
 def settings_of(method: Method) -> dict[str, Any]:
-    """Return all that decides what a method says, as text and numbers."""
+    """Return everything that determines a method's rankings, as text and numbers."""
     if method.is_default:
         return {"method": method.key, "code": detector_code(), **Detector().get_params()}
     return {"method": method.key, "is_robust": method.is_robust, "is_fixed": method.is_fixed}
@@ -117,11 +117,11 @@ def settings_of(method: Method) -> dict[str, Any]:
 def largest_z(
     normal: NDArray[np.float64], anomalous: NDArray[np.float64], *, is_robust: bool
 ) -> NDArray[np.float64]:
-    """(V,) the largest distance above normal of each variable, in its own spread.
+    """Return (V,) the largest distance of each variable above its centre, in its own spread.
 
-    BARO's RobustScorer takes median and interquartile range, N-Sigma mean and standard deviation.
-    As published, falls do not count, a spread of 0 counts for 1, and variables that are constant
-    in either part are left out (minus infinity here). Missing values are left out too.
+    BARO's RobustScorer uses median and interquartile range, N-Sigma mean and standard deviation.
+    As published, falls do not count, a spread of 0 counts as 1, and variables that are constant
+    in either part are left out (minus infinity here). Missing values are ignored.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def largest_z(
     array([  4., -inf])
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # variables that a part never observes
+        warnings.simplefilter("ignore", RuntimeWarning)  # variables never observed in a part
         if is_robust:
             low, centre, high = np.nanquantile(normal, (0.25, 0.5, 0.75), axis=0)
             spread = high - low
@@ -152,7 +152,7 @@ def largest_z(
 
 
 def _by_distance(method: Method, case: Case) -> list[str]:
-    """Return the variables, the farthest above normal first."""
+    """Return the variables, farthest above normal first."""
     names = case.tables.names
     unit = np.where([name.endswith(MEMORY_ENDING) for name in names], MEMORY_UNIT, 1.0)
     normal = case.tables.reference if method.is_fixed else case.normal

@@ -1,6 +1,7 @@
-"""The picture of the cause benchmark: Avg@5 by variable, a panel per moment.
+"""The picture of the cause benchmark: Avg@5 by variable, one panel per cut.
 
-In: the table. Out: a matplotlib figure. Needs the extra ``plot``; importing this does not.
+In: the table. Out: a matplotlib figure. Drawing needs the extra ``plot``; importing this module
+does not.
 """
 
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cause_figure"]
 
-# Colours that the colour-blind tell apart (Okabe and Ito, 2008).
+# Colours that are safe for the colour-blind (Okabe and Ito, 2008).
 COLOURS = ("#0072B2", "#56B4E9", "#D55E00", "#E69F00", "#999999", "#DDDDDD")
 INK = "#1d2733"
 PANELS = {
@@ -25,7 +26,7 @@ WIDTH = 0.84
 
 
 def cause_figure(table: Table) -> "Figure":
-    """Draw a bar per method and dataset, one panel per moment of the cut."""
+    """Draw a bar per method and dataset, one panel per cut."""
     if not table.rows:
         raise InputError("no method has run on any dataset; there is nothing to draw")
     figure: Figure = need("matplotlib.figure").Figure(figsize=(10, 6.4), layout="constrained")

@@ -1,4 +1,4 @@
-"""The table of the cause benchmark, and the run that it comes from.
+"""The table of the cause benchmark, and the run that makes it.
 
 In: methods, datasets and a folder. Out: files: rankings, then a table and a picture.
 """
@@ -55,7 +55,7 @@ NOTES = (
 
 @dataclass(frozen=True, kw_only=True)
 class CausePlan:
-    """What to run and where its files go."""
+    """Methods and datasets to run, and the folder of the files."""
 
     methods: Sequence[Method]
     datasets: Sequence[str]
@@ -65,7 +65,7 @@ class CausePlan:
 
     @property
     def jobs(self) -> list[CauseJob]:
-        """Every method on every dataset, a method at a time."""
+        """Every method on every dataset, grouped by method."""
         return [CauseJob(method.key, name) for method in self.methods for name in self.datasets]
 
 
@@ -73,9 +73,9 @@ Found = dict[CauseJob, dict[int, Figures]]
 
 
 def run_tables(plan: CausePlan, command: str) -> Outcome:
-    """Run what was not run yet; then make the table and the picture of what has run.
+    """Run the jobs that have no results yet, then make the table and the picture from all results.
 
-    Where jobs failed, both are made of the others first; the error then names the failed ones.
+    If jobs fail, both are made from the others before the error is raised.
     """
     check_datasets(plan.datasets)
     made = provenance(command, "all recordings", [0], "cpu", libraries=LIBRARIES)
@@ -99,7 +99,7 @@ def run_tables(plan: CausePlan, command: str) -> Outcome:
 
 
 def cause_table(plan: CausePlan, found: Found) -> Table:
-    """Return Avg@5 and top-1 of every method, for all datasets together, then one by one."""
+    """Return Avg@5 and top-1 of every method: means over the datasets, then each dataset."""
     columns = tuple(
         f"{level} {WHAT[what]}, {WHEN[delay]}"
         for delay in DELAYS

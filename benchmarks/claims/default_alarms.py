@@ -43,7 +43,7 @@ the worst one has.
 
 
 def normal_series(dataset: str) -> Iterator[Series]:
-    """Yield a dataset's references, each cut into one to learn from and one to judge."""
+    """Yield a dataset's references, each split into a part to learn from and a part to judge."""
     for series in each_series(dataset):
         cut = int(LEARNED_SHARE * len(series.reference))
         judged = series.reference.rows(cut).canonical()
@@ -69,7 +69,7 @@ def marked_rows(dataset: str, churn: str) -> list[NDArray[np.float64]]:
 
 
 def rows_table(churn: str) -> Iterator[str]:
-    """Write the table of datasets, line by line."""
+    """Yield the lines of the table of datasets."""
     headings = ["dataset", "recordings", "rows", *(f"{100 * rate:g}%" for rate in RATES)]
     yield "| " + " | ".join([*headings, f"recordings at {ASKED:.0%}"]) + " |"
     yield "| --- |" + " ---: |" * (len(headings) - 1) + " --- |"
@@ -100,7 +100,7 @@ def _row(name: str, sizes: list[str], shares: list[float] | NDArray[np.float64],
 
 
 def page() -> Iterator[str]:
-    """Write the page that is kept in ``results/``, line by line."""
+    """Yield the lines of the page for ``results/``."""
     yield "# False alarms of the default detector: asked for and delivered"
     yield ""
     where = circumstances("python -m benchmarks.claims.default_alarms")
@@ -116,7 +116,7 @@ def page() -> Iterator[str]:
 
 
 def main() -> None:
-    """Measure, print line by line, and write the page where asked."""
+    """Measure, print the page, and write it to a file if ``--out`` is given."""
     parser = argparse.ArgumentParser(prog="benchmarks.claims.default_alarms", description=__doc__)
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the page as Markdown")
     options = parser.parse_args()

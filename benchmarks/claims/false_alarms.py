@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from benchmarks.provenance import circumstances
 from smkc.errors import CalibrationWarning
 from smkc.fleet import make_fleet
 from smkc.paper import KnnDetector
+from smkc.paper.fitted import KernelFitted
 from smkc.recording import Recording
 
 RATES = (0.05, 0.01, 0.001)
@@ -29,7 +30,8 @@ LIVE_ROWS = 12_000
 SEEDS = 16
 MISSING_SHARE = 0.05
 
-# What is counted: windows, which at stride 1 are prompt time steps, and sharp time steps.
+# What is counted: windows (at stride 1 the time steps of align="prompt"), and time steps of
+# align="sharp".
 COUNTED = ("windows", "steps")
 
 PREFACE = """\
@@ -72,14 +74,14 @@ so these data are not drawn from the very source that was learned from.
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """What was judged, and (seeds, rates) shares marked of each thing counted."""
+    """One row of a table: the kind of data, and (seeds, rates) shares marked of what is counted."""
 
     kind: tuple[str, ...]
     marked: dict[str, NDArray[np.float64]]
 
 
 def stationary(n_rows: int, n_variables: int, memory: float, seed: list[int]) -> Recording:
-    """Return rows of factors with memory, mixed the same way for all seeds."""
+    """Return noisy mixtures of two factors with memory; the mixture is the same for all seeds."""
     mixture = np.random.default_rng(5).standard_normal((2, n_variables))
     rng = np.random.default_rng(seed)
     shocks = rng.standard_normal((n_rows, 2)) * np.sqrt(1 - memory**2)
@@ -95,9 +97,9 @@ def stationary(n_rows: int, n_variables: int, memory: float, seed: list[int]) ->
 
 
 def marked(reference: Recording, live: Recording) -> NDArray[np.float64]:
-    """Return (counted, rates) shares of normal windows and steps that are past the threshold."""
+    """Return (2, rates) shares of normal windows and of normal steps past the threshold."""
     detector = KnnDetector().fit(reference)
-    learned = detector.fitted_
+    learned = cast(KernelFitted, detector.fitted_)
     scores = {
         "windows": (learned.of_windows, detector.score_windows(live).score),
         "steps": (learned.of_steps, detector.decision_function(live)),
@@ -114,7 +116,7 @@ def marked(reference: Recording, live: Recording) -> NDArray[np.float64]:
 
 
 def stationary_lines(n_seeds: int) -> Iterator[Line]:
-    """Judge made-up stationary data, one line for each kind and length of reference data."""
+    """Judge synthetic stationary data; yield a line per kind and length of reference data."""
     for memory in MEMORIES:
         for n_variables in CARDINALITIES:
             for n_rows in REFERENCE_ROWS:
@@ -130,7 +132,7 @@ def stationary_lines(n_seeds: int) -> Iterator[Line]:
 
 
 def fleet_line(n_seeds: int) -> Line:
-    """Judge the made-up fleet's routine days."""
+    """Judge the synthetic fleet without incidents."""
     fleets = (make_fleet(seed, with_incidents=False) for seed in range(n_seeds))
     return _line(("fleet",), [marked(fleet.reference, fleet.live) for fleet in fleets])
 
@@ -141,7 +143,7 @@ def _line(kind: tuple[str, ...], shares: list[NDArray[np.float64]]) -> Line:
 
 
 def pooled(lines: list[Line]) -> list[Line]:
-    """Put the kinds of data together, one line a length of reference data."""
+    """Pool all kinds of data, one line per length of reference data."""
     together = []
     for n_rows in REFERENCE_ROWS:
         alike = [line for line in lines if line.kind[2] == f"{n_rows:,}"]
@@ -157,7 +159,7 @@ def pooled(lines: list[Line]) -> list[Line]:
 
 
 def table(lines: list[Line], headings: tuple[str, ...]) -> list[str]:
-    """Write lines as a Markdown table."""
+    """Return lines as a Markdown table."""
     columns = [f"{what}, {rate:g}" for what in COUNTED for rate in RATES]
     rows = [(*headings, *columns), ("---",) * (len(headings) + len(columns))]
     rows += [(*line.kind, *cells(line)) for line in lines]
@@ -165,7 +167,7 @@ def table(lines: list[Line], headings: tuple[str, ...]) -> list[str]:
 
 
 def cells(line: Line) -> list[str]:
-    """One line's shares: mean (10th to 90th percentile over the seeds)."""
+    """Return one line's shares as text: mean (10th to 90th percentile over the seeds)."""
     texts = []
     for what in COUNTED:
         for j in range(len(RATES)):
@@ -176,7 +178,7 @@ def cells(line: Line) -> list[str]:
 
 
 def page(lines: list[Line], fleet: Line, n_seeds: int, where: dict[str, Any]) -> str:
-    """Return the page that is kept in ``results/``."""
+    """Return the page for ``results/``."""
     parts = [
         "# False alarms: asked for and delivered",
         "",
@@ -201,7 +203,7 @@ def page(lines: list[Line], fleet: Line, n_seeds: int, where: dict[str, Any]) ->
 
 
 def main() -> None:
-    """Measure, print line by line, and write the page where asked."""
+    """Measure, print each line, and write the page if ``--out`` is given."""
     parser = argparse.ArgumentParser(prog="benchmarks.claims.false_alarms", description=__doc__)
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the page as Markdown")
     parser.add_argument("--seeds", type=int, default=SEEDS, help=f"how many; {SEEDS} by default")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from benchmarks.provenance import circumstances
 from smkc import plot
 from smkc.detector import Detector
-from smkc.evidence.variables.loudest import LASTING_ROWS
+from smkc.evidence.settings import SETTINGS
 from smkc.plot.extra import need
 
 N_VARIABLES, REFERENCE_ROWS, LIVE_ROWS = 8, 3000, 2400
@@ -34,7 +34,7 @@ over {seeds} seeds; what has been loud in {lasting} rows more than not is muted.
 
 
 def recording(first: int, n_rows: int, rng: np.random.Generator, case: str) -> dict[str, Any]:
-    """Return made-up rows with one of the cases planted; none if there is no such case."""
+    """Return synthetic rows with a case planted; normal rows if ``case`` is not in CASES."""
     times = first + np.arange(n_rows)
     mixing = np.random.default_rng(1).normal(size=(3, N_VARIABLES))
     values = np.sin(times[:, None] / np.array([17.0, 31.0, 53.0])) @ mixing
@@ -49,7 +49,7 @@ def recording(first: int, n_rows: int, rng: np.random.Generator, case: str) -> d
 
 
 def measured() -> tuple[Detector, dict[str, NDArray[np.float64]]]:
-    """Return the last detector, and by case (SEEDS, LIVE_ROWS) p-values."""
+    """Return the last seed's detector, and (SEEDS, LIVE_ROWS) p-values by case."""
     found: dict[str, list[NDArray[np.float64]]] = {case: [] for case in CASES}
     for seed in range(SEEDS):
         rng = np.random.default_rng([seed, 3])
@@ -61,7 +61,7 @@ def measured() -> tuple[Detector, dict[str, NDArray[np.float64]]]:
 
 
 def page(detector: Detector, found: dict[str, NDArray[np.float64]]) -> str:
-    """Write the table."""
+    """Return the page for ``results/``."""
     learned = detector.fitted_
     choices = learned.known.choices
     edges = range(FIRST, LIVE_ROWS, PART)
@@ -75,7 +75,7 @@ def page(detector: Detector, found: dict[str, NDArray[np.float64]]) -> str:
         live=LIVE_ROWS,
         window=choices.window,
         seeds=SEEDS,
-        lasting=LASTING_ROWS,
+        lasting=SETTINGS.lasting_rows,
         rate=detector.false_alarm_rate,
     ).splitlines()
     lines += ["", "![Surprise over time](following.png)", ""]
@@ -91,7 +91,7 @@ def page(detector: Detector, found: dict[str, NDArray[np.float64]]) -> str:
 
 
 def picture(found: dict[str, NDArray[np.float64]], threshold: float) -> Any:
-    """Draw the median surprise over seeds, and half of the seeds around it."""
+    """Draw the median surprise over the seeds, and its interquartile range."""
     figure = need("matplotlib.figure").Figure(figsize=(10, 6), layout="constrained")
     for axes, (case, p_values) in zip(
         figure.subplots(len(found), sharex=True), found.items(), strict=True
@@ -110,7 +110,7 @@ def picture(found: dict[str, NDArray[np.float64]], threshold: float) -> Any:
 
 
 def main() -> None:
-    """Measure, and write the page and the picture beside it."""
+    """Measure, write the page, save the picture beside it, and print the page."""
     parser = argparse.ArgumentParser(prog="benchmarks.claims.following", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE")
     out = parser.parse_args().out

@@ -46,7 +46,7 @@ how a slow shift is seen where samples are lost.
 
 @dataclass
 class Case:
-    """Live data before they are spoiled: values and presence (T, C), and who is to be hit."""
+    """Live data to plant a fault in: (T, C) values and presence, and the guilty variables."""
 
     values: NDArray[np.float64]
     seen: NDArray[np.bool_]
@@ -55,18 +55,18 @@ class Case:
     rng: np.random.Generator
 
     def add(self, rows: slice, shape: NDArray[np.float64] | float) -> None:
-        """Add a shape, in standard deviations, to the guilty variables."""
+        """Add a shape, in standard deviations, to some rows of the guilty variables."""
         for j in self.guilty:
             self.values[rows, j] += shape * self.deviation[j]
 
 
 def mixture() -> NDArray[np.float64]:
-    """(2, C) how the factors make up the variables: the same in all data."""
+    """Return (2, C) weights of the factors in the variables, the same in all data."""
     return np.random.default_rng(5).standard_normal((2, N_VARIABLES))
 
 
 def normal(n_rows: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """(T, C) normal values."""
+    """Return (T, C) normal values."""
     shocks = rng.standard_normal((n_rows, 2)) * np.sqrt(1 - MEMORY**2)
     factors = np.empty_like(shocks)
     factor = rng.standard_normal(2)
@@ -78,7 +78,7 @@ def normal(n_rows: int, rng: np.random.Generator) -> NDArray[np.float64]:
 
 
 def recording(values: NDArray[np.float64], seen: NDArray[np.bool_]) -> Recording:
-    """Return the observations that were seen, four metrics on three pods."""
+    """Return a recording of the values seen; each of 4 metrics has 3 pods of its own."""
     names = [f'm{j % 4}{{pod="p{j}"}}' for j in range(N_VARIABLES)]
     rows, codes = np.nonzero(seen)
     return Recording.from_observations(
@@ -138,7 +138,7 @@ HEADINGS = (
     *("guilty first", "guilty first if alerted", "said to be"),
 )
 
-# What is planted, and in how many variables at once.
+# Name and function of each fault, and the number of variables hit.
 KINDS: tuple[tuple[str, Callable[[Case], None], int], ...] = (
     ("spike", spike, 1),
     ("jump", jump, 1),
@@ -162,7 +162,7 @@ def measured(
     missing_share: float,
     n_seeds: int,
 ) -> tuple[str, ...]:
-    """Plant one kind of fault again and again; return the cells of its line."""
+    """Plant one kind of fault once per seed; return the last cells of its line."""
     alerted, first, said = [], [], []
     length = SLOW_ROWS if plant is slow_shift else LAST - FIRST
     for seed in range(n_seeds):
@@ -199,7 +199,7 @@ def measured(
 
 
 def table(missing_share: float, n_seeds: int) -> list[str]:
-    """Plant every kind of fault where this share of the values is missing."""
+    """Return the table of all kinds of fault, with this share of the values missing."""
     rng = np.random.default_rng(1)
     values = normal(REFERENCE_ROWS, rng)
     detector = KnnDetector().fit(recording(values, rng.random(values.shape) >= missing_share))
@@ -213,7 +213,7 @@ def table(missing_share: float, n_seeds: int) -> list[str]:
 
 
 def main() -> None:
-    """Measure, print line by line, and write the page where asked."""
+    """Measure, print each line, and write the page if ``--out`` is given."""
     parser = argparse.ArgumentParser(prog="benchmarks.claims.planted_causes", description=__doc__)
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the page as Markdown")
     parser.add_argument("--seeds", type=int, default=SEEDS, help=f"how many; {SEEDS} by default")

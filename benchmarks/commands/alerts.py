@@ -35,13 +35,23 @@ def alerts(
             rich_help_panel=WHAT,
         ),
     ] = None,
+    variants: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SETTINGS",
+            help="More rows: the default with other settings, such as calm_rows=10 or "
+            "max_left=0+calm_rows=10; ablation leaves out one part at a time. An unknown setting "
+            "lists them.",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
     datasets: Annotated[
         str | None,
         typer.Option(
             metavar="NAMES",
             help="Some of asd, cloudmon, dbsherlock, jumpstarter, lro, nasa, nezha, petshop, "
-            "rcd-sockshop, skab, smd, wsd, huawei-quiet, exathlon-quiet, hostwatch, shop-1, demo; "
-            "all unless given.",
+            "rcd-sockshop, skab, smd, wsd, huawei-quiet, exathlon-quiet, hostwatch, shop-1, "
+            "cache-1, pipeline-1, demo; all unless given.",
             rich_help_panel=WHAT,
         ),
     ] = None,
@@ -80,11 +90,13 @@ def alerts(
     - `python -m benchmarks alerts --methods default --jobs 2 --out before`
     - `python -m benchmarks alerts --jobs 2`
     - `python -m benchmarks alerts --methods default --data shop-1,shop-2`
+    - `python -m benchmarks alerts --methods default --variants ablation --out ablation`
     """
     with explained_failures(quiet):
         from benchmarks.alerts.columns import DATASETS
-        from benchmarks.alerts.methods import METHODS
+        from benchmarks.alerts.methods import METHODS, variant
         from benchmarks.alerts.tables import AlertPlan, headlines, run_tables
+        from benchmarks.alerts.variants import variant_keys
         from benchmarks.choosing import choose
         from benchmarks.real.datasets import recording_names
 
@@ -92,7 +104,10 @@ def alerts(
         is_only_data = bool(recordings) and datasets is None
         chosen = [] if is_only_data else choose(datasets, DATASETS, "dataset")
         plan = AlertPlan(
-            methods=[METHODS[key] for key in choose(methods, METHODS, "method")],
+            methods=[
+                *(METHODS[key] for key in choose(methods, METHODS, "method")),
+                *(variant(key) for key in variant_keys(variants)),
+            ],
             datasets=[*chosen, *recordings],
             folder=out,
             processes=n_processes(jobs),

@@ -1,4 +1,4 @@
-"""``python -m benchmarks causes``: whether the variables that are blamed are the ones to blame.
+"""``python -m benchmarks causes``: how well methods rank the variables responsible for faults.
 
 In: which methods and datasets. Out: files of rankings, a table and a picture, and the table on the
 terminal.

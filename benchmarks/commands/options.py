@@ -1,6 +1,6 @@
-"""Options and endings that several commands share, each declared once.
+"""Options and output that several commands share.
 
-In: nothing. Out: annotated types for typer, the command as typed, and one way to end a run.
+In: nothing. Out: annotated types for typer, the command as typed, and functions that end a run.
 """
 
 import os
@@ -52,12 +52,12 @@ StopAfter = Annotated[
 
 
 def command_typed() -> str:
-    """Return the command as typed, for the files that it writes."""
+    """Return the command as typed, for the provenance of its results."""
     return " ".join(["python -m benchmarks", *sys.argv[1:]])
 
 
 def n_processes(jobs: int | None) -> int:
-    """Return how many runs go on at the same time."""
+    """Return the number of runs at the same time: ``jobs``, or one per available processor."""
     return jobs or len(os.sched_getaffinity(0))
 
 
@@ -70,7 +70,7 @@ def show(tables: Iterable[Table], files: Sequence[Path]) -> None:
 
 
 def say_what_is_left(n_left: int) -> None:
-    """End with an exit code of its own if runs are left."""
+    """Print a note and exit with the code STOPPED_EARLY if runs are left."""
     if n_left:
         note = f"{n_left} runs are left; give the same command again to continue."
         print(note, file=sys.stderr)

@@ -1,7 +1,7 @@
-"""``python -m benchmarks paper``: the paper's tables, made anew.
+"""``python -m benchmarks paper``: the tables of the SMKC paper, made again.
 
-In: which tables, and what they may cost. Out: files of scores, tables and pictures, and the tables
-on the terminal.
+In: which tables, and a budget. Out: files of scores, tables and pictures, and the tables on the
+terminal.
 """
 
 from pathlib import Path

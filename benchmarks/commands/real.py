@@ -1,7 +1,7 @@
 """``python -m benchmarks real``: recordings of real systems with known faults, churn and drift.
 
-In: which methods, datasets and conditions, and what they may cost. Out: files of scores, tables and
-pictures, and the tables on the terminal.
+In: which methods, datasets and conditions, and a budget. Out: files of scores, tables and pictures,
+and the tables on the terminal.
 """
 
 from pathlib import Path

@@ -45,9 +45,9 @@ def speed(
     Run it on an otherwise idle machine: lines measured while other processes were busy are marked.
     The exit code is 1 when a target is missed.
 
-    Other measurements are modules with a command line each: `python -m benchmarks.speed.costs`
-    (coefficients of `smkc plan`), `neighbours`, `serve_load`, `scale_pieces`, `scale_ray`, and
-    on a GPU `gpu_windows`, `gpu_neighbours` and `gpu_costs`.
+    Other measurements are modules with a command line each: `python -m
+    benchmarks.speed.neighbours`, `serve_load`, `scale_pieces`, `scale_ray`, and on a GPU
+    `gpu_windows` and `gpu_neighbours`.
 
     **Examples**
 

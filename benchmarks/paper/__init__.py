@@ -1,10 +1,10 @@
-"""The paper's benchmark: every table of it, ours beside the figures that were reported.
+"""The paper's benchmark: all of its tables, with our figures beside those reported.
 
-In: a budget, seeds, methods and a device. Out: files. Runs save their scores first, one file a
-method and test set, so that a run which was stopped goes on where it was. Metrics are taken from
-those files, joined into tables with intervals and paired tests, and written as Markdown and JSON
-with how they were made; the pictures are drawn from the same figures. What the paper reports is
-kept here as data (:func:`reported`).
+In: a budget, seeds, methods and a device. Out: files. Runs first save their scores, one file per
+job, so that an interrupted run can be resumed. Metrics are computed from these files, joined into
+tables with intervals and paired tests, and written as Markdown and JSON with their provenance; the
+pictures are drawn from the same figures. The paper's own figures are stored as data
+(:func:`reported`).
 """
 
 from benchmarks.paper.pictures import (

@@ -1,7 +1,8 @@
-"""The tables of ablations: SMKC-Recon with one part taken away or changed, at a reduced budget.
+"""The ablation tables: SMKC-Recon with one part removed or changed, at a reduced budget.
 
-In: a plan whose jobs have run. Out: tables, one of the method as the paper describes it and one of
-the tuned one: the best variant first, each with its paired difference to the method as it is.
+In: a plan whose jobs have run. Out: one table for the method as the paper describes it and one for
+the tuned method. The best variant comes first; each has its paired difference from the variant
+``base``.
 """
 
 from collections.abc import Mapping
@@ -33,12 +34,12 @@ def ablation_tuned_jobs(plan: Plan) -> list[Job]:
 
 
 def ablation(plan: Plan) -> Table:
-    """Return detection by variant, and what each part is worth on the same windows."""
+    """Return the table of AUPRC and AUROC by variant, with differences from ``base``."""
     return _table(plan, ABLATIONS, "ablation", "SMKC-Recon(HYB)")
 
 
 def ablation_tuned(plan: Plan) -> Table:
-    """Return the same of the tuned method."""
+    """Return the same table for the tuned method."""
     return _table(plan, TUNED_ABLATIONS, "ablation-tuned", "SMKC-Recon(HYB), tuned")
 
 

@@ -1,6 +1,6 @@
-"""The album: which pictures belong to which tables, drawn into the folder of the results.
+"""The album: the pictures that belong to each table, drawn into the results folder.
 
-In: tables that were made. Out: PNG files.
+In: tables. Out: PNG files.
 """
 
 from collections.abc import Sequence
@@ -21,13 +21,14 @@ from smkc.plot import save_png
 
 __all__ = ["draw"]
 
-# The window that the paper's figures are drawn for: enough variables to see them, few to read.
+# The window shown in the paper's figures. 6 variables are enough to see them apart and few enough
+# to read.
 SHOWN_CARDINALITY = 6
 SHOWN_KIND = "coupling change"
 
 
 def draw(tables: Sequence[Table], plan: Plan, folder: Path) -> list[Path]:
-    """Draw the pictures of the tables at hand; return where they are."""
+    """Draw the pictures of the given tables; return their paths."""
     drawn = []
     for table in tables:
         kind = table.name.removesuffix(f"-{plan.world}")
@@ -81,7 +82,7 @@ def _number(value: float | None) -> float:
 
 
 def _papers_figures(plan: Plan, folder: Path) -> list[Path]:
-    """Draw the paper's three figures: the transform, the six channels, the collapse."""
+    """Draw the paper's 3 figures: the transform, the 6 channels, the cosine collapse."""
     normal, anomalous = _view(plan, 0.0), _view(plan, 1.0)
     example = diagnose(plan).example
     return [
@@ -95,7 +96,7 @@ def _papers_figures(plan: Plan, folder: Path) -> list[Path]:
 
 
 def _view(plan: Plan, rate: float) -> pictures.WindowView:
-    """Return one window on its way through the transform, from the evaluation pool."""
+    """Return values, states and kernel image of one window from the evaluation pool."""
     windows: Windows = generate(
         find_world(plan.world),
         pool=EVALUATION,

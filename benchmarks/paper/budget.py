@@ -1,6 +1,6 @@
-"""Budgets: how many windows, seeds and epochs a run of the paper's benchmark may cost.
+"""Budgets: the numbers of windows, seeds and epochs of a run of the paper's benchmark.
 
-In: a budget's name. Out: its numbers.
+In: the name of a budget. Out: its numbers.
 """
 
 from dataclasses import dataclass
@@ -13,21 +13,22 @@ __all__ = ["BUDGETS", "Budget", "find_budget"]
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """What a run may cost.
+    """Size of a run.
 
     Parameters
     ----------
     name
-        what to type for it.
+        name on the command line.
     sizes
-        windows a cardinality.
+        numbers of windows per cardinality.
     seeds, hash_width_seeds, scaling_seeds, paired_seeds
-        how many runs of everything, of the hash-width table, of the scaling table and of the table
+        number of seeds in general, and of the hash-width table, the scaling table and the table
         over seeds.
     epochs, patience, batch_size
-        of networks: at most so many passes, so many without progress, windows a step.
+        training of networks: maximum number of epochs, number of epochs without progress before
+        training stops, and windows per step.
     replicates
-        of the bootstrap.
+        number of bootstrap replicates.
     """
 
     name: str
@@ -81,7 +82,7 @@ BUDGETS = {
             batch_size=128,
             replicates=1000,
         ),
-        # Ten times the windows, and as many passes over them: are networks short of windows?
+        # 10 times the training windows and as many epochs: tests whether networks lack windows.
         Budget(
             name="more-windows",
             sizes=Sizes(train=4000),

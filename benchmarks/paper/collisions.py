@@ -16,13 +16,12 @@ __all__ = ["collision_fractions"]
 def collision_fractions(windows: Windows, buckets: int) -> tuple[float, float]:
     """Return the collision fractions of the value and of the presence stream.
 
-    A window's fraction is one minus its distinct buckets over its variables; the result is the
-    mean over windows.
+    A window's fraction is 1 - (distinct buckets / variables); the result is the mean over windows.
 
     Notes
     -----
-    The paper, section on hash width. Its column is that of the cardinalities of ``holdout_C``'s
-    training windows; those tested on collide about three times as often.
+    The paper, section on hash width. Its column has the training cardinalities of ``holdout_C``;
+    variables of test windows collide about 3 times as often.
     """
     if len(windows) == 0:
         raise InputError("no windows to count collisions in; give at least one")
@@ -35,7 +34,7 @@ def collision_fractions(windows: Windows, buckets: int) -> tuple[float, float]:
 
 def _mean_fraction(windows: Windows, bucket_of: NDArray[np.uint32]) -> float:
     is_padding = windows.variables == PADDING
-    # Each padded place gets a number of its own, below all buckets, and is not counted.
+    # Each padded position gets a unique negative number, so that it never collides.
     own = -1 - np.arange(windows.variables.shape[1])
     places = np.where(is_padding, own, bucket_of.astype(np.int64)[windows.variables])
     places.sort(axis=1)

@@ -1,6 +1,6 @@
-"""The table of contrast: how far cosines and log distances vary inside normal windows.
+"""The concentration table: how much cosines and log distances vary inside normal windows.
 
-In: a plan's world and sizes; nothing is run. Out: a table, one row a hash width.
+In: a plan's world and sizes; no jobs are run. Out: a table, one row per hash width.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ HEADINGS = {
 
 
 def concentration(plan: Plan) -> Table:
-    """Return the mean and the spread of every channel, by hash width."""
+    """Return the table of the mean of Cos(g) and the sd of every channel, by hash width."""
     splits = Splits(seed=0, world=find_world(plan.world), sizes=plan.settings.budget.sizes)
     windows = splits.train(PROTOCOL)
     rows = []

@@ -1,4 +1,4 @@
-"""The table of contradictions: where a statement of the paper does not hold here.
+"""The contradictions table: statements of the paper that this benchmark does not confirm.
 
 In: a plan whose jobs have run. Out: a table of differences between two rows, ours and the paper's.
 """
@@ -24,10 +24,10 @@ LEARNED = ("smkc-recon", "smkc-ens")
 TUNED = {"smkc-recon": "smkc-recon-tuned", "smkc-ens": "smkc-ens-tuned"}
 RANDPROJ = METHODS["randproj-knn"]
 
-# Digits of a difference: the paper has three, and rounding errors are not to be printed.
+# Decimal digits of a difference: more than the paper's 3, few enough to hide rounding errors.
 ROUNDED = 6
 
-# The variants whose sign differs from the paper's, or whose size does by far.
+# Variants whose effect differs from the paper's in sign, or considerably in size.
 ABLATED = (
     "log_only",
     "no_delta_only",
@@ -40,7 +40,7 @@ ABLATED = (
 
 @dataclass(frozen=True)
 class _Scored:
-    """A row's scored test sets, and the paper's figure of it."""
+    """A row's scored test sets, and the paper's figure for it."""
 
     groups: list[Group]
     paper: float | None
@@ -53,7 +53,7 @@ def contradiction_jobs(plan: Plan) -> list[Job]:
 
 
 def contradictions(plan: Plan) -> Table:
-    """Return differences in which the paper's sign or size is not found."""
+    """Return the table of differences whose sign or size is not the paper's."""
     rows = [
         *_learned_less_training_free(plan),
         *_representations(plan),
@@ -196,7 +196,7 @@ def _ablated(plan: Plan, method: Method) -> _Scored:
 def _groups(
     plan: Plan, jobs: Sequence[Job], rate: float = MAIN_RATE, cardinality: int | None = None
 ) -> list[Group]:
-    """Return the scored test sets; none if a job was not run."""
+    """Return the scored test sets; an empty list if any job has not run."""
     if any(plan.settings.read(job) is None for job in jobs):
         return []
     return plan.groups(jobs, rate=rate, cardinality=cardinality)

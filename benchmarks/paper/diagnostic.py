@@ -1,7 +1,7 @@
-"""The cosine diagnostic: what changes of magnitude do to the two families of kernels.
+"""The cosine diagnostic: the effect of changes in magnitude on cosine and log-distance kernels.
 
-In: normal windows. Out: how well one number of each kernel tells windows with a magnified or
-shifted segment from untouched ones, and how far the kernels of one window move.
+In: normal windows. Out: how well the mean of each kernel separates windows with a scaled or shifted
+segment from unchanged ones, and how much the kernels of one window change.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What the diagnostic found.
+    """Results of the diagnostic.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ class Diagnosis:
     cosine_max_difference, logdist_max_difference
         the largest absolute change of the example's kernels under amplitude scaling.
     cosine_max_difference_of_all
-        the same of Cos(g), over every window that was scaled.
+        the largest absolute change of Cos(g) over all scaled windows.
     example
-        the window whose log distances change by the median amount.
+        the window whose largest change of log distance is the median.
     """
 
     rows: dict[str, tuple[float, float, float, float]]
@@ -58,30 +58,30 @@ class Diagnosis:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagnostic:
-    """How states are perturbed; the defaults are the middles of the generator's ranges.
+    """The diagnostic and its settings; ``factor`` and ``shift`` are midpoints of generator ranges.
 
     Parameters
     ----------
     factor
-        by which the states of a segment are multiplied; the paper gives none. Not a power of two:
-        by those, floating point multiplies without rounding.
+        factor of the states in a segment; the paper gives none. Use no power of 2: multiplying by
+        one is exact in floating point.
     shift
         Euclidean norm of the vector, of random direction over all buckets, that is added to the
         states of a segment.
     segment
         range of a segment's length, as a share of the window.
     seed
-        of the choice of windows, of segments and of directions.
+        seed of the choice of windows, segments and directions.
     sketch
-        how a time step becomes a state; the paper's sketch if None.
+        sketch of a time step into a state; the paper's sketch if None.
 
     Notes
     -----
     The paper, paragraph "Why cosine-only collapses" and appendix "Additional diagnostics". It
-    says "simple kernel-summary statistics" and names none: here it is the mean over all pairs of
-    different time steps, of Cos(g) as of LogDist(g), higher = more anomalous. States are
-    perturbed, not values: scaling values leaves the presence stream as it is and so turns the
-    states, which cosines see.
+    says "simple kernel-summary statistics" and names none: here it is the mean of Cos(g), or of
+    LogDist(g), over all pairs of different time steps, higher = more anomalous. States are
+    perturbed, not values: scaling values leaves the presence stream unchanged and thus rotates
+    the states, which cosines detect.
     """
 
     factor: float = 5.0
@@ -97,7 +97,7 @@ class Diagnostic:
             raise SettingError(f"segment={self.segment}: give two shares of a window, ascending")
 
     def run(self, windows: Windows) -> Diagnosis:
-        """Leave half of the normal windows as they are and perturb the others."""
+        """Perturb half of the normal windows and compare them with the other half."""
         windows = windows.normal()
         if len(windows) < 2:
             raise InputError(f"{len(windows)} normal windows; the diagnostic needs 2 at least")
@@ -116,7 +116,7 @@ class Diagnostic:
         shifted = self._kernels(np.where(inside, states + directions, states))
         before = self._kernels(states)
         change = np.abs(scaled - before).max(axis=(2, 3))
-        # The middle one, not the mean of two: it has to be a window.
+        # An element of the list, not an interpolated median: the example must be a window.
         shown = int(np.argsort(change[:, 1], kind="stable")[half // 2])
         first, end = segments[shown].tolist()
         return Diagnosis(
@@ -131,7 +131,7 @@ class Diagnostic:
         )
 
     def _segments(self, rng: np.random.Generator, n_windows: int, length: int) -> NDArray[np.int64]:
-        """(B, 2) first step of each window's segment and the step after its last."""
+        """(B, 2) first step of each window's segment, and the step after its last."""
         shortest, longest = (max(1, round(share * length)) for share in self.segment)
         n_steps = rng.integers(shortest, longest + 1, n_windows)
         first = rng.integers(0, length - n_steps + 1)
@@ -155,7 +155,7 @@ class Diagnostic:
 def _separation(
     untouched: NDArray[np.float32], perturbed: NDArray[np.float32]
 ) -> tuple[float, float, float, float]:
-    """AUROC and AUPRC of the mean of each kernel: the figures of COLUMNS."""
+    """Return AUROC and AUPRC of the mean of each kernel, in the order of COLUMNS."""
     is_perturbed = np.arange(len(untouched) + len(perturbed)) >= len(untouched)
     means = _mean_of_pairs(np.concatenate([untouched, perturbed]))
     figures = [measure(is_perturbed, mean) for mean in means.T for measure in (auroc, auprc)]

@@ -1,6 +1,7 @@
-"""The cosine diagnostic as a table: why cosine kernels alone do not see magnitudes.
+"""The cosine diagnostic as a table: why cosine kernels alone do not detect changes in magnitude.
 
-In: a plan; no job, the diagnostic takes seconds. Out: a table, and the example for a picture.
+In: a plan; no jobs are needed, since the diagnostic takes seconds. Out: a table, and the example
+for a picture.
 """
 
 from benchmarks.paper.diagnostic import COLUMNS, Diagnosis, Diagnostic
@@ -23,7 +24,7 @@ def diagnose(plan: Plan) -> Diagnosis:
 
 
 def diagnostic(plan: Plan) -> Table:
-    """Return how well one number of each kernel sees a change of magnitude."""
+    """Return the table of how well the mean of each kernel detects a change in magnitude."""
     found = diagnose(plan)
     rows = tuple(
         Row(

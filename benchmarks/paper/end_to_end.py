@@ -1,7 +1,7 @@
-"""The end-to-end table: milliseconds a window from states to embedding, and of a training step.
+"""The end-to-end table: milliseconds per window of inference and of a training step.
 
-In: measurements taken on a device and kept beside the scores. Out: a table with the paper's
-figures, and how many times a plain version takes.
+In: measurements taken on a device and stored beside the scores. Out: a table with the paper's
+figures, and the ratio of the times of a plain version to ours.
 """
 
 import json
@@ -21,13 +21,13 @@ __all__ = ["end_to_end", "time_end_to_end"]
 
 BACKBONES = {"self-attention": "attention", "linear attention": "linear"}
 
-# Windows at a time, by device and window length: enough for a GPU to be busy.
+# Batch size by device and window length: large enough to keep a GPU busy.
 TOGETHER = {"cuda": {32: 4096, 128: 256}, "cpu": {32: 16, 128: 1}}
 
-# The network of the paper's tables.
+# Size of the network in the paper's tables.
 SIZE = {"patch": 2, "width": 128, "layers": 4, "stem_width": 32}
 
-# The network of budgets that try the way only.
+# Size of the network for budgets of one epoch, which only test that everything runs.
 TRIAL_SIZE = {"width": 16, "layers": 1, "heads": 2, "stem_width": 8, "patch": 8}
 
 COLUMNS = (
@@ -45,7 +45,7 @@ COLUMNS = (
 
 
 def time_end_to_end(settings: RunSettings) -> None:
-    """Measure both backbones at both lengths on the settings' device, unless that has been done."""
+    """Measure both backbones at both lengths on the settings' device, unless already measured."""
     path = _path(settings, settings.device)
     if path.exists():
         return
@@ -69,7 +69,7 @@ def time_end_to_end(settings: RunSettings) -> None:
 
 
 def end_to_end(plan: Plan) -> Table:
-    """Return the time of both backbones on every device that was measured."""
+    """Return the table of times of both backbones on every device measured so far."""
     rows: list[Row] = []
     notes = [
         "Milliseconds a window, m = 128, P = 2, median of 5. Inference is kernel image and "

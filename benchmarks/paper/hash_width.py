@@ -1,6 +1,6 @@
 """The hash-width table: RandProj-kNN by number of buckets, and how often variables collide.
 
-In: a plan whose jobs have run. Out: a table, one row a width.
+In: a plan whose jobs have run. Out: a table, one row per width.
 """
 
 from dataclasses import replace
@@ -38,7 +38,7 @@ def hash_width_jobs(plan: Plan) -> list[Job]:
 
 
 def hash_width(plan: Plan) -> Table:
-    """Return detection and collisions by the number of buckets m."""
+    """Return the table of AUPRC, AUROC and collision fractions by number of buckets m."""
     windows = [_windows(plan, seed) for seed in range(plan.hash_width_seeds)]
     rows, groups = [], {}
     for buckets in WIDTHS:
@@ -83,7 +83,7 @@ def _jobs(plan: Plan, buckets: int) -> list[Job]:
 
 
 def _windows(plan: Plan, seed: int) -> tuple[Windows, Windows]:
-    """Return the windows learned from and, joined, those tested on."""
+    """Return the training windows, and the test windows of all cardinalities joined."""
     splits = Splits(seed=seed, world=find_world(plan.world), sizes=plan.settings.budget.sizes)
     tested = [splits.test(cardinality, 0.10) for cardinality in PROTOCOL.test]
     return splits.train(PROTOCOL), Windows.concat(tested)

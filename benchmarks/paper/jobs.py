@@ -1,6 +1,6 @@
-"""Running the benchmark: jobs -> score files, several at a time, going on where it stopped.
+"""Runner of the benchmark's jobs: several at a time, skipping those that already have scores.
 
-In: jobs, a budget, a device and a folder. Out: a score file for every job that was not there yet.
+In: jobs, a budget, a device and a folder. Out: a score file for every job that had none.
 """
 
 import time
@@ -38,17 +38,17 @@ class RunSettings:
     budget
         windows, seeds and epochs.
     folder
-        where score files and checkpoints go; runs of one budget share it.
+        folder of score files and checkpoints; runs of one budget share it.
     device
-        where networks are trained: ``cpu`` or ``cuda``.
+        device that networks are trained on: ``cpu`` or ``cuda``.
     processes
-        how many jobs run at a time; each uses one thread, so that scores do not depend on it.
+        number of jobs that run at a time; each uses one thread, so scores do not depend on it.
     stop_after
-        seconds after which no further job is started; None for never.
+        seconds after which no further job is started; None for no limit.
     record
-        folder of recorded scores to read instead of the score files; None for those.
+        folder of recorded scores to read instead of the score files; None to read those.
     any_code
-        whether score files made by other code are used as well.
+        whether to accept score files made by other code.
     """
 
     budget: Budget
@@ -61,20 +61,20 @@ class RunSettings:
 
     @property
     def scores_folder(self) -> Path:
-        """Where the score files and measured times of the budget are."""
+        """Folder of the budget's score files and measured times."""
         return self.folder / "scores" / self.budget.name
 
     @property
     def timings_folder(self) -> Path:
-        """Where measured times are read: with the scores."""
+        """Folder that measured times are read from: the record if one is given."""
         return self.scores_folder if self.record is None else self.record
 
     def path(self, job: Job) -> Path:
-        """Where a job's score file is."""
+        """Return the path of a job's score file."""
         return self.scores_folder / job.path
 
     def read(self, job: Job) -> Scores | None:
-        """Return a job's scores if they are there and still hold."""
+        """Return a job's scores, or None if there are none or they are out of date."""
         expected = fingerprint(job, self.budget)
         if self.record is not None:
             return read_recorded(self.record, job, expected)
@@ -83,10 +83,10 @@ class RunSettings:
 
 
 def run(jobs: Sequence[Job], settings: RunSettings) -> int:
-    """Run the jobs that have no scores yet; return how many are left undone.
+    """Run the jobs that have no scores yet; return the number of jobs left undone.
 
-    Networks come first, as they take longest, and among them those of the protocol that matters
-    most. A job that raises does not stop the others; all such are named in one error at the end.
+    Networks run first, since they take longest, and ``holdout_C`` before other protocols. A job
+    that raises does not stop the others; one error at the end names all failed jobs.
     """
     jobs = [job for job in dict.fromkeys(jobs) if settings.read(job) is None]
     jobs.sort(key=lambda job: (not job.row.is_trained, job.protocol != "holdout_C"))
@@ -99,7 +99,7 @@ def run(jobs: Sequence[Job], settings: RunSettings) -> int:
 
 
 def run_job(job: Job, settings: RunSettings) -> None:
-    """Fit one method and keep its scores of every test set."""
+    """Fit one method and write its scores of all test sets."""
     budget, protocol = settings.budget, find_protocol(job.protocol)
     splits = Splits(
         seed=job.seed, world=find_world(job.world), length=job.length, sizes=budget.sizes
@@ -152,7 +152,7 @@ def _training(job: Job, settings: RunSettings) -> "Training":
 
     name = job.path.with_suffix("").as_posix().replace("/", "-")
     digest = fingerprint(job, settings.budget)
-    # A folder for each state of the code: no training goes on from what other code has learned.
+    # One folder per version of the code: training never resumes from another version's weights.
     folder = settings.folder / "checkpoints" / source_digest(job.row.home)
     checkpoint = folder / f"{name}-{digest}.safetensors"
     checkpoint.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,7 @@
-"""The likeness table: whose scores each method's scores resemble, and so what it really sees.
+"""The likeness table: how similar each method's scores are to those of simple scores.
 
-In: a plan whose jobs have run. Out: a table of rank correlations on the same test windows.
+In: a plan whose jobs have run. Out: a table of rank correlations on the same test windows. A method
+whose scores resemble a simple score detects little more than that score does.
 """
 
 import numpy as np
@@ -16,7 +17,7 @@ __all__ = ["likeness", "likeness_jobs", "rank_correlation"]
 
 PROTOCOL = "holdout_C"
 
-# What others are compared with: the two one-line scores and the training-free detector.
+# The scores that others are compared with: two one-line scores and the training-free detector.
 YARDSTICKS = tuple(METHODS[key] for key in ("largest-state", "largest-jump", "randproj-knn"))
 
 
@@ -27,7 +28,7 @@ def likeness_jobs(plan: Plan) -> list[Job]:
 
 
 def likeness(plan: Plan) -> Table:
-    """Return how each method's scores rank windows like the yardsticks do."""
+    """Return the table of rank correlations between each method's scores and the yardsticks'."""
     methods = plan.finished(
         list(dict.fromkeys([*plan.methods, *YARDSTICKS])), lambda m: jobs_of(plan, m, PROTOCOL)
     )
@@ -55,7 +56,7 @@ def likeness(plan: Plan) -> Table:
 
 
 def rank_correlation(first: ArrayLike, second: ArrayLike) -> float:
-    """Spearman's rank correlation; ties share their mean rank.
+    """Return Spearman's rank correlation; ties share their mean rank.
 
     Examples
     --------

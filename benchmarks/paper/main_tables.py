@@ -1,6 +1,6 @@
 """The main tables: average, by cardinality, by anomaly rate and by kind of anomaly.
 
-In: a plan whose jobs have run. Out: tables, rows sorted by what each table is about.
+In: a plan whose jobs have run. Out: tables, with rows sorted by AUPRC.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def main_jobs(plan: Plan) -> list[Job]:
 
 
 def jobs_of(plan: Plan, method: Method, protocol: str) -> list[Job]:
-    """Return one method's jobs under one protocol, one a seed."""
+    """Return one method's jobs under one protocol, one per seed."""
     rates = RATES if protocol == RATE_PROTOCOL else (MAIN_RATE,)
     return [
         Job(method=method.key, protocol=protocol, seed=seed, world=plan.world, rates=rates)
@@ -42,7 +42,7 @@ def jobs_of(plan: Plan, method: Method, protocol: str) -> list[Job]:
 
 
 def average(plan: Plan) -> Table:
-    """Return the averages over cardinalities at the main anomaly rate."""
+    """Return the table of averages over cardinalities at the main anomaly rate."""
 
     def cells(method: Method, protocol: Protocol, jobs: list[Job]) -> list[Cell]:
         groups = plan.groups(jobs)
@@ -61,7 +61,7 @@ def average(plan: Plan) -> Table:
 
 
 def cardinality(plan: Plan) -> Table:
-    """Return AUPRC by cardinality."""
+    """Return the table of AUPRC by cardinality."""
 
     def cells(method: Method, protocol: Protocol, jobs: list[Job]) -> list[Cell]:
         found = []
@@ -84,7 +84,7 @@ def cardinality(plan: Plan) -> Table:
 
 
 def rate(plan: Plan) -> Table:
-    """Return AUPRC by anomaly rate, averaged over cardinalities."""
+    """Return the table of AUPRC by anomaly rate, averaged over cardinalities."""
 
     def cells(method: Method, protocol: Protocol, jobs: list[Job]) -> list[Cell]:
         return [
@@ -107,7 +107,7 @@ def rate(plan: Plan) -> Table:
 
 
 def types(plan: Plan) -> Table:
-    """Return AUROC by kind of anomaly: each kind alone against the normal windows."""
+    """Return the table of AUROC by kind of anomaly, each kind alone against the normal windows."""
     kinds = find_world(plan.world).kinds
 
     def cells(method: Method, protocol: Protocol, jobs: list[Job]) -> list[Cell]:
@@ -136,7 +136,7 @@ def _table(
     protocols: tuple[str, ...] | None = None,
     notes: tuple[str, ...] = (),
 ) -> Table:
-    """Join the rows of every method that has run, the best AUPRC first."""
+    """Return a table of all methods that have run, best AUPRC first within each protocol."""
     rows: list[Row] = []
     missing: list[str] = []
     for name_of_protocol in plan.protocols if protocols is None else protocols:
@@ -164,7 +164,7 @@ def _by_name(order: dict[str, float]) -> Callable[[Method], float]:
 
 
 def _origins(plan: Plan, rows: list[Row]) -> tuple[str, ...]:
-    """Say where the networks were trained, and by which code."""
+    """Return a note on the devices and commits that the networks were trained with."""
     shown = {row.name for row in rows}
     made = [
         scores.made
@@ -188,7 +188,7 @@ def _origins(plan: Plan, rows: list[Row]) -> tuple[str, ...]:
 def _paper(
     plan: Plan, table: str, method: Method, column: str | float, protocol: str | None
 ) -> float | None:
-    """Return the paper's figure; it has none for other worlds."""
+    """Return the paper's figure; None for other worlds, which it does not have."""
     if plan.world != "paper":
         return None
     return reported(table, method.name, column, group=protocol)

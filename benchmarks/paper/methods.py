@@ -1,7 +1,7 @@
-"""The rows of the paper's tables: which methods there are, and how each is made.
+"""The rows of the paper's tables: the list of methods and how to create each.
 
-In: a method's key and the run's settings. Out: a competitor, ready to fit. Nothing heavy is
-imported before a method is made.
+In: a method's key and the run's settings. Out: a competitor, ready to fit. Heavy imports are
+delayed until a method is created.
 """
 
 from dataclasses import dataclass
@@ -36,18 +36,18 @@ class Method:
     Parameters
     ----------
     key
-        what to type for it.
+        name on the command line.
     name
-        what the tables call it: the paper's name where it has one.
+        name in the tables: the paper's where it has one.
     home
-        module and class of the competitor.
+        module and class of the competitor, as ``module:Class``.
     reads
-        what its constructor takes: ``windows`` nothing, ``sketch`` that alone, ``states`` window
-        and sketch, ``network`` those and how to train.
+        arguments of its constructor: ``windows`` none, ``sketch`` the sketch, ``states`` window
+        and sketch, ``network`` window, sketch and training.
     representation
-        of the kernel features, for RandProj-kNN.
+        representation of the kernel features, for RandProj-kNN.
     variant
-        of the paper's learned detector, for its table of ablations.
+        variant of the paper's learned detector, for the ablation tables.
     """
 
     key: str
@@ -59,13 +59,13 @@ class Method:
 
     @property
     def is_trained(self) -> bool:
-        """Whether it has a network, which needs torch and time."""
+        """Whether the method trains a network, which needs torch."""
         return self.reads == "network"
 
     def make(
         self, *, window: int, sketch: Sketch, seed: int, training: "Training | None" = None
     ) -> Competitor:
-        """Return the competitor, not fitted; ``training`` is for those with a network."""
+        """Return the competitor, not fitted; ``training`` is used by those with a network."""
         module, name = self.home.split(":")
         try:
             kind = getattr(import_module(f"{BASELINES}.{module}"), name)
@@ -101,7 +101,7 @@ def _projected(key: str, name: str, representation: str) -> Method:
     return Method(key=key, name=name, home=home, reads="states", representation=representation)
 
 
-# Rows of the main tables; the paper's own first.
+# Rows of the main tables; the paper's own methods first.
 METHODS = {
     method.key: method
     for method in (
@@ -207,7 +207,7 @@ PAPER_VARIANTS = (
     "cos_only",
 )
 
-# Ablations of ours, of the tuned method.
+# Our own ablations, of the tuned method only.
 OWN_VARIANTS = ("full_tokens_float32", "no_expected_errors")
 
 
@@ -216,7 +216,7 @@ def _ablated(prefix: str, variant: str, home: str) -> Method:
     return Method(key=key, name=variant, home=home, reads="network", variant=variant)
 
 
-# Rows of the tables of ablations: of SMKC-Recon(HYB) and of the tuned one.
+# Rows of the ablation tables: of SMKC-Recon(HYB) and of its tuned version.
 ABLATIONS = {
     method.key: method
     for variant in PAPER_VARIANTS

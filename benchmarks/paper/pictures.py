@@ -1,7 +1,7 @@
-"""The pictures: tables as curves and scatter, and the paper's three figures.
+"""The pictures: tables as curves and scatter plots, and the paper's 3 figures.
 
-In: plain arrays and figures that callers computed. Out: matplotlib figures, which no window ever
-shows; :func:`smkc.plot.save_png` writes them. Needs the extra ``plot``; importing this does not.
+In: plain arrays and numbers. Out: matplotlib figures, for :func:`smkc.plot.save_png` to write; no
+GUI window is opened. Drawing needs the extra ``plot``; importing this module does not.
 """
 
 import math
@@ -33,14 +33,14 @@ __all__ = [
     "transform_figure",
 ]
 
-# Told apart by the colour-blind: Okabe and Ito, "Color Universal Design", 2008. A protocol has the
-# same colour in all pictures; other groups take what is left.
+# A palette for the colour-blind: Okabe and Ito, "Color Universal Design", 2008. Protocols have the
+# same colours in all pictures; other groups get the remaining ones.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
 PROTOCOLS = ("in_dist_C", "holdout_C")
 INK, LEADER, FAINT, MISSING = "#1d2733", "#8a929b", "#dde1e6", "#9a9a9a"
 SIMILARITY, DISTANCE, SIGNED = "viridis", "magma", "RdBu_r"
 
-# The paper's figure and ours agree when they are no farther apart.
+# The paper's figure and ours agree if they differ by at most this much.
 NEAR = 0.05
 
 NAMES = {
@@ -55,10 +55,10 @@ NAMES = {
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One method under one protocol: ``x``, ``values``, their band and the paper's, each (K,).
+    """One method under one protocol: ``x``, ``values``, their interval and the paper's, each (K,).
 
-    ``paper`` is NaN where the paper has no figure. Curves of one name share a panel, curves of
-    one group a colour.
+    ``paper`` is NaN where the paper has no figure. Curves with the same name share a panel, curves
+    with the same group a colour.
     """
 
     name: str
@@ -82,18 +82,18 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class WindowView:
-    """One window on its way through the transform.
+    """One window at each stage of the transform.
 
     Parameters
     ----------
     values
-        (L, C) what was read, NaN where nothing was.
+        (L, C) values, NaN where missing.
     states
-        (L, 2m) g: value buckets first, then those of presence.
+        (L, 2m) g: value buckets first, then presence buckets.
     image
-        (6, L, L) as from ``smkc.paper.kernel.images``.
+        (6, L, L) as returned by ``smkc.paper.kernel.images``.
     segment
-        first step of the anomaly and the step after its last, if there is one.
+        first step of the anomaly and the step after its last; None for a normal window.
     """
 
     values: NDArray[Any]
@@ -103,17 +103,17 @@ class WindowView:
 
 
 def cardinality_figure(curves: Sequence[Curve], metric: str = "AUPRC") -> "Figure":
-    """Draw a metric against the cardinality: a panel a method, the other methods faint behind."""
+    """Draw a metric against cardinality, one panel per method, the other methods in pale grey."""
     return _panels(curves, metric, "cardinality C", "variables a window", lambda x: f"{x:g}")
 
 
 def rate_figure(curves: Sequence[Curve], metric: str = "AUPRC") -> "Figure":
-    """Draw a metric against the anomaly rate of the test set, as :func:`cardinality_figure`."""
+    """Draw a metric against the test set's anomaly rate, like :func:`cardinality_figure`."""
     return _panels(curves, metric, "anomaly rate", "anomaly rate", lambda x: f"{100 * x:g}%")
 
 
 def scatter_figure(points: Sequence[Point], metric: str = "AUPRC") -> "Figure":
-    """Draw ours against the paper's: a panel a protocol, each method named."""
+    """Draw our figures against the paper's: one panel per protocol, one named point per method."""
     every = [value for point in points for value in (point.ours, point.paper)]
     if not every or not np.isfinite(every).all():
         raise InputError(
@@ -161,7 +161,7 @@ def transform_figure(normal: WindowView, anomalous: WindowView) -> "Figure":
         span = _signed_range(pictures) if colours == SIGNED else _range(pictures)
         for row, (picture, view) in enumerate(zip(pictures, views, strict=True)):
             axes = panels[row, column]
-            axes.set_facecolor(MISSING)  # shows where a picture has no value
+            axes.set_facecolor(MISSING)  # visible where a value is missing
             shown = axes.imshow(picture, cmap=colours, vmin=span[0], vmax=span[1], aspect="auto")
             _mark(axes, view.segment, "w" if column > 1 else INK, both=column > 1)
             axes.set_title(title if row == 0 else "", fontsize=10)
@@ -183,7 +183,7 @@ def transform_figure(normal: WindowView, anomalous: WindowView) -> "Figure":
 
 
 def channels_figure(image: ArrayLike, title: str = "Six channels of a kernel image") -> "Figure":
-    """Draw the six channels (6, L, L) of one window, each over its own range."""
+    """Draw the 6 channels (6, L, L) of one window, each with its own colour range."""
     channels = _checked_image(image, len(CHANNELS))
     figure = _figure(9.6, 6.4, title)
     panels = figure.subplots(2, 3, sharex=True, sharey=True)
@@ -200,14 +200,14 @@ def channels_figure(image: ArrayLike, title: str = "Six channels of a kernel ima
 def collapse_figure(
     before: ArrayLike, after: ArrayLike, segment: tuple[int, int] | None = None
 ) -> "Figure":
-    """Draw Cos(g) and LogDist(g) before and after a short segment's amplitude is scaled.
+    """Draw Cos(g) and LogDist(g) before and after the amplitude of a short segment is scaled.
 
     Parameters
     ----------
     before, after
         (2, L, L) Cos(g) and LogDist(g) of the same window.
     segment
-        first step that was scaled and the step after the last.
+        first scaled step, and the step after the last.
     """
     first, second = _checked_image(before, 2), _checked_image(after, 2)
     if first.shape != second.shape:
@@ -227,7 +227,7 @@ def collapse_figure(
             _bar(figure, shown, axes)
         change = pair[1] - pair[0]
         largest = float(np.abs(change).max())
-        # Over the range of the kernel itself: rounding errors must not look like structure.
+        # Use the kernel's own range, so that rounding errors do not look like structure.
         reach = 1.0 if name == "cos_g" else max(largest, 1e-12)
         shown = panels[row, 2].imshow(change, cmap=SIGNED, vmin=-reach, vmax=reach)
         panels[row, 2].set_title(f"difference, at most {largest:.2g}", fontsize=10)
@@ -241,7 +241,7 @@ def collapse_figure(
 def _panels(
     curves: Sequence[Curve], metric: str, against: str, label: str, tick: Callable[[float], str]
 ) -> "Figure":
-    """Draw small multiples: a panel a name, a colour a group, the paper's figures dashed."""
+    """Draw small multiples: one panel per name, one colour per group, dashed for the paper."""
     if not curves:
         raise InputError("no curve to draw; give one for each method and protocol")
     for curve in curves:
@@ -280,7 +280,7 @@ def _panels(
         axes.spines[["top", "right"]].set_visible(False)
     for axes in panels.flat[len(names) :]:
         axes.set_visible(False)
-    for column in range(n_columns):  # the lowest panel of each column, not an invisible one
+    for column in range(n_columns):  # the lowest visible panel of each column
         lowest = panels[(len(names) - 1 - column) // n_columns, column]
         lowest.xaxis.set_tick_params(labelbottom=True)
         lowest.set_xlabel(label, fontsize=8)
@@ -292,7 +292,7 @@ def _panels(
 
 
 def _name_points(axes: "Axes", points: Sequence[Point], low: float, high: float) -> None:
-    """Write the names beside the panel, apart where points crowd, with leaders."""
+    """Write the names beside the panel without overlaps, joined to their points by lines."""
     ordered = sorted(points, key=lambda point: point.ours)
     at_x, gap = high + 0.03 * (high - low), 0.047 * (high - low)
     heights = [point.ours for point in ordered]
@@ -306,7 +306,7 @@ def _name_points(axes: "Axes", points: Sequence[Point], low: float, high: float)
         return math.hypot(at_x - point.paper, height - point.ours)
 
     swapped = True
-    while swapped:  # where no swap makes two leaders shorter, none of them cross
+    while swapped:  # when no swap shortens two lines, none of them cross
         swapped = False
         for i, j in combinations(range(len(ordered)), 2):
             (one, other), (lower, upper) = (ordered[i], ordered[j]), (heights[i], heights[j])
@@ -345,14 +345,14 @@ def _range(pictures: Sequence[NDArray[Any]]) -> tuple[float, float]:
 
 
 def _signed_range(pictures: Sequence[NDArray[Any]]) -> tuple[float, float]:
-    """Centre on 0 and leave out the outermost half percent, so that a spike drowns nothing."""
+    """Return a range around 0 without the largest 0.5 %, so that a spike does not hide the rest."""
     sizes = np.concatenate([np.abs(picture[~np.isnan(picture)]) for picture in pictures])
     reach = float(np.percentile(sizes, 99.5)) if sizes.size else 1.0
     return (-reach, reach) if reach > 0 else (-1.0, 1.0)
 
 
 def _colour_of(groups: Sequence[str]) -> dict[str, str]:
-    """Return a colour for each group, in order."""
+    """Return a colour for each group, protocols first."""
     known = PROTOCOLS if set(groups) & set(PROTOCOLS) else ()
     order = list(dict.fromkeys([*known, *groups]))
     return {group: COLOURS[order.index(group) % len(COLOURS)] for group in groups}

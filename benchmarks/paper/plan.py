@@ -1,6 +1,6 @@
-"""The plan: what a run of the benchmark is asked for, and its scores as tables read them.
+"""The plan: the settings of a run, and access to its scores in the form that tables need.
 
-In: settings, methods, seeds and a world. Out: jobs, and groups of scored windows.
+In: settings, methods, seeds and a world. Out: groups of scored windows, and cells of tables.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,11 +32,12 @@ class Plan:
     methods
         rows of the main tables.
     seeds
-        how many runs; the hash-width and scaling tables have more of their own in some budgets.
+        number of seeds; the hash-width table, the scaling table and the table over seeds have
+        their own numbers in some budgets.
     world
-        the generator's variant.
+        name of the generator's variant.
     protocols
-        those that the main tables are run under.
+        protocols of the main tables.
     """
 
     settings: RunSettings
@@ -47,27 +48,27 @@ class Plan:
 
     @property
     def hash_width_seeds(self) -> int:
-        """How many runs the hash-width table has."""
+        """Number of seeds of the hash-width table."""
         return self._or_asked(self.settings.budget.hash_width_seeds)
 
     @property
     def scaling_seeds(self) -> int:
-        """How many runs the scaling table has."""
+        """Number of seeds of the scaling table."""
         return self._or_asked(self.settings.budget.scaling_seeds)
 
     @property
     def paired_seeds(self) -> int:
-        """How many runs the table over seeds has."""
+        """Number of seeds of the table over seeds."""
         return self._or_asked(self.settings.budget.paired_seeds)
 
     def _or_asked(self, seeds: int) -> int:
-        """Return a table's own number of runs, unless another than the budget's was asked for."""
+        """Return a table's own number of seeds, unless the plan overrides the budget's number."""
         return seeds if self.seeds == self.settings.budget.seeds else self.seeds
 
     def finished(
         self, methods: Sequence[Method], jobs: Callable[[Method], list[Job]]
     ) -> list[Method]:
-        """Return the methods all of whose jobs have scores."""
+        """Return the methods for which every job has scores."""
         return [
             method
             for method in methods
@@ -82,10 +83,10 @@ class Plan:
         cardinality: int | None = None,
         kind: str | None = None,
     ) -> list[Group]:
-        """Return the scored test sets of one method's jobs, one a seed and cardinality.
+        """Return the scored test sets of one method's jobs, one per seed and cardinality.
 
-        With a ``kind``, anomalies of the other kinds are left out; test sets that hold none of it
-        are left out too.
+        With a ``kind``, anomalies of the other kinds are left out. Test sets without anomalies are
+        left out.
         """
         found = []
         for job in jobs:
@@ -103,7 +104,7 @@ class Plan:
         return found
 
     def cell(self, groups: Sequence[Group], metric: str, paper: float | None = None) -> Cell:
-        """Return a metric's mean over seeds, its sd over them and its interval over windows."""
+        """Return a metric's mean and sd over seeds, and its interval over windows."""
         if not groups:
             return Cell(float("nan"), paper=paper)
         by_seed = [
@@ -117,7 +118,7 @@ class Plan:
     def with_p_values(
         self, rows: Sequence[Row], groups: dict[str, list[Group]], metric: str
     ) -> list[Row]:
-        """Return the rows, each with the paired test against the one below it."""
+        """Return the rows, each with the p-value of the paired test against the row below it."""
         tested = []
         n = self.settings.budget.replicates
         for row, below in pairwise(rows):

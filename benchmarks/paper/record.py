@@ -1,7 +1,7 @@
-"""The record: ranks of the scores that published tables were made from, in a few small files.
+"""The record: ranks of the scores behind the published tables, in a few small files.
 
-In: jobs and their scores. Out: one Parquet file per group of tables, from which the same tables
-are made again. Runs never write here; their score files are larger and are not kept.
+In: jobs and their scores. Out: one Parquet file per group of tables, from which the same tables can
+be made again. Runs write larger score files elsewhere, which are not kept.
 """
 
 import base64
@@ -30,12 +30,12 @@ __all__ = ["check_record", "file_of", "read_recorded", "write_record"]
 
 _METADATA = b"smkc"
 
-# The width of every table but the one over widths.
+# Number of buckets in every table except the hash-width table.
 MAIN_BUCKETS = 128
 
 SETTING = ("protocol", "length", "buckets", "seed")
 
-# What a row of a file tells beside the ranks.
+# Columns of a file that are not ranks.
 ABOUT_WINDOW = (*SETTING, "rate", "cardinality", "kind")
 
 
@@ -48,7 +48,7 @@ class _File:
     jobs: Mapping[str, Mapping[str, Any]]  # by the path of the score file
 
     def scores(self, key: str) -> Scores:
-        """Return a job's scores: its ranks in place of the scores themselves."""
+        """Return a job's scores, with ranks in place of the scores themselves."""
         import pyarrow.compute as pc
 
         entry = self.jobs[key]
@@ -67,9 +67,9 @@ class _File:
 
 
 def file_of(job: Job) -> str:
-    """Return the name of the file that holds a job: that of the tables which read it.
+    """Return the name of the file that holds a job, named after the tables that read it.
 
-    The table over widths reads its m = 128 from ``main``.
+    The hash-width table reads its row m = 128 from ``main``.
 
     Examples
     --------
@@ -92,10 +92,10 @@ def check_record(folder: Path) -> None:
 
 
 def read_recorded(folder: Path, job: Job, expected: str) -> Scores | None:
-    """Return a job's recorded ranks as its scores; None where there are none of this fingerprint.
+    """Return a job's recorded ranks as its scores; None if there are none with this fingerprint.
 
-    Every metric, interval and test of the tables depends on the order of scores within a test set
-    alone, so that ranks give the same figures. Which code made them is told, not checked.
+    Every metric, interval and test of the tables depends only on the order of scores within a test
+    set, so ranks give the same figures. The version of the code is recorded but not checked.
     """
     file = _opened(folder / file_of(job))
     entry = None if file is None else file.jobs.get(job.path.as_posix())
@@ -109,8 +109,8 @@ def write_record(
 ) -> list[Path]:
     """Write scores and measured times into a record; return its files.
 
-    What the record holds of other jobs stays, as long as it would still be read. Of other worlds
-    than the paper's the main anomaly rate alone is kept: no table over rates is published of them.
+    Scores of other jobs in the record are kept if their fingerprint is still valid. For worlds
+    other than the paper's, only the main anomaly rate is recorded: no rate table is published.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -123,7 +123,7 @@ def write_record(
 
 
 def _shown(job: Job, scores: Scores) -> Scores:
-    """Return the windows that published tables show."""
+    """Return the scores of the windows that published tables use."""
     if job.world == "paper":
         return scores
     chosen = scores.rates == np.float32(MAIN_RATE)
@@ -137,7 +137,7 @@ def _shown(job: Job, scores: Scores) -> Scores:
 
 
 def _kept(path: Path, budget: Budget, new: Mapping[Job, Scores]) -> dict[Job, Scores]:
-    """Return what a file holds beside the new jobs and still holds true."""
+    """Return a file's scores of jobs that are not replaced and whose fingerprint is valid."""
     file = _opened(path)
     if file is None:
         return {}
@@ -191,14 +191,14 @@ def _write(path: Path, found: Mapping[Job, Scores], budget: Budget) -> None:
     ranked = [name for name in columns if name not in ABOUT_WINDOW]
     unfinished = path.with_suffix(f".{os.getpid()}.tmp")
     try:
-        # Facts are added by themselves: those of a schema are stored twice.
+        # Metadata is added separately: metadata of a schema would be stored twice.
         with pq.ParquetWriter(
             unfinished,
             table.schema,
             compression="zstd",
             compression_level=19,
             store_schema=False,
-            # Ranks repeat too seldom for a dictionary.
+            # Ranks rarely repeat, so a dictionary would not make them smaller.
             use_dictionary=list(ABOUT_WINDOW),
             column_encoding=dict.fromkeys(ranked, "BYTE_STREAM_SPLIT"),
         ) as writer:
@@ -210,7 +210,7 @@ def _write(path: Path, found: Mapping[Job, Scores], budget: Budget) -> None:
 
 
 def _packed(about: Mapping[str, Any]) -> bytes:
-    """Return facts as JSON, compressed by zlib, in base64."""
+    """Return a mapping as JSON, compressed by zlib, in base64."""
     return base64.b64encode(zlib.compress(json.dumps(about).encode(), 9))
 
 
@@ -227,7 +227,7 @@ def _setting(job: Job) -> tuple[Any, ...]:
 
 
 def _same_windows(path: Path, by_method: Mapping[str, Scores]) -> Scores:
-    """Return any one of the methods' scores, all being of the same test windows."""
+    """Return the first method's scores; raise if others were scored on different windows."""
     first, *others = by_method.values()
     for scores in others:
         for name in ("cardinalities", "rates", "kinds"):
@@ -240,7 +240,7 @@ def _same_windows(path: Path, by_method: Mapping[str, Scores]) -> Scores:
 
 
 def _ranks(scores: Scores) -> NDArray[np.uint16]:
-    """(N,) the place of each score among the distinct ones of its test set, lowest first."""
+    """(N,) rank of each score among the distinct scores of its test set, the lowest being 0."""
     if np.isnan(scores.scores).any():
         raise InputError("scores that are NaN have no rank; mend the method and run it again")
     ranks = np.empty(len(scores.scores), np.uint16)
@@ -264,7 +264,7 @@ def _opened(path: Path) -> _File | None:
 
 @lru_cache(maxsize=8)
 def _read(path: Path, changed: int) -> _File:
-    """Read a file once for all jobs of it; ``changed`` tells a later state of it apart."""
+    """Read a file; cached for all of its jobs until ``changed``, its time of change, differs."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -1,7 +1,7 @@
-"""What the paper reports: its figures as data, read from ``reported.json`` beside this file.
+"""The paper's figures as data, read from ``reported.json`` beside this file.
 
 In: a table, a row and a column by name. Out: the paper's figure, or None where it gives none. The
-source is arXiv 2601.21050; rows and columns are called there as they are here.
+source is arXiv 2601.21050; rows and columns have the same names there.
 """
 
 import json
@@ -37,9 +37,9 @@ def reported(
     column
         a metric's name; the cardinality in "cardinality", the anomaly rate in "rate".
     group
-        the protocol, "in_dist_C" or "holdout_C"; may be left out where the table has only one.
+        the protocol, "in_dist_C" or "holdout_C"; optional if the table has only one.
     sd
-        ask for the standard deviation over seeds rather than the mean.
+        return the standard deviation over seeds, not the mean.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def reported_columns(table: str, group: str | None = None) -> tuple[str, ...]:
 
 
 def reported_about(table: str) -> Mapping[str, Any]:
-    """Return what the paper says of a whole table: its seeds, anomaly rate, sizes."""
+    """Return what the paper says about a whole table: its seeds, anomaly rate, sizes."""
     return dict(_table(table)["about"])
 
 

@@ -1,6 +1,6 @@
-"""The scaling table: RandProj-kNN over every representation, with what each costs.
+"""The scaling table: RandProj-kNN with every representation, and the cost of each.
 
-In: a plan whose jobs have run and whose timings were taken. Out: a table.
+In: a plan whose jobs have run, and measured times. Out: a table.
 """
 
 from dataclasses import replace
@@ -35,7 +35,7 @@ def scaling_jobs(plan: Plan) -> list[Job]:
 
 
 def scaling(plan: Plan) -> Table:
-    """Return detection, time, memory, analytic cost and dimension of every representation."""
+    """Return the table of metrics, time, memory, analytic cost and dimension by representation."""
     on_cpu, cpu = read_timings(plan.settings, "cpu")
     on_gpu, gpu = read_timings(plan.settings, "cuda")
     rows, groups = [], {}
@@ -86,7 +86,7 @@ def scaling(plan: Plan) -> Table:
 
 
 def relative_cost(representation: Representation, length: int, width: int = STATE_WIDTH) -> float:
-    """Return the analytic cost of a representation over that of the full image.
+    """Return the analytic cost of a representation, relative to the full image.
 
     Notes
     -----

@@ -1,7 +1,7 @@
-"""Score files: what one fitted method gave to every test window, kept before any metric is taken.
+"""Score files: one fitted method's scores of all test windows, saved before metrics are computed.
 
-In: a job and its scores. Out: one Parquet file a job, found again as long as nothing that made it
-has changed.
+In: a job and its scores. Out: one Parquet file per job, which is read again unless the job's
+settings or the code have changed.
 """
 
 import hashlib
@@ -21,10 +21,10 @@ from benchmarks.world import find_world
 
 __all__ = ["MAIN_RATE", "Job", "Scores", "fingerprint", "read_scores", "write_scores"]
 
-# The anomaly rate of every table but the one over rates.
+# The anomaly rate of every table except the rate table.
 MAIN_RATE = 0.10
 
-# Goes up whenever the same job would give other scores: the generator, a method, a definition.
+# Increase it whenever a change of the generator, a method or a definition changes scores.
 VERSION = 1
 
 _METADATA = b"smkc"
@@ -39,7 +39,7 @@ class Job:
     method, protocol, world
         their keys.
     seed
-        of windows and of whatever the method draws.
+        seed of the windows and of the method.
     length, buckets
         L and m.
     rates
@@ -56,12 +56,12 @@ class Job:
 
     @property
     def row(self) -> Method:
-        """The method itself."""
+        """The method, as an object."""
         return ROWS[self.method]
 
     @property
     def path(self) -> Path:
-        """Where its scores are, below the folder of a budget's scores."""
+        """Path of its score file, relative to the folder of a budget's scores."""
         setting = f"{self.world}-{self.protocol}-L{self.length}-m{self.buckets}"
         return Path(setting, self.method, f"seed{self.seed}.parquet")
 
@@ -71,7 +71,7 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores of N test windows: (N,) cardinality, rate, kind and score, and how they were made."""
+    """Scores of N test windows: (N,) cardinality, rate, kind and score, and their provenance."""
 
     cardinalities: NDArray[np.int8]
     rates: NDArray[np.float32]
@@ -82,15 +82,15 @@ class Scores:
     def test_set(
         self, cardinality: int, rate: float
     ) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-        """Return (B,) kinds and scores of one test set, window by window."""
+        """Return (B,) kinds and (B,) scores of one test set."""
         chosen = (self.cardinalities == cardinality) & (self.rates == np.float32(rate))
         return self.kinds[chosen], self.scores[chosen]
 
 
 def fingerprint(job: Job, budget: Budget) -> str:
-    """Return a digest of what was asked of a job; the code and the device are left aside.
+    """Return a digest of a job's settings, without the code and the device.
 
-    The code has a digest of its own, which a score file holds under ``code``.
+    The digest of the code is stored separately, in a score file's field ``code``.
     """
     facts: dict[str, Any] = {
         "version": VERSION,
@@ -105,7 +105,7 @@ def fingerprint(job: Job, budget: Budget) -> str:
 
 
 def write_scores(path: Path, scores: Scores) -> None:
-    """Write a score file; it is there whole or not at all."""
+    """Write a score file atomically."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -124,9 +124,9 @@ def write_scores(path: Path, scores: Scores) -> None:
 
 
 def read_scores(path: Path, expected: str, code: str | None = None) -> Scores | None:
-    """Return a job's scores; None where there are none, or none made with this fingerprint.
+    """Return the scores in a file; None if it is missing, damaged or has another fingerprint.
 
-    Scores of other code than ``code`` count as none, unless it is None.
+    Also return None if the file was made by code other than ``code``, unless ``code`` is None.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -144,4 +144,4 @@ def read_scores(path: Path, expected: str, code: str | None = None) -> Scores | 
             made,
         )
     except (FileNotFoundError, KeyError, TypeError, ValueError, pa.ArrowException):
-        return None  # never written, or damaged: it is made anew
+        return None  # missing or damaged: the job is run again

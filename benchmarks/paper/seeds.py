@@ -1,7 +1,7 @@
-"""The table over seeds: the leading rows, each trained anew on ten draws of all windows.
+"""The table over seeds: the leading rows, each trained again on the windows of every seed.
 
-In: a plan whose jobs have run. Out: a table with every row's difference to Deep Sets on the same
-seeds, and the interval of that over seeds.
+In: a plan whose jobs have run. Out: a table with each row's difference from Deep Sets on the same
+seeds, and the interval of that difference over seeds.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ COMPARED = tuple(
 
 COLUMNS = ("AUPRC", "AUROC", "AUPRC less Deep Sets'", "seeds ahead of Deep Sets")
 
-# Share of such intervals that hold the true mean.
+# Confidence level of the intervals.
 LEVEL = 0.95
 
 
@@ -37,7 +37,7 @@ def seeds_jobs(plan: Plan) -> list[Job]:
 
 
 def seeds(plan: Plan) -> Table:
-    """Return the leading rows over many seeds, compared with Deep Sets seed by seed."""
+    """Return the table of the leading rows over many seeds, compared with Deep Sets per seed."""
     methods = plan.finished(COMPARED, lambda method: _jobs(plan, method))
     groups = {method.name: plan.groups(_jobs(plan, method)) for method in methods}
     by_seed = {name: _by_seed(found) for name, found in groups.items()}
@@ -70,7 +70,7 @@ def seeds(plan: Plan) -> Table:
 
 
 def t_interval(values: NDArray[np.float64]) -> tuple[float | None, float | None]:
-    """Return Student's interval of a mean; none for fewer than two values.
+    """Return Student's confidence interval of a mean; (None, None) for fewer than 2 values.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def t_interval(values: NDArray[np.float64]) -> tuple[float | None, float | None]
 
 
 def _by_seed(groups: Sequence[Group]) -> NDArray[np.float64]:
-    """(S,) AUPRC of each seed, in order."""
+    """(S,) AUPRC of each seed, by ascending seed."""
     return np.array(
         [
             estimate([group for group in groups if group.seed == seed], "auprc")

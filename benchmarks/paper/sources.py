@@ -1,7 +1,7 @@
-"""Digest of the source files that make a row's scores.
+"""Digest of the source files that produce a row's scores.
 
-In: a method. Out: a text that changes with any of these files, so that a run never mixes scores of
-different code.
+In: a method. Out: a digest that changes with the code of any of these files, so that a run never
+mixes scores of different code.
 """
 
 import ast
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import benchmarks
 import smkc
+from benchmarks.bare_code import bare_code
 from benchmarks.paper.methods import BASELINES, Method
 
 __all__ = ["code_digest", "source_digest", "source_files"]
@@ -22,33 +23,33 @@ PACKAGES = {
     package.__name__: Path(str(package.__file__)).parent.parent for package in (benchmarks, smkc)
 }
 
-# Imported for every row, whatever its method: the windows that it is fitted to and tested on.
+# Imported for every row, whatever its method: they make the training and test windows.
 SHARED = ("benchmarks.protocols", "benchmarks.world", "smkc.paper.sketch")
 
-# Fits and scores; what it imports beside SHARED changes no score.
+# Fits and scores; its imports other than SHARED do not change scores.
 RUNNER = "benchmarks.paper.jobs"
 
 
 def code_digest(method: Method) -> str:
-    """Return a digest of a method's settings and of the files that fit it and score with it."""
+    """Return a digest of a method's settings and of the source files that fit and score it."""
     text = json.dumps([source_digest(method.home), asdict(method)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @cache
 def source_digest(home: str) -> str:
-    """Return a digest of the files that make the rows of one competitor's module."""
+    """Return a digest of the source files used by one competitor's module."""
     digest = hashlib.sha256()
     for name, path in sorted(source_files(home).items()):
-        digest.update(f"{name}\n".encode() + path.read_bytes())
+        digest.update(f"{name}\n{bare_code(path)}".encode())
     return digest.hexdigest()[:16]
 
 
 def source_files(home: str) -> dict[str, Path]:
-    """Return the files by module: the competitor's, the windows', and all that these import.
+    """Return source files by module: the competitor's, the windows', and all that they import.
 
-    Imports inside functions count. The package above an imported module does not: smkc's own
-    ``__init__`` would bring in everything.
+    Imports inside functions count. The parent package of an imported module does not: smkc's own
+    ``__init__`` would include everything.
 
     Examples
     --------
@@ -69,7 +70,7 @@ def source_files(home: str) -> dict[str, Path]:
 
 @cache
 def _file(name: str) -> Path | None:
-    """Return a module's file; None if it is not one of ours."""
+    """Return a module's file; None if the module is not in PACKAGES."""
     top = PACKAGES.get(name.split(".")[0])
     if top is None:
         return None

@@ -1,6 +1,6 @@
 """The table of stages: where RandProj-kNN spends its time, by representation and by hash width.
 
-In: measurements taken on the processor and kept beside the scores. Out: a table.
+In: measurements taken on the CPU and stored beside the scores. Out: a table.
 """
 
 import json
@@ -32,7 +32,7 @@ COLUMNS = ("sketch and compare s", "project s", "search s", "project and search 
 
 
 def time_stages(settings: RunSettings) -> None:
-    """Measure every representation, and the full image at every width, unless that was done."""
+    """Measure every representation, and the full image at every width, unless already measured."""
     path = _path(settings)
     if path.exists():
         return
@@ -55,7 +55,7 @@ def time_stages(settings: RunSettings) -> None:
 
 
 def stages(plan: Plan) -> Table:
-    """Return the seconds of each stage."""
+    """Return the table of seconds per stage."""
     title = f"RandProj-kNN stage by stage, {PROTOCOL.name}, L = {LENGTH}"
     try:
         content = json.loads(_path(plan.settings).read_text(encoding="utf-8"))
@@ -104,8 +104,11 @@ def _timed(train: Windows, test: Windows, representation: str, buckets: int) -> 
 
 
 def _least(work: Callable[[], object]) -> float:
-    """Return processor seconds, all threads together: other programs hardly change them."""
-    work()  # compiles, fills caches
+    """Return the least CPU seconds of several runs, all threads added.
+
+    CPU time depends little on other programs, unlike wall-clock time.
+    """
+    work()  # compile, fill caches
     times = []
     for _ in range(REPEATS):
         started = time.process_time()

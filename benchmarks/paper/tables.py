@@ -1,6 +1,6 @@
-"""All tables of the paper's benchmark: which jobs each reads, and how it is made from scores.
+"""All tables of the paper's benchmark: the jobs that each reads, and the function that makes it.
 
-In: the names of tables and a plan. Out: files: scores, then tables and pictures.
+In: the names of tables and a plan. Out: files of scores, then of tables and pictures.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ __all__ = ["TABLES", "run_tables"]
 
 @dataclass(frozen=True)
 class TableMaker:
-    """Which jobs a table reads, the function that makes it, and how many seeds it has."""
+    """The jobs that a table reads, the function that makes it, and its number of seeds."""
 
     jobs: Callable[[Plan], list[Job]]
     make: Callable[[Plan], Table]
@@ -73,18 +73,18 @@ TABLES = {
     "stages": TableMaker(_no_jobs, stages, _one_seed),
 }
 
-# Tables with measured times, and how the files of these begin.
+# Tables with measured times, and the prefix of the files that hold them.
 TIMINGS = {"scaling": "timing", "end-to-end": "end-to-end", "stages": "stages"}
 
 
 def run_tables(
     names: Sequence[str], plan: Plan, command: str, *, record: Path | None = None
 ) -> Outcome:
-    """Run what the tables need and was not run yet; then make them from the scores.
+    """Run the missing jobs of the tables, then make the tables from the scores.
 
-    Tables are made of the methods that have all their scores, whether or not time was left for
-    the others. Where the settings name a record to read, nothing is run. With ``record``, the
-    scores and measured times that the tables read are written into that folder too.
+    Tables show only methods whose scores are complete. If the settings name a record to read,
+    nothing is run. With ``record``, the scores and measured times that the tables read are also
+    written to that folder.
     """
     settings = plan.settings
     check_device(settings.device)

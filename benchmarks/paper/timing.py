@@ -1,6 +1,6 @@
-"""Timing of the scaling table: seconds and memory of every representation, on a device.
+"""Timing for the scaling table: seconds and memory of every representation, on a device.
 
-In: a device. Out: measurements in a file beside the scores, kept until they are asked for anew.
+In: a device. Out: a file of measurements beside the scores; delete it to measure again.
 """
 
 import json
@@ -32,17 +32,17 @@ REPEATS = 5
 
 @dataclass(frozen=True)
 class Timing:
-    """What scoring all test windows took: the median of some runs, and the most memory."""
+    """Cost of scoring all test windows: median seconds of several runs, and peak memory in MB."""
 
     seconds: float
     peak_mb: float
 
 
 def time_representations(settings: RunSettings) -> None:
-    """Measure every representation on the settings' device, unless that has been done.
+    """Measure every representation on the settings' device, unless already measured.
 
-    Timed is the way from windows to scores: a recording of them, features, projection, neighbours.
-    Memory is the most that was allocated at a time, without that of the windows themselves.
+    The time is that from windows to scores: building a recording, features, projection and
+    neighbours. Memory is the peak of allocated memory, without that of the windows themselves.
     """
     path = _path(settings, settings.device)
     if path.exists():
@@ -68,7 +68,7 @@ def time_representations(settings: RunSettings) -> None:
 
 
 def read_timings(settings: RunSettings, device: str) -> tuple[dict[str, Timing], Mapping[str, Any]]:
-    """Return the measurements of a device by method, and where they come from; empty if none."""
+    """Return the measurements of a device by method, and their provenance; empty if none."""
     try:
         content = json.loads(_path(settings, device).read_text(encoding="utf-8"))
         timings = {key: Timing(**value) for key, value in content["timings"].items()}
@@ -95,14 +95,14 @@ def _on_cpu(competitor: RandProjKnn, windows: Windows) -> Timing:
 
 
 def _on_gpu(competitor: RandProjKnn, windows: Windows) -> Timing:
-    # Scores come back to the processor, so the GPU is done when they are there.
+    # Scores are copied to the CPU, so the GPU has finished when the call returns.
     seconds = _median(lambda: competitor.score(windows))
     peak = peak_bytes(competitor.device, lambda: competitor.score(windows))
     return Timing(seconds, peak / 1e6)
 
 
 def _median(work: Callable[[], object]) -> float:
-    work()  # compiles, fills caches
+    work()  # compile, fill caches
     times = []
     for _ in range(REPEATS):
         started = time.perf_counter()

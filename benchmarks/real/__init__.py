@@ -1,16 +1,15 @@
-"""Real data under churn: recordings with known faults, what befalls them, and who finds the faults.
+"""The real-data benchmark: how well methods score recordings with known faults, churn and drift.
 
 In: recordings of real systems, part of each taken as reference, and the names of methods. Out:
-scores in files, one a time step, and tables made from them.
+scores in files, one per time step, and tables made from them.
 
-A dataset is looked up in a registry that says where it comes from, under which licence, and what
-its files must hash to. Its test part is then made harder on purpose, from a seed: churn renames
-variables, lets them vanish and appear and leaves out entries; drift moves what is normal without
-any fault. Every method, ours or another library's, gets the same reference and the same test part
-and gives one score a time step. What the scores are worth is measured here too: volumes under the
-surface in both published definitions (``vus``), events found at a bearable number of false alarms
-and how soon (``events``), and whether the variables named were the ones to blame
-(``root_cause``). Metrics read saved scores and may be computed again at any time.
+A registry gives the source, the licence and the SHA-256 checksums of each dataset. The test part is
+then made harder, from a seed: churn renames variables, lets them vanish and appear, and leaves out
+entries; drift changes normal values without any fault. Every method, ours or another library's,
+gets the same reference and the same test part and returns one score per time step. The metrics are
+volumes under the surface in both published definitions (``vus``), events found at an allowed rate
+of false alarms and how soon (``events``), and how often a responsible variable is named
+(``root_cause``). They are computed from saved scores, and can be computed again at any time.
 """
 
 from benchmarks.real.events import (

@@ -1,7 +1,7 @@
-"""Jitted loops of the metrics over time steps: areas per buffer length, and alarms that may be.
+"""Jitted loops of the metrics over time steps: areas per buffer length, and allowed alarms.
 
-An event is a run of anomalous steps; its buffer of the half length h reaches h steps to either
-side. A step's place is the first, that is highest, threshold that it reaches.
+An event is a run of anomalous steps; its buffer of half length h reaches h steps to either side. A
+step's place is the index of the first, that is highest, threshold that it reaches.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 __all__ = ["areas", "most_alarms", "reached"]
 
-# Farther than any step is from an event.
+# Larger than any distance between a step and an event.
 FAR = 1 << 40
 
 
@@ -23,10 +23,10 @@ def reached(
     second: NDArray[np.int64],
     distance: NDArray[np.int64],
 ) -> None:
-    """Find from which half length on a normal step lies in one event's buffer, and in two.
+    """Find the smallest half lengths at which a normal step lies in one buffer, and in two.
 
-    Fills (n,) ``first`` and ``second``, at most ``never``, and the ``distance`` to the event that
-    reaches the step first. Behind an event the buffer is ``lag`` steps shorter than before it.
+    Fills (n,) ``first`` and ``second``, at most ``never``, and the ``distance`` to the event whose
+    buffer reaches the step first. After an event the buffer is ``lag`` steps shorter than before.
     """
     n = is_anomalous.size
     nearer, farther = -FAR, -FAR  # last steps of the two events before t
@@ -62,9 +62,10 @@ def found_share(
     half: int,
     share: NDArray[np.float64],
 ) -> None:
-    """Fill (K,) the share of events with an alarm in their buffers; events that meet are one.
+    """Fill (K,) ``share`` with the share of events found at each threshold.
 
-    ``best`` (E,) has the first place in each event and its buffer.
+    An event is found by an alarm in it or its buffer; events whose buffers meet count as one.
+    ``best`` (E,) has the smallest place in each event and its buffer.
     """
     share[:] = 0.0
     n_joint = 0
@@ -91,16 +92,16 @@ def area_pair(
     share: NDArray[np.float64],
     is_tsb_ad: bool,
 ) -> tuple[float, float]:
-    """Return the areas under precision and recall and under the two rates, for one buffer length.
+    """Return the areas under the precision-recall and the ROC curve, for one buffer length.
 
-    At each of K thresholds: steps alarmed, anomalous ones among them, what the alarmed ones in
-    buffers weigh, and the share of events found.
+    At each of K thresholds, ``alarmed`` counts the alarmed steps, ``hits`` the anomalous ones among
+    them, ``near`` is the weight of those in buffers, and ``share`` the share of events found.
     """
     pr, roc = 0.0, 0.0
     recall_before, precision_before, rate_before = 0.0, 1.0, 0.0
     for k in range(alarmed.size):
         weight = hits[k] + near[k]
-        # Half of the buffers is due: of those alarmed so far, or of all of them.
+        # Half of the buffers' weight counts: of the alarmed steps (TSB-AD), or of all steps.
         due = n_anomalous + 0.5 * (near[k] if is_tsb_ad else near[-1])
         recall = min(weight / due, 1.0) * share[k]
         precision = weight / alarmed[k]
@@ -129,10 +130,10 @@ def areas(
     is_tsb_ad: bool,
     out: NDArray[np.float64],
 ) -> None:
-    """Fill (W + 1, 2) the areas of :func:`area_pair` for the buffer lengths 0 to W.
+    """Fill (W + 1, 2) ``out`` with the areas of :func:`area_pair` for the buffer lengths 0 to W.
 
-    ``ends`` has the last step of each event; ``by_first`` and ``by_second`` the steps that a
-    buffer reaches and that two reach, in the order of the half lengths at which that happens.
+    ``ends`` has the last step of each event; ``by_first`` and ``by_second`` list the steps that
+    one buffer and two buffers reach, sorted by ``first`` and by ``second``.
     """
     n, window = is_anomalous.size, out.shape[0] - 1
     top = window // 2
@@ -147,8 +148,9 @@ def areas(
     best = np.empty(starts.size, np.int64)
     for i in range(starts.size):
         best[i] = place[starts[i] : ends[i] + 1].min()
-    # Steps in one buffer, by distance and place; they weigh less the farther they are. Steps in
-    # two weigh 1, by place: either share is at least sqrt(1/2), and a weight is at most 1.
+    # Number of steps in one buffer, by distance and place; their weight falls with the distance.
+    # Steps in two buffers, by place, weigh 1: each of the two weights is at least sqrt(1/2), and
+    # their sum is capped at 1.
     once = np.zeros((top + 1, n_thresholds))
     twice = np.zeros(n_thresholds)
     share = np.empty(n_thresholds)
@@ -187,10 +189,11 @@ def most_alarms(
     hold: int,
     allowed: int,
 ) -> tuple[int, int]:
-    """Return how many of the highest scores may alarm, and how many of their alarms are false.
+    """Return how many of the highest scores can be alarms, and the number of false alarms then.
 
-    ``order`` (n,) has the steps from the highest score down, ``is_last`` (n,) whether the next in
-    that order scores lower, ``n_normal`` (n + 1,) the normal steps before each step.
+    The false alarms are at most ``allowed``. ``order`` (n,) lists the steps by descending score,
+    ``is_last`` (n,) tells whether the next in that order scores lower, and ``n_normal`` (n + 1,)
+    counts the normal steps before each step.
     """
     n = order.size
     other = np.full(n, -1)  # at either end of a run of alarmed steps: its other end
@@ -215,8 +218,8 @@ def most_alarms(
 
 @njit(cache=True, nogil=True)
 def charge(a: int, b: int, n_normal: NDArray[np.int64], hold: int) -> int:
-    """Count the false alarms of the run of alarmed steps from a to b, b included."""
+    """Count the false alarms of the run of alarmed steps from a to b, both included."""
     n_wrong: int = n_normal[b + 1] - n_normal[a]
-    if n_wrong <= b - a:  # it meets an event: its first alarm is right
+    if n_wrong <= b - a:  # it meets an event: its first alarm is correct
         return n_wrong // hold
     return (n_wrong + hold - 1) // hold

@@ -1,6 +1,6 @@
-"""The album: the pictures of the real-data benchmark, drawn into the folder of the results.
+"""The PNG files of the real-data benchmark, drawn from its tables.
 
-In: tables that were made. Out: PNG files.
+In: tables and a folder. Out: PNG files in that folder.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ __all__ = ["draw"]
 
 
 def draw(tables: Sequence[Table], folder: Path) -> list[Path]:
-    """Draw the pictures of the tables at hand; return where they are."""
+    """Draw the pictures of the given tables; return their paths."""
     drawn = []
     for table in tables:
         if table.name == "main":
@@ -37,7 +37,7 @@ def draw(tables: Sequence[Table], folder: Path) -> list[Path]:
 
 
 def _panels(table: Table, n: int) -> dict[str, dict[str, list[float]]]:
-    """Return the first n figures of every row that has one of them, by part and method."""
+    """Return the first n figures of every row that has any of them, by group and method."""
     found = {
         group: {row.name: [cell.value for cell in row.cells[:n]] for row in table.rows_of(group)}
         for group in table.groups

@@ -1,6 +1,6 @@
-"""Budgets: how much of the datasets, and how many seeds, a run of the real-data benchmark takes.
+"""Budgets: how much of the datasets, and how many seeds, the real-data benchmark uses.
 
-In: a budget's name. Out: its numbers, and recordings cut to its size.
+In: a budget's name. Out: its numbers, and recordings shortened to its size.
 """
 
 from dataclasses import dataclass, replace
@@ -13,23 +13,23 @@ __all__ = ["BUDGETS", "Budget", "find_budget"]
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """What a run may cost.
+    """Limits on the cost of a run.
 
     Parameters
     ----------
     name
-        what to type for it.
+        name on the command line.
     seeds, prequential_seeds
-        how many seeds of churn, drift and chance; how many where methods learn from the past.
+        number of seeds of churn, drift and random methods; and their number in prequential runs.
     replicates
-        of the bootstrap.
+        number of bootstrap resamplings.
     holds_back
-        whether dear methods run under fewer conditions.
+        whether expensive methods run under fewer conditions.
     most_series
-        recordings of a dataset at most; None for all.
+        maximum number of recordings per dataset; None for all.
     reference_rows, test_rows
-        rows of a recording's reference, the last, and of its test part, around its first anomaly;
-        None for all.
+        number of rows kept: the last of the reference, and those of the test part around its first
+        anomaly; None for all.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Budget:
     test_rows: int | None = None
 
     def shortened(self, series: Series) -> Series:
-        """Return a recording cut to this budget's size."""
+        """Return a recording shortened to this budget."""
         reference, test, labels = series.reference, series.test, series.labels
         if self.reference_rows is not None:
             reference = reference.rows(max(0, len(reference) - self.reference_rows)).canonical()

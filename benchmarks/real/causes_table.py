@@ -1,6 +1,6 @@
-"""Root causes: how often the variables that a method names hold a responsible one.
+"""The table of root causes: how often a method names a responsible variable.
 
-In: figures. Out: a table of hit rates at 1, 3 and 5, chance beside them.
+In: figures. Out: hit rates among the first 1, 3 and 5 variables named, and those of chance.
 """
 
 from dataclasses import replace
@@ -56,7 +56,7 @@ def causes(figures: Figures) -> Table:
 
 
 def _found(figures: Figures, method: Method, condition: Condition) -> list[Measured]:
-    """Return the metrics of each seed, if variables were named in all of them."""
+    """Return the metrics of each seed; [] unless all seeds have run and variables were named."""
     jobs = [
         Job(method=method.key, dataset=BLAME_DATASET, condition=replace(condition, seed=seed))
         for seed in range(figures.plan.seeds_of(method, condition))

@@ -1,7 +1,8 @@
 """Churn: renamed, vanishing, appearing and missing variables, added to a labelled recording.
 
 In: a series, a level and a seed. Out: the series with churn in its test part, and without the
-withheld variables in its reference; labels and rows stay, and renamed variables can be traced back.
+withheld variables in its reference; labels and rows do not change, and ``origins`` maps new names
+to original ones.
 """
 
 from collections.abc import Mapping
@@ -18,27 +19,27 @@ from smkc.recording import Recording
 
 __all__ = ["LEVELS", "Churn", "add_churn"]
 
-# When things happen, as shares of the test part.
+# When variables are renamed or vanish, and when they appear, as shares of the test part.
 CHANGE_AT = (0.1, 0.9)
 APPEAR_AT = (0.0, 0.5)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Churn:
-    """How much churn there is.
+    """Amounts of churn.
 
     Parameters
     ----------
     renamed
-        share of the variables that go on under another name from some row on.
+        share of the variables that get another name at some row.
     vanished
-        share of the variables that are gone from some row on.
+        share of the variables that vanish at some row.
     withheld
-        share of the variables that the reference lacks and that appear at some row.
+        share of the variables that are removed from the reference and appear at some row.
     missing
         share of the entries that are missing.
     burst
-        mean number of rows that a variable is missing at a stretch.
+        mean length of a gap, in rows.
     """
 
     renamed: float = 0.0
@@ -82,18 +83,18 @@ def add_churn(series: Series, level: str | Churn, seed: int = 0) -> Series:
     Parameters
     ----------
     series
-        a labelled recording; drift, if any, is added before.
+        a labelled recording; add drift, if any, before churn.
     level
         one of ``LEVELS``, or shares of your own.
     seed
-        a non-negative integer; each recording has a stream of its own for each seed.
+        a non-negative integer; each recording and seed has its own random numbers.
 
     Returns
     -------
     Series
-        with the same rows and labels. Which variables, when and which entries depend on the
-        recording's name, its number of rows and variables and the seed, never on its values.
-        ``origins`` leads from new names to the original ones, by which events name variables.
+        with the same rows and labels. The variables, rows and entries affected depend on the
+        recording's name, its number of rows and variables and the seed, not on its values.
+        ``origins`` maps new names to the original ones, which events use.
     """
     if isinstance(level, str):
         if level not in LEVELS:
@@ -108,7 +109,7 @@ def add_churn(series: Series, level: str | Churn, seed: int = 0) -> Series:
     n_rows, n_variables = len(test), len(test.names)
     renamed, vanished, withheld = _chosen(draws, churn, n_variables)
 
-    # (C,) the first row of each variable, the row after its last, and that of its new name
+    # (C,) first row of each variable, the row after its last, and the first row of its new name
     first = np.zeros(n_variables, np.int64)
     last, switch = np.full(n_variables, n_rows), np.full(n_variables, n_rows)
     switch[renamed] = (draws.between(CHANGE_AT, len(renamed)) * n_rows).astype(np.int64)
@@ -144,7 +145,7 @@ def add_churn(series: Series, level: str | Churn, seed: int = 0) -> Series:
 def _chosen(
     draws: Draws, churn: Churn, n_variables: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return which variables are renamed, vanish and are withheld: no variable is in two."""
+    """Return the variables to rename, to let vanish and to withhold; they do not overlap."""
     shares = (churn.renamed, churn.vanished, churn.withheld)
     ends = np.cumsum([round(share * n_variables) for share in shares])
     order = draws.order(n_variables)
@@ -152,7 +153,7 @@ def _chosen(
 
 
 def _new_names(draws: Draws, names: tuple[str, ...], renamed: NDArray[np.int64]) -> tuple[str, ...]:
-    """Return the old names with a suffix that nobody has: what a redeployed pod gets."""
+    """Return the old names with a unique random suffix, such as redeployed pods get."""
     taken = set(names)
     new_names = []
     for j in renamed:
@@ -165,10 +166,10 @@ def _new_names(draws: Draws, names: tuple[str, ...], renamed: NDArray[np.int64])
 
 
 def _bursts(draws: Draws, n_rows: int, churn: Churn) -> NDArray[np.bool_]:
-    """(T,) where a variable is missing: a chain of two states that starts in equilibrium.
+    """Return (T,) whether a variable is missing, from a two-state Markov chain in equilibrium.
 
-    One uniform number a row says all: a low one begins a burst, a high one ends it, and one
-    between leaves things as they were.
+    One uniform number per row drives the chain: a low number begins a gap, a high one ends it, and
+    one between keeps the state.
     """
     draw = draws.uniform(n_rows)
     end = 1.0 / churn.burst

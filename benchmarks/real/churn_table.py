@@ -1,4 +1,4 @@
-"""Loss under churn: the same recordings without, with mild and with full churn.
+"""The table of loss under churn: the same recordings without, with mild and with full churn.
 
 In: figures. Out: a table with a part for each dataset that takes churn, and one for their mean.
 """
@@ -52,6 +52,6 @@ def churn(figures: Figures) -> Table:
 
 
 def _kept(cells: list[Cell]) -> Cell:
-    """Return what is left of the volume under full churn."""
+    """Return the ratio of the metric under full churn to that without churn."""
     before, after = cells[0].value, cells[-1].value
     return Cell(after / before if before > 0 else math.nan)

@@ -1,4 +1,4 @@
-"""Comparison: which differences between methods other recordings would hardly undo, and ranks.
+"""The table of comparisons: paired tests between methods over recordings, and mean ranks.
 
 In: figures. Out: each method against windowed kNN and against the best peer, and mean ranks.
 """
@@ -22,7 +22,7 @@ from smkc.errors import InputError
 
 __all__ = ["COMMON", "comparison", "critical_difference", "mean_ranks", "paired_series"]
 
-# The usual workaround, which everything is compared with.
+# The usual workaround for churn, with which every method is compared.
 COMMON = "windowed-knn"
 
 LEVEL = 0.95
@@ -31,7 +31,7 @@ Values = Mapping[Column, NDArray[np.float64]]
 
 
 def comparison(figures: Figures) -> Table:
-    """Return the table of differences and ranks, of the methods that have all main columns."""
+    """Return the table of differences and ranks of the methods that ran on all main columns."""
     columns, n = figures.plan.columns, figures.plan.settings.budget.replicates
     values = {method: _values(figures, method) for method in in_order(figures)}
     complete = {method: found for method, found in values.items() if found is not None}
@@ -77,19 +77,19 @@ def comparison(figures: Figures) -> Table:
 
 
 def paired_series(ours: Values, theirs: Values, *, n: int = 10_000, seed: int = 0) -> PairedTest:
-    """Test whether two methods differ in their mean over columns, recordings drawn anew.
+    """Test whether two methods differ in their mean over columns, by resampling recordings.
 
     Parameters
     ----------
     ours, theirs
-        for the same columns, (S,) a metric of each recording.
+        (S,) a metric of each recording, by column; both have the same columns.
     n
-        how many times all recordings are drawn.
+        number of times that all recordings are resampled.
 
     Notes
     -----
-    Recordings are drawn within their dataset, and columns of one dataset share the draw, as they
-    share the recordings. The p-value is that of :func:`benchmarks.bootstrap.paired`.
+    Recordings are resampled within their dataset, and all columns of a dataset use the same sample,
+    because they share the recordings. The p-value is that of :func:`benchmarks.bootstrap.paired`.
     """
     if list(ours) != list(theirs) or not ours:
         raise InputError("the methods were measured on different columns; give both on the same")
@@ -109,7 +109,7 @@ def paired_series(ours: Values, theirs: Values, *, n: int = 10_000, seed: int = 
 
 
 def mean_ranks(methods: Sequence[Sequence[float]]) -> list[float]:
-    """Return each method's mean rank over columns, 1 = largest value; ties share their ranks.
+    """Return each method's mean rank over columns, 1 = largest value; ties get their mean rank.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def mean_ranks(methods: Sequence[Sequence[float]]) -> list[float]:
 
 
 def critical_difference(n_methods: int, n_columns: int) -> float:
-    """Return by how much mean ranks must differ for Nemenyi's test at 5%.
+    """Return the critical difference of mean ranks in Nemenyi's test at 5%.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def critical_difference(n_methods: int, n_columns: int) -> float:
 
 
 def _values(figures: Figures, method: Method) -> dict[Column, NDArray[np.float64]] | None:
-    """Return the recordings' volumes under each main column; None if a column is missing."""
+    """Return each recording's mean metric over seeds, by column; None if a column is missing."""
     found = {}
     for column in figures.plan.columns:
         condition = Condition(churn=column.churn)

@@ -1,7 +1,7 @@
-"""Conditions: what is done to a dataset's recordings before methods see them.
+"""Conditions: the churn and drift added to recordings, and the rows that methods may learn from.
 
-In: a level of churn, whether there is drift, whether the past may be learned from, a seed. Out:
-series, one at a time, and the scores of a method under that condition.
+In: a level of churn, whether there is drift, whether methods may learn from past test rows, and a
+seed. Out: series, one at a time, and the scores of a method under that condition.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,13 +22,13 @@ from smkc.recording import Recording
 
 __all__ = ["Condition", "conditions", "scores_of"]
 
-# A prequential run fits anew at the start of each of so many equal parts of the test rows.
+# Number of equal parts of the test rows in a prequential run; each part begins with a new fit.
 PARTS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """What is done to recordings, and what methods may learn from.
+    """Churn and drift added to recordings, and the rows that methods may learn from.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Condition:
     prequential
         whether a method may learn from test rows before those that it scores; never from labels.
     seed
-        of churn and drift.
+        seed of churn and drift.
     """
 
     churn: str = "none"
@@ -62,7 +62,7 @@ class Condition:
         Parameters
         ----------
         recordings
-            those of the dataset, where they are at hand; None reads all, each when it is its turn.
+            recordings of the dataset, if they are loaded; None loads them one at a time.
         """
         names = [one.name for one in (about.series if recordings is None else recordings)]
         drifting = plan_drift(about.name, names, self.seed) if self.drift else {}
@@ -80,7 +80,7 @@ def conditions(
 ) -> list[Condition]:
     """Return the conditions that a dataset is run under.
 
-    Without churn and drift there is nothing that a seed decides: one run suffices.
+    Without churn and drift the seed has no effect on recordings, so there is one seed only.
     """
     found = []
     for churn in LEVELS if about.takes_churn else ("none",):
@@ -97,11 +97,11 @@ def conditions(
 def scores_of(
     make: Callable[[], Peer], series: Series, condition: Condition
 ) -> NDArray[np.float64]:
-    """(T,) a method's scores of a series' test rows.
+    """Return a method's (T,) scores of a series' test rows.
 
-    ``make`` gives the method anew. Prequential scores come from one that was fitted on the
-    reference and on all test rows before the part that it scores; it sees no row after that part.
-    A method that learns from rows as it scores them is fitted once: its pass is prequential.
+    ``make`` returns a new, unfitted method. In a prequential run, a new method is fitted for each
+    part, on the reference and all test rows before the part; it sees no row after the part. A
+    method that learns while it scores is fitted once, because its single pass is prequential.
     """
     peer = make()
     if not condition.prequential or follows_by_itself(peer):
@@ -121,10 +121,10 @@ def scores_of(
 
 
 def _in_line(reference: Recording, test: Recording) -> tuple[Recording, Recording]:
-    """Return both with times that go on from one to the other.
+    """Return both with times that continue from the reference to the test part.
 
-    A test part that is earlier than its reference is moved behind it; where one has dates and the
-    other has none, both get row numbers.
+    A test part that does not start after its reference is moved behind it. If the types of the
+    times differ, or the reference has fewer than 2 rows, the times of both become row numbers.
     """
     n = len(reference)
     if len(test) == 0:

@@ -1,4 +1,4 @@
-"""Cost: what the runs took of processors' time, method by method.
+"""The table of costs: processor time per method.
 
 In: figures. Out: a table of runs and seconds.
 """
@@ -11,7 +11,7 @@ __all__ = ["cost"]
 
 
 def cost(figures: Figures) -> Table:
-    """Return the table of costs, the dearest method first."""
+    """Return the table of costs, the most expensive method first."""
     sums: dict[str, dict[str, float]] = {}
     counts: dict[str, int] = {}
     commits: set[str] = set()

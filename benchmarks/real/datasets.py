@@ -1,9 +1,9 @@
-"""Datasets: what the real-data benchmark reads, where it comes from, and that it is what it was.
+"""Datasets of the benchmarks: their sources and licences, and files checked by SHA-256.
 
 In: the name of a dataset, and the environment variable SMKC_DATA, which names the folder that holds
-a folder for each. Out: its description, and paths of files whose size and SHA-256 agree with
-``registry.json`` beside this file. The data of others are no part of the project; its own recording
-lies in the folder data of its checkout.
+one folder per dataset. Out: its description, and paths of files whose size and SHA-256 agree with
+``registry.json`` beside this file. Public datasets are not part of the project; the project's own
+recordings are in the folder ``data`` of a checkout.
 """
 
 import hashlib
@@ -33,10 +33,10 @@ __all__ = [
 
 DATA_VARIABLE = "SMKC_DATA"
 
-# Where a checkout of the project holds its own data.
+# Folder of the project's own recordings in a checkout.
 PROJECT_DATA = Path(__file__).resolve().parents[2] / "data"
 
-# What a file of a dataset has to look like, for somebody who makes it from the public source.
+# Format of the files, for readers who prepare them from the public source.
 PREPARED_AS = (
     "Parquet with a column time, a column a variable (null where missing) and a column label"
 )
@@ -44,7 +44,7 @@ PREPARED_AS = (
 
 @dataclass(frozen=True, kw_only=True)
 class DataFile:
-    """A file of a dataset, and how to tell that it is the right one."""
+    """A file of a dataset, with its expected size and checksum."""
 
     name: str
     n_bytes: int
@@ -53,7 +53,7 @@ class DataFile:
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """The files of one labelled recording; without a reference the test part's start serves."""
+    """Files of one labelled recording; ``reference`` is None if it is the start of ``test``."""
 
     name: str
     test: str
@@ -67,23 +67,24 @@ class Dataset:
     Parameters
     ----------
     name
-        the folder that holds it.
+        name of the dataset and of its folder.
     what
-        what was recorded, in a sentence.
+        what was recorded, in one sentence.
     source, commit, path
-        the public repository, its commit and the folder in it.
+        public repository, its commit and the folder in it.
     licence
-        what the source says of its use.
+        licence that the source states.
     is_ranked
         whether the benchmark ``real`` compares methods on it; ``alerts`` reads others too.
     takes_churn
-        whether churn is added; the others churn by themselves or have one variable that counts.
+        whether churn is added; other datasets churn by themselves, or have only one variable that
+        matters.
     is_contiguous
-        whether the test part follows on the reference in time.
+        whether the test part continues the reference in time.
     vus_window
-        the longest buffer, in rows, of the volume under the surface.
+        largest buffer length, in rows, of the volume under the surface.
     reference_share
-        the share of a recording that is its reference, where it has none of its own.
+        share of a recording used as reference, if there is no reference file.
     notes
         what a reader of the results should know.
     series
@@ -91,18 +92,18 @@ class Dataset:
     files
         every file that is read, by name.
     is_beside
-        whether it has a column of its own that the mean over datasets leaves out.
+        whether the mean over datasets leaves out its column.
     ships
-        whether it is the project's own and comes with its checkout, in the folder ``path``.
+        whether it is the project's own and is in every checkout, in the folder ``path``.
     share_of_normal
         whether ``reference_share`` is a share of the normal rows instead of all rows.
     time_unit_seconds
-        seconds per unit of time, where files count time from 0; None where they have dates.
+        seconds per unit of time, if files count time from 0; None if they have dates.
     service_before
-        what ends the name of a service in names of variables, such as ``_`` in ``carts_cpu``;
-        empty where names have no such part, or have labels.
+        text after the service in names of variables, such as ``_`` in ``carts_cpu``; empty if
+        names contain no service, or have labels.
     folder
-        where its files are, if it is no dataset of the registry but was given as a folder.
+        folder of its files, if it was given as a folder instead of a name in the registry.
     """
 
     name: str
@@ -138,7 +139,7 @@ class Dataset:
 
 
 def dataset_names(*, ranked: bool = True) -> tuple[str, ...]:
-    """Return the names of the datasets that methods are compared on, or of all.
+    """Return the names of the datasets that ``real`` compares methods on, or of all datasets.
 
     Examples
     --------
@@ -165,7 +166,7 @@ def dataset(name: str) -> Dataset:
 
 
 def recording_names(folders: str | None) -> list[str]:
-    """Return the names of the datasets in folders that are separated by commas."""
+    """Return the dataset names of comma-separated folders."""
     given = [Path(one.strip()).resolve() for one in (folders or "").split(",") if one.strip()]
     names = [str(one / "dataset" if (one / "dataset").is_dir() else one) for one in given]
     shown = [recording_name(name) for name in names]
@@ -175,7 +176,7 @@ def recording_names(folders: str | None) -> list[str]:
 
 
 def recording_name(name: str) -> str:
-    """Return what a dataset is called in tables: of one given as a folder, the folder's last part.
+    """Return a dataset's name in tables; if it was given as a folder, the folder's name.
 
     Examples
     --------
@@ -189,7 +190,7 @@ def recording_name(name: str) -> str:
 
 
 def public_sources(*names: str) -> str:
-    """Say where datasets come from, all of them by default: what a message tells who lacks them."""
+    """Return the sources of datasets, all by default, as text for error messages."""
     chosen = [dataset(name) for name in names or _registry()]
     return "; ".join(f"{one.name}: {one.source}, folder {one.path}" for one in chosen)
 
@@ -212,9 +213,9 @@ def data_folder() -> Path:
 
 
 def checked_file(about: Dataset, file: str) -> Path:
-    """Return the path of a dataset's file, once its size and SHA-256 are seen to be right.
+    """Return the path of a dataset's file after checking its size and SHA-256.
 
-    A file is read in full for that the first time, and again only if it has changed on disk.
+    The whole file is read the first time, and again only if it has changed on disk.
     """
     if file not in about.files:
         raise SettingError(
@@ -246,7 +247,7 @@ def checked_file(about: Dataset, file: str) -> Path:
 
 
 def _place(about: Dataset, file: str) -> tuple[Path, str]:
-    """Return the folder of a dataset's files, and what to do about one that is not right there."""
+    """Return the folder of a dataset's files, and advice for error messages about a file."""
     if about.folder:
         return Path(about.folder), "Export the recording again: python -m tools.recorder export"
     given = os.environ.get(DATA_VARIABLE, "")
@@ -265,7 +266,7 @@ def _place(about: Dataset, file: str) -> tuple[Path, str]:
 
 @lru_cache(maxsize=4096)
 def _sha256(path: Path, n_bytes: int, changed: int) -> str:
-    """Return the checksum; size and time of change are the key under which it is remembered."""
+    """Return the checksum, cached by path, size and modification time."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -295,7 +296,7 @@ def _is_folder(name: str) -> bool:
 
 @cache
 def _from_folder(folder: str) -> Dataset:
-    """Describe the recordings in a folder that ``tools.recorder`` has exported."""
+    """Describe the recordings that ``tools.recorder`` exported to a folder."""
     tests = sorted(Path(folder).glob("*.test.parquet"))
     if not tests:
         raise ReadError(f"{folder} holds no *.test.parquet; let a recording be exported there")

@@ -1,7 +1,8 @@
-"""Draws: random numbers that are the same on every machine, for what is done to real recordings.
+"""Random numbers that are the same on every machine.
 
-In: what the numbers are for, and a seed. Out: uniforms, orders, signs and normals, made from the
-raw bits of PCG64 by exact arithmetic; no stream of NumPy's distributions, which may change.
+In: the purpose of the numbers, and a seed. Out: uniform and normal numbers, permutations and signs,
+made from the raw bits of PCG64 by exact arithmetic. NumPy's distributions are not used, because
+their streams may change.
 """
 
 from zlib import crc32
@@ -16,12 +17,12 @@ __all__ = ["Draws"]
 
 
 class Draws:
-    """A stream of random numbers of its own for a purpose, a recording and a seed.
+    """A separate stream of random numbers for each purpose and seed.
 
     Parameters
     ----------
     purpose
-        texts that tell streams apart, such as "churn" and "smd/machine-2-1".
+        texts that identify the stream, such as "churn" and "smd/machine-2-1".
     seed
         a non-negative integer.
 
@@ -38,27 +39,27 @@ class Draws:
         self._bits = np.random.PCG64(np.random.SeedSequence([*keys, int(seed)]))
 
     def bits(self, n: int) -> NDArray[np.uint64]:
-        """(n,) 64 random bits each."""
+        """Return (n,) words of 64 random bits."""
         return np.asarray(self._bits.random_raw(n), np.uint64)
 
     def uniform(self, n: int) -> NDArray[np.float64]:
-        """(n,) numbers between 0 and 1, neither of them."""
+        """Return (n,) numbers between 0 and 1, both excluded."""
         return ((self.bits(n) >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
     def between(self, span: tuple[float, float], n: int) -> NDArray[np.float64]:
-        """(n,) numbers between the two of ``span``."""
+        """Return (n,) numbers between the two ends of ``span``."""
         low, high = span
         return low + (high - low) * self.uniform(n)
 
     def order(self, n: int) -> NDArray[np.int64]:
-        """(n,) the numbers 0..n-1 in random order."""
+        """Return (n,) the numbers 0..n-1 in random order."""
         return np.argsort(self.bits(n), kind="stable")
 
     def signs(self, n: int) -> NDArray[np.float64]:
-        """(n,) +1 or -1."""
+        """Return (n,) numbers that are +1 or -1."""
         return np.where(self.bits(n) >> np.uint64(63), 1.0, -1.0)
 
     def normal(self, n: int) -> NDArray[np.float64]:
-        """(n,) standard normal numbers."""
+        """Return (n,) standard normal numbers."""
         state = self.bits(1)
         return np.fromiter((normal(state) for _ in range(n)), np.float64, n)

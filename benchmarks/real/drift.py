@@ -1,7 +1,8 @@
-"""Drift: unlabelled change of what is normal, added to the test part of half of the recordings.
+"""Drift: unlabelled, lasting changes of normal values, added to half of the recordings.
 
-In: a series, a form of drift and a seed. Out: the series with some of its variables changed for
-good, in units of their own spread in the reference; labels, names, rows and presence stay.
+In: a series, a form of drift and a seed. Out: the series with some variables of its test part
+changed permanently, in units of their spread in the reference; labels, names, rows and presence do
+not change.
 """
 
 import math
@@ -19,8 +20,9 @@ from smkc.recording import Recording
 
 __all__ = ["FORMS", "PLANNED_FORMS", "Form", "add_drift", "plan_drift"]
 
-# A variable's unit: its interquartile range as a standard deviation, but at least a quarter of the
-# plain one. Fewer observations tell no spread, and one that is rounding is none.
+# A variable's unit is its interquartile range / NORMAL_RANGE, but at least LEAST_OF_DEVIATION times
+# its standard deviation. A variable has no unit if it has fewer than LEAST_OBSERVATIONS in the
+# reference, or if its spread is no larger than a rounding error (ROUNDING).
 NORMAL_RANGE = 1.349
 LEAST_OF_DEVIATION = 0.25
 LEAST_OBSERVATIONS = 16
@@ -34,13 +36,14 @@ class Form:
     Parameters
     ----------
     share
-        of the variables that drift.
+        share of the variables that drift.
     size
-        least and largest size, in units of the variable.
+        smallest and largest size, in units of the variable.
     start
         earliest and latest start, as shares of the test part.
     rise
-        rows until the full size, as a share of the test part; at most ``longest_rise`` rows.
+        rows until the full size is reached, as a share of the test part; at most
+        ``longest_rise`` rows.
     carrier
         what is added: a "level", fresh "noise", or the variable's own "deviation" from its centre.
     """
@@ -68,10 +71,10 @@ PLANNED_FORMS = ("shift", "ramp", "noise")
 
 
 def plan_drift(dataset: str, series: Sequence[str], seed: int = 0) -> dict[str, str]:
-    """Say which recordings of a dataset drift, and in which form.
+    """Return the recordings of a dataset that drift, with the form of each.
 
-    Half of them do, rounded up, so that a dataset of one recording takes part; the forms take
-    turns, so that they are as even as the number allows.
+    Half of the recordings drift, rounded up, so that a dataset of one recording takes part. The
+    forms alternate, so that each occurs about equally often.
 
     Examples
     --------
@@ -98,14 +101,14 @@ def add_drift(series: Series, form: str, seed: int = 0) -> Series:
     form
         one of ``FORMS``.
     seed
-        a non-negative integer; each recording has a stream of its own for each seed.
+        a non-negative integer; each recording and seed has its own random numbers.
 
     Returns
     -------
     Series
-        variables that the reference does not know, or knows as constant, have no unit to drift
-        by and stay as they are. Which variables, when and how far depend on the recording's name,
-        its number of rows and the seed.
+        variables that are absent or constant in the reference have no unit and do not change. The
+        choice among the others, the start and the sizes depend on the recording's name, its number
+        of rows, the form and the seed.
     """
     if form not in FORMS:
         raise SettingError(f"drift {form!r} is unknown; choose one of {', '.join(FORMS)}")
@@ -147,7 +150,7 @@ def add_drift(series: Series, form: str, seed: int = 0) -> Series:
 
 
 def _profile(form: Form, start: int, n_rows: int) -> NDArray[np.float64]:
-    """(T,) how much of the full size each row has: 0 before the start, 1 after the rise."""
+    """Return (T,) the fraction of the full size at each row: 0 before the start, then up to 1."""
     since = np.arange(n_rows, dtype=np.float64) - start
     if form.rise == 0.0:
         return (since >= 0).astype(np.float64)
@@ -159,9 +162,9 @@ def _profile(form: Form, start: int, n_rows: int) -> NDArray[np.float64]:
 def _units(
     reference: Recording, names: Sequence[str]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(C,) centre and unit of each variable in the reference; unit 0 where it has none.
+    """Return (C,) centre and unit of each variable in the reference; the unit is 0 if it has none.
 
-    Sums are exact, so that the last bit does not depend on how a machine adds.
+    Sums are exact, so that the last bit is the same on every machine.
     """
     centre, unit = np.zeros(len(names)), np.zeros(len(names))
     code_of = {name: code for code, name in enumerate(reference.names)}

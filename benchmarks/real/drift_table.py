@@ -1,7 +1,7 @@
-"""Drift: what unlabelled change of what is normal costs, and what learning from the past gives.
+"""The tables of drift: the loss under drift, and the gain from learning from past rows.
 
 In: figures. Out: means over the main columns, static and prequential, as recorded and with drift;
-and the same column by column.
+and the same figures column by column.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from benchmarks.table import Row, Table
 
 __all__ = ["SETTINGS", "drift", "drift_columns"]
 
-# How a column of the table is called, and what it is run under.
+# Columns of the table, with their conditions.
 SETTINGS = {
     "static": Condition(),
     "static, drift": Condition(drift=True),
@@ -31,7 +31,7 @@ SETTINGS = {
 
 
 def drift(figures: Figures) -> Table:
-    """Return means over the columns, with and without drift."""
+    """Return the table of means over the columns, with and without drift."""
     columns = figures.plan.columns
     without = [at for at, column in enumerate(columns) if column.churn == "none"]
     parts: dict[str, Sequence[int]] = {mean_name(len(columns)): range(len(columns))}
@@ -55,7 +55,7 @@ def drift(figures: Figures) -> Table:
 
 
 def drift_columns(figures: Figures) -> Table:
-    """Return the same, column by column."""
+    """Return the table of the same figures, column by column."""
     columns = [str(column) for column in figures.plan.columns]
     beside = figures.plan.beside
     rows = []
@@ -87,7 +87,7 @@ def _notes(figures: Figures) -> tuple[str, ...]:
 
 
 def _seeds(figures: Figures) -> int:
-    """Return how many seeds all four settings have."""
+    """Return the number of seeds that all four settings have."""
     plan = figures.plan
     has_past = True in plan.modes
     return min(plan.seeds, plan.settings.budget.prequential_seeds) if has_past else plan.seeds

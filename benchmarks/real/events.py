@@ -1,8 +1,8 @@
-"""Events: how many are found at a bearable number of false alarms, and how soon.
+"""Events: how many are found at an allowed rate of false alarms, and how soon.
 
-In: the truth about each time step of one recording and its score, higher = more anomalous. Out:
-what a threshold finds, and metrics over steps. A step that got no score (NaN) counts as the least
-anomalous, for every method alike, and is counted.
+In: the truth about each time step of one recording and its score, higher = more anomalous. Out: the
+events found at a threshold, and metrics over steps. A step without a score (NaN) ranks as the least
+anomalous, for every method; such steps are counted.
 """
 
 from dataclasses import dataclass
@@ -26,26 +26,27 @@ __all__ = [
     "step_metrics",
 ]
 
-# An alarm that goes on is raised anew after so many normal steps; in a recording with fewer than
-# ten times as many normal steps, after a tenth of them.
+# An alarm that continues counts as another false alarm after this many normal steps, or after a
+# tenth of the recording's normal steps if that is less.
 HOLD = 100
 
 
 @dataclass(frozen=True, kw_only=True)
 class Detection:
-    """What the lowest threshold finds that keeps within the false alarms allowed.
+    """Events found at the lowest threshold within the allowed false alarms.
 
     Parameters
     ----------
     threshold
-        a step alarms if its score is at least this; infinite if no threshold keeps within them.
+        steps with at least this score are alarms; infinite if every threshold has too many false
+        alarms.
     recall
         share of events with an alarm.
     delay
         median, over the events found, of the steps from an event's start to its first alarm; NaN
         if none is found.
     n_events, n_found
-        how many there are, and how many have an alarm.
+        number of events, and of events with an alarm.
     n_false, n_allowed
         false alarms at the threshold, and how many were allowed.
     n_unscored
@@ -69,7 +70,7 @@ class StepMetrics:
     Parameters
     ----------
     auprc, auroc
-        as in :mod:`benchmarks.metrics`, a step in place of a window.
+        as in :mod:`benchmarks.metrics`, for steps instead of windows.
     n_unscored
         steps without a score.
     """
@@ -80,7 +81,7 @@ class StepMetrics:
 
 
 def event_bounds(is_anomalous: ArrayLike) -> NDArray[np.int64]:
-    """(E, 2) first step of each event and the step after its last; events are maximal runs.
+    """Return (E, 2) the first step of each event, a run of anomalous steps, and the step after it.
 
     Examples
     --------
@@ -93,7 +94,7 @@ def event_bounds(is_anomalous: ArrayLike) -> NDArray[np.int64]:
 
 
 def filled_scores(scores: ArrayLike) -> tuple[NDArray[np.float64], int]:
-    """Return the scores with minus infinity in place of NaN, and how many there were.
+    """Return the scores with minus infinity in place of NaN, and the number of NaN.
 
     Examples
     --------
@@ -106,14 +107,14 @@ def filled_scores(scores: ArrayLike) -> tuple[NDArray[np.float64], int]:
 
 
 def step_metrics(is_anomalous: ArrayLike, scores: ArrayLike) -> StepMetrics:
-    """Measure how well scores tell anomalous steps from normal ones.
+    """Measure how well scores separate anomalous steps from normal ones.
 
     Parameters
     ----------
     is_anomalous
         (n,) the truth about each time step, bool or 0 and 1.
     scores
-        (n,) higher = more anomalous; NaN = none, the least anomalous.
+        (n,) higher = more anomalous; NaN, no score, ranks as the least anomalous.
 
     Examples
     --------
@@ -128,27 +129,27 @@ def step_metrics(is_anomalous: ArrayLike, scores: ArrayLike) -> StepMetrics:
 def detection(
     is_anomalous: ArrayLike, scores: ArrayLike, *, false_alarms: float = 1.0
 ) -> Detection:
-    """Find the events at so many false alarms per 1,000 normal steps.
+    """Find the events at a given number of false alarms per 1,000 normal steps.
 
     Parameters
     ----------
     is_anomalous
         (n,) the truth about each time step, bool or 0 and 1.
     scores
-        (n,) higher = more anomalous; NaN = none, the least anomalous.
+        (n,) higher = more anomalous; NaN, no score, ranks as the least anomalous.
     false_alarms
-        allowed per 1,000 normal steps, rounded down to whole ones; unless it is 0, at least one
-        is allowed in a recording.
+        allowed per 1,000 normal steps. The number for the recording is rounded down, but is at
+        least 1 unless this is 0.
 
     Notes
     -----
-    False alarms are counted in runs, as whoever is woken by them counts: a run of alarmed steps
-    that meets no event is one false alarm for each HOLD of its steps begun. A run that meets an
-    event was right to start, whether early or late, and is one false alarm for each HOLD of its
-    normal steps completed: an alarm that never ends is not a good one. Thresholds are lowered
-    from the highest score down until the false alarms exceed what is allowed for the first time;
-    lower ones, whose runs grow together and may be fewer, are not considered. An event is found
-    if any of its steps alarms; an alarm already on at its start has no delay.
+    False alarms are counted in runs of alarmed steps, as an operator would count them. A run that
+    meets no event is one false alarm per HOLD steps, rounded up. A run that meets an event is
+    correct, even if it starts early, but is also one false alarm per HOLD normal steps, rounded
+    down, so that an alarm that never ends is penalised. The threshold is lowered from the highest
+    score until the false alarms exceed the allowed number for the first time; lower thresholds are
+    not considered, although runs that merge may reduce the number again. An event is found if any
+    of its steps is an alarm; if an alarm is already on at its start, the delay is 0.
 
     Examples
     --------
@@ -194,12 +195,12 @@ def detection(
 def checked_steps(
     is_anomalous: ArrayLike, scores: ArrayLike
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Return truth and scores as (n,) arrays, or say why they cannot be measured."""
+    """Return truth and scores as (n,) arrays; raise InputError if they cannot be measured."""
     return checked(is_anomalous, scores, "time step", "put them last with filled_scores")
 
 
 def _allowed(false_alarms: float, n_normal: int) -> int:
-    """Return how many false alarms a recording with so many normal steps may have."""
-    # What rounding took away from a whole number is given back.
+    """Return the number of false alarms allowed in a recording with ``n_normal`` normal steps."""
+    # Rounding errors may leave a product just below a whole number.
     whole = floor(false_alarms * n_normal / 1000 + 1e-9)
     return max(1, whole) if false_alarms > 0 else 0

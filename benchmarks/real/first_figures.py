@@ -1,6 +1,6 @@
 """The project's first measurements of some rows, read from ``first_figures.json`` beside this file.
 
-In: a method's key and a column. Out: the figure that stood at the project's start, if there is one.
+In: a method's key and a column. Out: the first figure measured, or None.
 """
 
 import json
@@ -12,7 +12,7 @@ __all__ = ["first_figure", "first_mean"]
 
 
 def first_figure(method: str, column: str) -> float | None:
-    """Return the VUS-PR (tsb_ad) first measured, to two digits; None if there is none.
+    """Return the VUS-PR (tsb_ad) first measured, to 2 digits; None if there is none.
 
     Examples
     --------

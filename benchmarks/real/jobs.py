@@ -1,7 +1,7 @@
-"""Running jobs of the real-data benchmark: score files, several at a time, nothing done twice.
+"""Jobs of the real-data benchmark: several at a time, each run once and saved to a score file.
 
-In: jobs, a budget and a folder. Out: a score file for every job that was not there yet, and its
-metrics beside it.
+In: jobs, a budget and a folder. Out: a score file for every job that had none, and its metrics
+beside it.
 """
 
 import json
@@ -42,11 +42,11 @@ class RunSettings:
     Parameters
     ----------
     budget
-        recordings, rows and seeds.
+        number of recordings, rows and seeds.
     folder
-        where score files go; runs of one budget share it.
+        folder of the score files.
     processes
-        how many jobs run at a time; each uses one thread, so that scores do not depend on it.
+        number of jobs at a time; each uses one thread, so scores do not depend on this number.
     stop_after
         seconds after which no further job is started; None for never.
     """
@@ -57,18 +57,18 @@ class RunSettings:
     stop_after: float | None = None
 
     def path(self, job: Job) -> Path:
-        """Where a job's scores are."""
+        """Return the path of a job's scores."""
         return self.folder / "scores" / self.budget.name / job.path
 
     def is_done(self, job: Job, recorded: Mapping[str, Any] = MappingProxyType({})) -> bool:
-        """Tell whether a job's scores, or its metrics among those recorded, still hold."""
+        """Tell whether a job has scores, or recorded metrics, with its current fingerprint."""
         digest = fingerprint(job, self.budget)
         if measures.from_entry(recorded.get(job.path.as_posix()), digest) is not None:
             return True
         return has_scores(self.path(job), digest)
 
     def measured(self, job: Job, recorded: Mapping[str, Any]) -> Measured | None:
-        """Return a job's metrics: kept ones, else taken from its scores, else recorded ones."""
+        """Return a job's metrics: saved ones, or computed from its scores, or recorded ones."""
         path, digest = self.path(job), fingerprint(job, self.budget)
         beside = path.with_suffix(".json")
         found = measures.read_measured(beside, digest)
@@ -83,11 +83,11 @@ class RunSettings:
 
     @property
     def record(self) -> Path:
-        """All metrics of a budget in one file: what is kept of results with too many scores."""
+        """File with all metrics of a budget, for results whose score files are too many to keep."""
         return self.folder / f"metrics-{self.budget.name}.json"
 
     def recorded(self) -> dict[str, Any]:
-        """Return the metrics of all jobs that the one file holds."""
+        """Return the content of the file ``record``; {} if it cannot be read."""
         try:
             content = json.loads(self.record.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -96,7 +96,7 @@ class RunSettings:
 
 
 def write_recorded(settings: RunSettings, found: Mapping[Job, Measured]) -> Path:
-    """Join new metrics with those of the folder's one file, a line a job."""
+    """Add metrics to the file ``settings.record``, one line per job; return its path."""
     entries = settings.recorded() | {
         job.path.as_posix(): measures.as_entry(measured, fingerprint(job, settings.budget))
         for job, measured in found.items()
@@ -107,7 +107,7 @@ def write_recorded(settings: RunSettings, found: Mapping[Job, Measured]) -> Path
 
 
 def check_datasets(names: Iterable[str]) -> None:
-    """Read every file of the datasets once, so that a run does not end where one is missing."""
+    """Check every file of the datasets, so that a run does not fail later on a missing one."""
     for name in names:
         about = dataset(name)
         try:
@@ -121,9 +121,9 @@ def check_datasets(names: Iterable[str]) -> None:
 
 
 def run(jobs: Sequence[Job], settings: RunSettings) -> int:
-    """Run the jobs that have neither scores nor recorded metrics; return how many are left undone.
+    """Run the jobs that have neither scores nor recorded metrics; return how many were not started.
 
-    A job that raises does not stop the others; all such are named in one error at the end.
+    A job that fails does not stop the others; an error at the end names all failed jobs.
     """
     recorded = settings.recorded()
     return run_all(
@@ -135,9 +135,9 @@ def run(jobs: Sequence[Job], settings: RunSettings) -> int:
 
 
 def run_job(job: Job, settings: RunSettings) -> None:
-    """Run one method on a dataset's recordings and keep its scores, then their metrics.
+    """Run one method on a dataset's recordings and save its scores, then their metrics.
 
-    What another run into the same folder has done in the meantime is not done again.
+    Nothing is done if another run into the same folder has finished the job meanwhile.
     """
     if settings.is_done(job):
         return
@@ -151,7 +151,7 @@ def run_job(job: Job, settings: RunSettings) -> None:
             scores, names = _scored(job, series)
         except SmkcError:
             raise
-        except Exception as error:  # whatever another library raises
+        except Exception as error:  # raised by another library
             raise InputError(f"{series.key}: {type(error).__name__}: {error}") from error
         found[series.name] = scores
         if names is not None:
@@ -176,7 +176,7 @@ def _commit() -> str:
 
 
 def _scored(job: Job, series: Series) -> tuple[NDArray[np.float32], list[list[str]] | None]:
-    """(T,) scores of a recording, and the variables blamed for each of its events, if any are."""
+    """Return (T,) scores of a recording, and the variables blamed for each event, or None."""
     peers: list[Peer] = []
 
     def make() -> Peer:
@@ -200,7 +200,8 @@ def _scored(job: Job, series: Series) -> tuple[NDArray[np.float32], list[list[st
 def _blamed(peer: Blames, series: Series, scores: NDArray[np.float64]) -> list[list[str]]:
     """Return the variables blamed for each event, by the names they had before churn.
 
-    The row asked about is the event's own with the highest score; without a score none is named.
+    The row to explain is the row of the event with the highest score. If no row of the event has a
+    score, its list is empty.
     """
     found = []
     for first, stop, _ in blamed_events(series):

@@ -1,7 +1,7 @@
-"""Load: the files of a dataset -> labelled recordings, one at a time.
+"""Loading: the files of a dataset -> labelled recordings, one at a time.
 
-In: the name of a dataset, and of a recording if only one is wanted. Out: ``Series``: the reference
-as the dataset's own train part, or the start of a recording where it has none.
+In: the name of a dataset, and of a recording if only one is wanted. Out: ``Series``. The reference
+is the dataset's own training part, or the start of the recording if there is none.
 """
 
 import csv
@@ -22,23 +22,23 @@ __all__ = ["each_series", "load_series"]
 
 EVENTS_FILE = "events.csv"
 
-# A file with this column holds several recordings; the column has the name of each row's.
+# A file with this column holds several recordings; the column names the recording of each row.
 SHARED_BY = "recording"
 NOT_VARIABLES = ("label", SHARED_BY, "root_cause")
 
-# Rows between a reference and the first anomaly, where the share of a reference would hold one.
+# Rows between the reference and the first anomaly, if the usual share of rows has an anomaly.
 ROWS_BEFORE_ANOMALY = 10
 
-# The river's technicians withdrew a sensor for longer than a day: its values are absent and its
-# rows are not labelled.
+# Ending of events in which a river's technicians withdrew a sensor for more than a day: its values
+# are absent and its rows are not labelled.
 WITHDRAWN = "-withdrawn"
 
-# What follows the name of a pod, a node or a mote in the names of its variables.
+# Separators after the name of a pod, a node or a mote in the names of its variables.
 MEMBER_ENDS = ("/", "|", "_")
 
 
 def each_series(about: str | Dataset) -> Iterator[Series]:
-    """Load the recordings of a dataset, each when it is asked for."""
+    """Yield the recordings of a dataset, loaded one at a time."""
     if isinstance(about, str):
         about = dataset(about)
     for parts in about.series:
@@ -58,8 +58,8 @@ def load_series(about: str | Dataset, series: str) -> Series:
     Returns
     -------
     Series
-        a variable that a part never observes is not a variable of that part. Numbers of seconds
-        since 1970 have become dates, counters of rows have stayed.
+        each part has only the variables that it observes. Times in seconds since 1970 become
+        dates; row numbers stay as they are.
     """
     if isinstance(about, str):
         about = dataset(about)
@@ -115,7 +115,7 @@ def _read_part(path: Path, series: str) -> tuple[Recording, NDArray[np.int64], N
 
 
 def _cut(about: Dataset, series: str, labels: NDArray[np.bool_]) -> int:
-    """Return how many rows are the reference of a recording that has none of its own."""
+    """Return the number of reference rows of a recording without a reference file."""
     if about.reference_share is None:
         raise ReadError(
             f"{about.name}/{series} has no reference file and its dataset no reference_share; "
@@ -159,7 +159,7 @@ def _read_events(
 
 
 def _variables(responsible: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
-    """Return the variables meant: themselves, or all those of a pod, a node or a mote."""
+    """Return the variables that are named, and all variables of a pod, a node or a mote named."""
     found = set()
     for one in responsible:
         members = tuple(one + end for end in MEMBER_ENDS)

@@ -1,6 +1,6 @@
 """The main table: every metric of every method, dataset by dataset, and under full churn.
 
-In: figures. Out: a table with a part for each metric, rows in the order of their mean volume.
+In: figures. Out: a table with one part per metric, rows sorted by mean VUS-PR.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ def main(figures: Figures) -> Table:
     for metric, heading in METRICS.items():
         for method in in_order(figures):
             cells = main_cells(figures, method, metric)
-            # Steps of a second and of an hour have no mean.
+            # A step is a second in one dataset and an hour in another: delays have no mean.
             mean = mean_cell(cells) if metric != "delay" else Cell(float("nan"))
             if metric == HEADLINE:
                 cells = [
@@ -80,7 +80,7 @@ def main_cells(
 ) -> list[Cell]:
     """Return a method's cells under the main columns, with the drift and mode of a condition.
 
-    ``columns`` are those that the mean is over unless given.
+    ``columns`` defaults to the columns that means are taken over.
     """
     return [
         figures.cell(method, column.dataset, replace(under, churn=column.churn), metric, seeds)
@@ -89,24 +89,24 @@ def main_cells(
 
 
 def in_order(figures: Figures) -> list[Method]:
-    """Return the methods of which something has run, the largest mean volume first."""
+    """Return the methods with results, by descending mean VUS-PR."""
     by_key = {method.key: method for method in figures.plan.methods if figures.has_run(method)}
     means = {key: mean_cell(main_cells(figures, method)).value for key, method in by_key.items()}
     return [by_key[key] for key in by_value(means)]
 
 
 def mean_name(n: int) -> str:
-    """Return what the column of means is called."""
+    """Return the heading of the column of means."""
     return f"mean of {n}"
 
 
 def with_values(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """Return the rows that have a figure at all."""
+    """Return the rows that have at least one figure."""
     return tuple(row for row in rows if any(cell.value == cell.value for cell in row.cells))
 
 
 def not_run(figures: Figures) -> tuple[str, ...]:
-    """Say which runs are missing, and which were not planned because they are dear."""
+    """Return notes on runs that are missing, and on methods run under fewer conditions."""
     notes = []
     missing: dict[str, int] = {}
     for job in figures.plan.jobs():

@@ -1,7 +1,7 @@
-"""Measures: score files -> what the scores are worth, recording by recording, kept as JSON.
+"""Metrics of score files, recording by recording, saved as JSON.
 
-In: a job and its scores. Out: every metric of every recording. They are taken from files alone, so
-that they can be taken again; the truth comes from the dataset.
+In: a job and its scores. Out: every metric of every recording. Metrics need only the score files
+and the labels of the dataset, so they can be computed again.
 """
 
 import json
@@ -33,7 +33,7 @@ __all__ = [
     "write_measured",
 ]
 
-# Goes up whenever the same scores would give other metrics.
+# Increase it when the same scores would give other metrics.
 VERSION = 1
 
 METRICS: Mapping[str, str] = {
@@ -45,25 +45,25 @@ METRICS: Mapping[str, str] = {
     "delay": "steps to detection, median of the events found",
 }
 
-# Where the variables to blame are known event by event, and are variables, not pods or nodes.
+# The dataset that names the responsible variables of each event, not just a pod or a node.
 BLAME_DATASET = "smd"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Measured:
-    """What one job's scores are worth.
+    """Metrics of one job's scores.
 
     Parameters
     ----------
     of_series
-        for each recording, its metrics by name, and counts.
+        metrics and counts by name, for each recording.
     hits
-        for each k the share of events with a responsible variable among the first k named, and
-        the same by chance; None where variables were not named.
+        for each k, the share of events with a responsible variable among the first k named, and
+        the share expected by chance; None if no variables were named.
     cpu_seconds
-        what fitting and scoring took of processors' time.
+        processor time of fitting and scoring.
     commit
-        of the code that made the scores.
+        commit of the code that made the scores.
     """
 
     of_series: Mapping[str, Mapping[str, float]]
@@ -73,7 +73,7 @@ class Measured:
 
 
 def truth(name: str, budget: Budget) -> tuple[Series, ...]:
-    """Return a dataset's recordings as they were recorded, cut to a budget's size."""
+    """Return a dataset's recordings without churn or drift, shortened to a budget."""
     return _truth(name, budget)
 
 
@@ -85,14 +85,14 @@ def _truth(name: str, budget: Budget) -> tuple[Series, ...]:
 
 
 def blamed_events(series: Series) -> list[tuple[int, int, tuple[str, ...]]]:
-    """Return first row, row after the last and responsible variables of events that have some."""
+    """Return first row, row after the last and variables of events with known variables."""
     return [
         (event.start, event.stop, event.variables) for event in series.events if event.variables
     ]
 
 
 def measure(job: Job, scores: Scores, budget: Budget) -> Measured:
-    """Take every metric of a job's scores."""
+    """Compute every metric of a job's scores."""
     window = job.about.vus_window
     recordings = truth(job.dataset, budget)
     found: dict[str, dict[str, float]] = {}
@@ -117,7 +117,7 @@ def measure(job: Job, scores: Scores, budget: Budget) -> Measured:
 def _hits(
     recordings: Sequence[Series], named: Mapping[str, Sequence[Sequence[str]]] | None
 ) -> dict[str, dict[str, float]] | None:
-    """Return hit rates over all recordings' events, of what was named and of chance."""
+    """Return hit rates over the events of all recordings, as measured and by chance."""
     if named is None:
         return None
     names: list[Sequence[str]] = []
@@ -139,12 +139,12 @@ def _hits(
 
 
 def write_measured(path: Path, measured: Measured, fingerprint: str) -> None:
-    """Keep metrics beside the scores that they were taken from."""
+    """Save metrics with the fingerprint of their scores."""
     write_whole(path, json.dumps(as_entry(measured, fingerprint)) + "\n")
 
 
 def read_measured(path: Path, fingerprint: str) -> Measured | None:
-    """Return a job's metrics; None where there are none, or none of the scores that hold."""
+    """Return a job's saved metrics; None if there are none with this fingerprint."""
     try:
         return from_entry(json.loads(path.read_text(encoding="utf-8")), fingerprint)
     except (OSError, ValueError):
@@ -152,7 +152,7 @@ def read_measured(path: Path, fingerprint: str) -> Measured | None:
 
 
 def as_entry(measured: Measured, fingerprint: str) -> dict[str, Any]:
-    """Return what a file holds of a job's metrics; null stands for NaN."""
+    """Return a job's metrics as data for JSON; NaN becomes None."""
     told = asdict(measured)
     told["of_series"] = {
         name: {metric: _rounded(value) for metric, value in values.items()}
@@ -162,7 +162,7 @@ def as_entry(measured: Measured, fingerprint: str) -> dict[str, Any]:
 
 
 def from_entry(entry: Any, fingerprint: str) -> Measured | None:
-    """Return the metrics that :func:`as_entry` wrote, if they are of these scores."""
+    """Return the metrics that :func:`as_entry` wrote; None if the fingerprint differs."""
     try:
         if (entry["version"], entry["fingerprint"]) != (VERSION, fingerprint):
             return None

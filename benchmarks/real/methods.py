@@ -1,7 +1,7 @@
-"""The rows of the real-data tables: which methods there are, and what each is run under.
+"""The rows of the real-data tables: the methods, and the conditions that each is run under.
 
-In: a method's key. Out: its row: how to make it, how it meets churn, and which runs a budget gives
-it. A new row is one line in ``METHODS``.
+In: a method's key. Out: its row: how to make it, how it handles churn, and its runs under a budget.
+To add a row, add a line to ``METHODS``.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,8 +14,8 @@ from benchmarks.real.peers.smkc_detector import PAPER, DetectorPeer
 
 __all__ = ["METHODS", "STAGES", "Method"]
 
-# What a method is run under, the most important first: as recorded and under full churn, mild
-# churn, drift added, and learning from the past.
+# Groups of conditions, the most important first: as recorded and under full churn; mild churn; with
+# drift; prequential, that is learning from past test rows.
 STAGES = ("main", "churn", "drift", "prequential")
 
 CARRIED = "aligned columns: the last value carried forward, new variables ignored"
@@ -29,27 +29,27 @@ class Method:
     Parameters
     ----------
     key
-        what to type for it.
+        name on the command line.
     name
-        what the tables call it.
+        name in the tables.
     make
-        makes it, not fitted, from a seed.
+        returns the unfitted method, given a seed.
     workaround
-        how it meets churn, in words.
+        how it handles churn, in words.
     is_ours
         whether it is one of smkc's own detectors; the others are its peers.
     uses_seed
-        whether chance is in it, so that one run on unchanged recordings is not enough.
+        whether it is random, so that unchanged recordings need several seeds too.
     stages
-        what a budget that holds back the dear ones runs it under.
+        stages that it runs under if the budget holds back expensive methods.
     most_seeds
-        with how many seeds at most; None for all.
+        maximum number of seeds under such a budget; None for all.
     datasets
-        on which datasets; None for all.
+        datasets under such a budget; None for all.
     is_quick
-        whether a smoke run has it too unless methods are named.
+        whether it runs before the slow methods, and in smoke runs that name no methods.
     version
-        goes up whenever the same settings would give other scores.
+        increase it when the same settings would give other scores.
     """
 
     key: str
@@ -66,11 +66,11 @@ class Method:
 
     @property
     def is_held_back(self) -> bool:
-        """Whether some runs are left out because it is dear."""
+        """Whether some runs are left out because it is expensive."""
         return self.stages != STAGES or self.most_seeds is not None or self.datasets is not None
 
     def settings(self, seed: int) -> dict[str, Any]:
-        """Return all that decides what it does, as text and numbers."""
+        """Return everything that determines its scores, as text and numbers."""
         peer = self.make(seed)
         facts = {"peer": type(peer).__name__, "version": self.version, **vars(peer)}
         if isinstance(peer, DetectorPeer):
@@ -94,8 +94,8 @@ def _ours(
     )
 
 
-# Learned detectors as two processors can train them, one network a recording: short windows, at
-# most a thousand of them, ten passes; and only on the smaller datasets.
+# Settings with which 2 processors can train the learned detectors, one network per recording: short
+# windows, at most 1,000 of them, 10 epochs; and only on the smaller datasets.
 SMALL = {"window": 32, "epochs": 10, "most_windows": 1000}
 RECON, ENSEMBLE = {"detector": "recon", **SMALL}, {"detector": "ensemble", **SMALL}
 DEAR: dict[str, Any] = {"stages": ("main",), "most_seeds": 1, "is_quick": False}

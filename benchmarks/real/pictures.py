@@ -1,7 +1,7 @@
 """The pictures of the real-data benchmark: a heat map, loss under churn, drift.
 
-In: names and plain numbers. Out: matplotlib figures, which no window ever shows;
-:func:`smkc.plot.save_png` writes them. Needs the extra ``plot``; importing this does not.
+In: names and plain numbers. Out: matplotlib figures, which :func:`smkc.plot.save_png` writes.
+Drawing needs the extra ``plot``; importing this module does not.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 __all__ = ["churn_figure", "drift_figure", "heat_map"]
 
-# Told apart by the colour-blind: Okabe and Ito, "Color Universal Design", 2008.
+# Safe for the colour-blind: Okabe and Ito, "Color Universal Design", 2008.
 BEFORE, MIDDLE, AFTER, PAST = "#0072B2", "#E69F00", "#D55E00", "#009E73"
 INK, FAINT = "#1d2733", "#c9ced4"
 
-# Figures in a heat map are white on cells darker than this.
+# Cells with values below this are dark, so their figures are white.
 DARK = 0.55
 
 
 def heat_map(
     rows: Sequence[str], columns: Sequence[str], values: ArrayLike, title: str
 ) -> "Figure":
-    """Draw (R, C) figures as a map, each written in its cell; cells without one stay blank."""
+    """Draw (R, C) figures as a heat map, each written in its cell; NaN cells stay blank."""
     table = np.asarray(values, np.float64)
     if table.shape != (len(rows), len(columns)) or not table.size:
         raise InputError(
@@ -53,7 +53,7 @@ def heat_map(
 
 
 def churn_figure(panels: Mapping[str, Mapping[str, Sequence[float]]], metric: str) -> "Figure":
-    """Draw what churn costs: a panel a dataset, a line a method from no churn to full churn.
+    """Draw the loss under churn: one panel per dataset, one line per method from none to full.
 
     Parameters
     ----------
@@ -84,12 +84,12 @@ def churn_figure(panels: Mapping[str, Mapping[str, Sequence[float]]], metric: st
 
 
 def drift_figure(panels: Mapping[str, Mapping[str, Sequence[float]]], metric: str) -> "Figure":
-    """Draw what drift costs, static and prequential: a row a method, two lines each.
+    """Draw the loss under drift: one row per method, with a static and a prequential line.
 
     Parameters
     ----------
     panels
-        for each part, each method's figures in the order static, static with drift, prequential,
+        for each panel, each method's figures in the order static, static with drift, prequential,
         prequential with drift.
     """
     if not panels or not any(panels.values()):
@@ -118,7 +118,7 @@ def drift_figure(panels: Mapping[str, Mapping[str, Sequence[float]]], metric: st
 
 
 def _names(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> list[str]:
-    """Return every method of any panel once, in the order of the fullest."""
+    """Return the methods of all panels, each once, those of the largest panel first."""
     fullest = max(panels.values(), key=len)
     return list(dict.fromkeys([*fullest, *(name for each in panels.values() for name in each)]))
 

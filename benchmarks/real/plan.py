@@ -1,7 +1,7 @@
-"""The plan: which runs the real-data benchmark is asked for, and their metrics as tables read them.
+"""The plan of the real-data benchmark: its jobs, and their metrics for the tables.
 
-In: settings, methods, datasets, seeds and what to leave out. Out: jobs, the important ones first,
-and figures by method, dataset and condition.
+In: settings, methods, datasets, seeds and conditions. Out: jobs, the important ones first, and
+figures by method, dataset and condition.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What to run and how.
+    """Methods, datasets and conditions to run, and how to run them.
 
     Parameters
     ----------
@@ -57,11 +57,11 @@ class Plan:
     methods
         rows of the tables.
     datasets
-        by name.
+        names of datasets.
     seeds
-        how many of churn, drift and chance.
+        number of seeds of churn, drift and random methods.
     churn, drift, modes
-        which conditions: levels of churn, with drift or without, prequential or not.
+        conditions: levels of churn, whether there is drift, whether runs are prequential.
     """
 
     settings: RunSettings
@@ -74,15 +74,15 @@ class Plan:
 
     @property
     def columns(self) -> list[Column]:
-        """The columns that a mean is over: datasets, and under full churn those that take it.
+        """Columns that means are taken over: datasets, and under full churn those that take it.
 
-        Datasets that stand beside are not among them, unless the plan has no others.
+        Datasets with ``is_beside`` are left out, unless the plan has no others.
         """
         return self._columns([name for name in self.datasets if name not in self._beside])
 
     @property
     def beside(self) -> list[Column]:
-        """The columns that no mean is over."""
+        """Columns that means leave out."""
         return self._columns(self._beside)
 
     @property
@@ -100,7 +100,7 @@ class Plan:
         ]
 
     def seeds_of(self, method: Method, condition: Condition) -> int:
-        """Return with how many seeds a method runs under a condition, whatever its own seed."""
+        """Return the number of seeds of a method under a condition; its ``seed`` is ignored."""
         budget = self.settings.budget
         n = min(self.seeds, budget.prequential_seeds) if condition.prequential else self.seeds
         if budget.holds_back and method.most_seeds is not None:
@@ -109,7 +109,7 @@ class Plan:
         return n if is_chance else 1
 
     def jobs(self) -> list[Job]:
-        """Return all jobs, stage by stage, those of one method together, slow methods last."""
+        """Return all jobs, by stage and then by method; those of slow methods come last."""
         found: dict[str, list[Job]] = {stage: [] for stage in STAGES}
         for method in self.methods:
             for name in self.datasets:
@@ -128,7 +128,7 @@ class Plan:
         return sorted(ordered, key=lambda job: not job.row.is_quick)
 
     def _conditions(self, name: str) -> list[Condition]:
-        """Return the conditions of a dataset; mild churn is looked at by itself."""
+        """Return the conditions of a dataset; mild churn has neither drift nor prequential runs."""
         takes_churn = dataset(name).takes_churn
         return [
             Condition(churn=churn, drift=drift, prequential=mode)
@@ -170,9 +170,9 @@ class Figures:
         metric: str,
         seeds: int | None = None,
     ) -> NDArray[np.float64] | None:
-        """(seeds, S) a metric of each recording; None where not all seeds have run.
+        """Return (seeds, S) values of a metric for each recording; None if a seed has not run.
 
-        ``seeds`` are the first so many; all that are planned unless given.
+        ``seeds`` limits the number of seeds; None takes all that are planned.
         """
         n = self.plan.seeds_of(method, condition)
         rows = []
@@ -191,7 +191,7 @@ class Figures:
         metric: str,
         seeds: int | None = None,
     ) -> Cell:
-        """Return a metric's mean over recordings and seeds, and its sd over seeds."""
+        """Return a metric's mean over recordings and seeds, and its sd over seeds, or NaN."""
         values = self.of_series(method, dataset, condition, metric, seeds)
         if values is None or np.isnan(values).all():
             return Cell(float("nan"))
@@ -200,12 +200,12 @@ class Figures:
         return Cell(float(np.mean(by_seed)), sd)
 
     def has_run(self, method: Method) -> bool:
-        """Tell whether anything of a method has run."""
+        """Tell whether any job of a method has run."""
         return any(job.method == method.key for job in self.found)
 
 
 def stage_of(condition: Condition) -> str:
-    """Return which stage a condition belongs to."""
+    """Return the stage that a condition belongs to."""
     if condition.prequential:
         return "prequential"
     if condition.drift:
@@ -214,10 +214,10 @@ def stage_of(condition: Condition) -> str:
 
 
 def mean_cell(cells: Sequence[Cell]) -> Cell:
-    """Return the mean of a row's cells; none where one is missing."""
+    """Return the mean of a row's cells; NaN if one is missing."""
     return Cell(float(np.mean([cell.value for cell in cells])) if cells else float("nan"))
 
 
 def by_value(values: Mapping[str, float]) -> list[str]:
-    """Return keys, the largest value first, those without one last."""
+    """Return the keys by descending value; those with NaN come last."""
     return sorted(values, key=lambda key: (np.isnan(values[key]), -np.nan_to_num(values[key])))

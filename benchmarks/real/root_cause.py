@@ -1,7 +1,7 @@
-"""Root causes: whether the variables that a method names are the ones to blame.
+"""Hit rates of root causes: how often a method names a responsible variable.
 
-In: for each event, the variables that a method names, the likeliest first, and those known to be
-responsible. Out: the share of events with a responsible one among the first k.
+In: for each event, the variables that a method names, most likely first, and those known to be
+responsible. Out: the share of events with a responsible variable among the first k.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -11,7 +11,7 @@ from smkc.errors import InputError, SettingError
 
 __all__ = ["HIT_RANKS", "chance_hit_rates", "hit_rates"]
 
-# How many of the variables named are looked at.
+# Values of k: how many of the variables named are considered.
 HIT_RANKS = (1, 3, 5)
 
 
@@ -22,24 +22,24 @@ def hit_rates(
     ranks: Sequence[int] = HIT_RANKS,
     original: Mapping[str, str] | None = None,
 ) -> dict[int, float]:
-    """Share of events whose responsible variables hold one of the first k named, for each k.
+    """Return, for each k, the share of events with a responsible variable among the first k named.
 
     Parameters
     ----------
     named
-        one list an event, the likeliest variable first; an empty one, as for an event that was
+        one list per event, most likely variable first; an empty list, as for an event that was
         not found, is a miss.
     responsible
-        one collection an event, in the same order, none empty.
+        one non-empty collection per event, in the same order.
     ranks
         the values of k.
     original
-        what a variable was called before churn renamed it; one that is not in it kept its name.
+        original names of variables that churn renamed; other variables kept their names.
 
     Notes
     -----
-    One hit is enough, however many variables are responsible: events for which a third of all
-    variables is responsible are hit by chance. Give :func:`chance_hit_rates` beside it.
+    One hit is enough, however many variables are responsible: an event for which a third of all
+    variables is responsible is easily hit by chance. Report :func:`chance_hit_rates` beside it.
 
     Examples
     --------
@@ -68,12 +68,12 @@ def chance_hit_rates(
     *,
     ranks: Sequence[int] = HIT_RANKS,
 ) -> dict[int, float]:
-    """Hit rates to be expected of variables named at random, each once.
+    """Return the hit rates expected of variables named at random without repetition.
 
     Parameters
     ----------
     n_variables
-        how many variables could be named, for all events or one number an event.
+        number of variables that can be named: one number for all events, or one per event.
     responsible, ranks
         as in :func:`hit_rates`.
 

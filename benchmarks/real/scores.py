@@ -1,7 +1,7 @@
-"""Score files: what one method gave to every test row of a dataset under one condition.
+"""Score files: one method's scores of every test row of a dataset under one condition.
 
-In: a job and its scores. Out: one Parquet file a job, kept before any metric is taken and found
-again as long as nothing that made it has changed.
+In: a job and its scores. Out: one Parquet file per job, written before any metric is computed, and
+used again until anything that determines the scores changes.
 """
 
 import hashlib
@@ -24,7 +24,8 @@ from benchmarks.real.methods import METHODS, Method
 
 __all__ = ["Job", "Scores", "fingerprint", "has_scores", "read_scores", "write_scores"]
 
-# Goes up whenever the same job would give other scores: churn, drift, loading, a definition.
+# Increase it when the same job would give other scores, for example after a change of churn, drift
+# or loading.
 VERSION = 1
 
 _METADATA = b"smkc"
@@ -37,9 +38,9 @@ class Job:
     Parameters
     ----------
     method, dataset
-        their keys.
+        key of the method, and name of the dataset.
     condition
-        what is done to the recordings; its seed is that of the method as well.
+        churn, drift and mode; its seed is also the method's seed.
     """
 
     method: str
@@ -48,17 +49,17 @@ class Job:
 
     @property
     def row(self) -> Method:
-        """The method itself."""
+        """The method."""
         return METHODS[self.method]
 
     @property
     def about(self) -> Dataset:
-        """The dataset itself."""
+        """The dataset."""
         return dataset(self.dataset)
 
     @property
     def path(self) -> Path:
-        """Where its scores are, below the folder of a budget's scores."""
+        """Path of its scores, relative to the folder of a budget's scores."""
         return Path(str(self.condition), self.dataset, f"{self.method}.parquet")
 
     def __str__(self) -> str:
@@ -67,14 +68,14 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores of a dataset: (T,) a recording, by its name, and how they were made."""
+    """Scores of a dataset: (T,) per recording, by name, and how they were made."""
 
     of_series: Mapping[str, NDArray[np.float32]]
     made: Mapping[str, Any]
 
 
 def fingerprint(job: Job, budget: Budget) -> str:
-    """Return a digest of all that decides a job's scores."""
+    """Return a digest of everything that determines a job's scores."""
     facts: dict[str, Any] = {
         "version": VERSION,
         "method": job.row.settings(job.condition.seed),
@@ -88,7 +89,7 @@ def fingerprint(job: Job, budget: Budget) -> str:
 
 
 def write_scores(path: Path, scores: Scores) -> None:
-    """Write a score file; it is there whole or not at all."""
+    """Write a score file atomically."""
     lengths = [len(values) for values in scores.of_series.values()]
     names = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
     table = pa.table(
@@ -110,7 +111,7 @@ def write_scores(path: Path, scores: Scores) -> None:
 
 
 def has_scores(path: Path, expected: str) -> bool:
-    """Tell whether a job's scores are there and were made with this fingerprint."""
+    """Tell whether a score file exists and has this fingerprint."""
     try:
         metadata = pq.read_metadata(path).metadata
         return bool(json.loads(metadata[_METADATA])["fingerprint"] == expected)
@@ -119,7 +120,7 @@ def has_scores(path: Path, expected: str) -> bool:
 
 
 def read_scores(path: Path, expected: str) -> Scores | None:
-    """Return a job's scores; None where there are none, or none made with this fingerprint."""
+    """Return a job's scores; None if there are none with this fingerprint."""
     if not has_scores(path, expected):
         return None
     try:

@@ -1,7 +1,7 @@
-"""Series: one labelled recording of the real-data benchmark, with what is known of its anomalies.
+"""Series: one labelled recording of the real-data benchmark, with its annotated anomalies.
 
-In: what a loader has read, or another series with churn or drift added. Out: the reference that a
-method may learn from, the test part that it scores, and the truth that only metrics look at.
+In: data that a loader has read, or another series with churn or drift added. Out: the reference
+that a method may learn from, the test part that it scores, and the truth that only metrics use.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ __all__ = ["Event", "Series"]
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """One annotated anomaly: rows start to stop of the test part, and what caused it.
+    """One annotated anomaly: its rows in the test part, and its cause.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Event:
     variables
         the responsible variables, as the test part named them before churn; empty where unknown.
     kind
-        what the source calls it; empty where it says nothing.
+        the source's name for the kind of anomaly; empty if it gives none.
     """
 
     start: int
@@ -43,20 +43,20 @@ class Series:
     Parameters
     ----------
     dataset, name
-        which dataset, and which recording of it.
+        names of the dataset and of the recording in it.
     reference
-        rows to learn from, without labels; not always free of anomalies.
+        rows to learn from, without labels; they may contain anomalies.
     test
         T rows to score.
     labels
         (T,) bool: whether a row is anomalous.
     events
-        anomalies as the source annotates them, in order of start; they may overlap, and where
-        they differ from the labels by a row, the labels hold.
+        anomalies as the source annotates them, in order of start. They may overlap; where they
+        differ from the labels by a row, the labels are right.
     is_contiguous
-        whether the test part follows on the reference in time.
+        whether the test part continues the reference in time.
     origins
-        what a renamed variable of the test part was called before: new name to original name.
+        original names of the renamed variables of the test part, by new name.
     notes
         what a reader of the results should know.
     """
@@ -97,9 +97,9 @@ class Series:
         return f"{self.dataset}/{self.name}"
 
     def origin(self, variable: str) -> str:
-        """Return what a variable was called before churn: itself, unless it was renamed."""
+        """Return a variable's name before churn: the same, unless it was renamed."""
         return self.origins.get(variable, variable)
 
     def origins_of(self, variables: Iterable[str]) -> tuple[str, ...]:
-        """Return what variables were called before churn, each once, in order."""
+        """Return the variables' names before churn, each once, in order."""
         return tuple(dict.fromkeys(self.origin(variable) for variable in variables))

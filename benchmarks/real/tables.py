@@ -1,4 +1,4 @@
-"""All tables of the real-data benchmark, made from metrics, and the run that they come from.
+"""All tables of the real-data benchmark, and the run that makes them.
 
 In: a plan. Out: files: scores, then tables and pictures.
 """
@@ -33,14 +33,14 @@ TABLES: dict[str, Callable[[Figures], Table]] = {
     "cost": cost,
 }
 
-# What results depend on beside smkc itself: the peers' libraries.
+# Libraries that results depend on.
 LIBRARIES = ("smkc", "numpy", "numba", "scikit-learn", "pyod", "river", "stumpy", "torch")
 
 
 def run_tables(plan: Plan, command: str) -> Outcome:
-    """Run what was not run yet; then make all tables that the runs allow.
+    """Run the jobs that have no results yet, then make all tables from the results.
 
-    Where jobs failed, tables are made of the others first; the error then names the failed ones.
+    If jobs fail, the tables are made from the others before the error is raised.
     """
     settings, jobs = plan.settings, plan.jobs()
     if not jobs:
@@ -66,7 +66,7 @@ def run_tables(plan: Plan, command: str) -> Outcome:
 
 
 def headlines(tables: list[Table]) -> list[Table]:
-    """Return the tables as a terminal shows them: of the main one the first part alone."""
+    """Return the tables for the terminal: the main one has its first part only."""
     return [
         replace(table, rows=table.rows_of(table.groups[0])) if table.name == "main" else table
         for table in tables

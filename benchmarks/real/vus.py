@@ -1,8 +1,9 @@
-"""Volume under the surface: precision, recall and buffer length, in both published definitions.
+"""Volume under the surface (VUS), in both published definitions.
 
 In: the truth about each time step of one recording and its score, higher = more anomalous. Out:
-one number from 0 to 1, higher = better. Events get buffers of every length up to the window, in
-which an alarm counts in part, so that an alarm a little early or late is not all wrong.
+one number from 0 to 1, higher = better. The surface consists of the precision-recall curves, or
+the ROC curves, for each buffer length up to the window. An alarm in the buffer around an event
+counts in part, so that an alarm slightly early or late is not entirely wrong.
 """
 
 import numpy as np
@@ -14,15 +15,15 @@ from smkc.errors import InputError, SettingError
 
 __all__ = ["DEFINITIONS", "THRESHOLDS", "vus_pr", "vus_roc", "window_length"]
 
-# How many scores serve as thresholds in both published implementations.
+# Number of scores that both published implementations use as thresholds.
 THRESHOLDS = 250
 
-# By how many steps a buffer is shorter behind an event than before it.
+# Number of steps by which a buffer is shorter after an event than before it.
 _LAGS = {"tsb_ad": 0, "vldb22": 1}
 DEFINITIONS = tuple(_LAGS)
 
-# TSB-AD's rule for the window (find_length_rank): values read, lags tried, lags skipped, the
-# largest place of a peak after those, and the length if there is no such peak.
+# TSB-AD's rule for the window (find_length_rank): values read, largest lag, lags skipped, the
+# largest position of a peak after those, and the length if there is no such peak.
 _READ, _LAST_LAG, _SKIPPED, _LARGEST, _FALLBACK = 20_000, 400, 3, 300, 125
 
 
@@ -34,7 +35,7 @@ def vus_pr(
     window: int,
     thresholds: int = THRESHOLDS,
 ) -> float:
-    """Volume under precision, recall and buffer length.
+    """Return the volume under the surface of precision, recall and buffer length.
 
     Parameters
     ----------
@@ -43,30 +44,30 @@ def vus_pr(
     scores
         (n,) higher = more anomalous; no NaN.
     definition
-        ``"tsb_ad"`` or ``"vldb22"``; their values may differ by 0.1 and more on the same scores,
-        so give the name with every number.
+        ``"tsb_ad"`` or ``"vldb22"``. Their values may differ by 0.1 and more on the same scores,
+        so report the name with every number.
     window
         largest buffer length, in steps; the lengths 0, 1, ..., window are averaged. There is no
-        default, because the published ones differ: TSB-AD takes :func:`window_length` of a
-        recording of one variable, or else 100; aeon takes 500.
+        default, because the published ones differ: TSB-AD uses :func:`window_length` for a
+        recording of one variable, and 100 otherwise; aeon uses 500.
     thresholds
-        how many of the ranked scores serve as thresholds, evenly spaced ranks from the first to
-        the last.
+        number of scores used as thresholds, at evenly spaced ranks from the first to the last.
 
     Notes
     -----
-    A buffer of the length w reaches w // 2 steps to either side of an event; a step in it at the
-    distance d weighs sqrt(1 - d / w), one in two buffers 1. At each threshold precision is the
-    weight of the alarmed steps over their number; recall is that weight over the anomalous steps
-    plus half of the buffers, times the share of events with an alarm in them or their buffers.
+    A buffer of length w reaches w // 2 steps to either side of an event. A step in it, at distance
+    d from the event, has the weight sqrt(1 - d / w); a step in two buffers has the weight 1. At
+    each threshold, precision is the weight of the alarmed steps divided by their number. Recall is
+    that weight divided by the number of anomalous steps plus half of the weight of the buffers,
+    times the share of events with an alarm in them or their buffers.
 
     ``vldb22`` is Paparrizos et al., "Volume under the surface", PVLDB 15(11), 2022, 2774-2787, as
-    implemented in aeon (``range_pr_vus_score``): recall counts half of all buffers, the area is
-    taken by trapezoids that start from precision 1, the buffer behind an event is one step
-    shorter, and constant scores are worth 0. ``tsb_ad`` is Liu and Paparrizos, "The elephant in
+    implemented in aeon (``range_pr_vus_score``): recall counts half of all buffers, the area is a
+    sum of trapezoids that starts from precision 1, the buffer after an event is one step shorter,
+    and constant scores get 0. ``tsb_ad`` is Liu and Paparrizos, "The elephant in
     the room", NeurIPS 2024, as implemented in TSB-AD: recall counts half of the alarmed parts of
-    the buffers and the area is a sum of steps. It gives 1 to scores that part all anomalous steps
-    from all normal ones, if a threshold falls between them; ``vldb22`` less.
+    the buffers and the area is a sum of rectangles. If a threshold separates all anomalous steps
+    from all normal ones, ``tsb_ad`` gives 1 and ``vldb22`` less.
 
     Examples
     --------
@@ -88,7 +89,7 @@ def vus_roc(
     window: int,
     thresholds: int = THRESHOLDS,
 ) -> float:
-    """Volume under true-positive rate, false-positive rate and buffer length.
+    """Return the volume under true-positive rate, false-positive rate and buffer length.
 
     Parameters
     ----------
@@ -106,12 +107,12 @@ def vus_roc(
 
 
 def window_length(values: ArrayLike) -> int:
-    """Find the window that TSB-AD would take for a variable: the period it shows.
+    """Return the window that TSB-AD would use for a variable: its period.
 
     Parameters
     ----------
     values
-        (n,) what was observed, without gaps.
+        (n,) values of the variable, without gaps.
 
     Returns
     -------
@@ -119,8 +120,8 @@ def window_length(values: ArrayLike) -> int:
 
     Notes
     -----
-    TSB-AD's ``find_length_rank(data, rank=1)``: the first 20,000 values, lags up to 400. For
-    several variables at once that function gives 0, which leaves no buffer at all.
+    TSB-AD's ``find_length_rank(data, rank=1)``: it reads the first 20,000 values and lags up to
+    400. For several variables that function returns 0, which means no buffers.
 
     Examples
     --------
@@ -148,7 +149,7 @@ def window_length(values: ArrayLike) -> int:
 
 
 def _autocorrelation(series: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(K,) for the lags 0 to 400 or the longest there is; zeros if the values are constant."""
+    """Return (K,) autocorrelations at lags 0 to at most 400; zeros if the values are constant."""
     n = len(series)
     if series.min() == series.max():
         return np.zeros(min(n, _LAST_LAG + 1))
@@ -161,7 +162,7 @@ def _autocorrelation(series: NDArray[np.float64]) -> NDArray[np.float64]:
 def _areas(
     is_anomalous: ArrayLike, scores: ArrayLike, definition: str, window: int, thresholds: int
 ) -> NDArray[np.float64]:
-    """(window + 1, 2) area under precision and recall and under the rates, by buffer length."""
+    """Return (window + 1, 2) areas under the precision-recall and ROC curves, by buffer length."""
     _check_settings(definition, window, thresholds)
     window, thresholds = int(window), int(thresholds)
     truth, given = checked_steps(is_anomalous, scores)
@@ -193,7 +194,7 @@ def _areas(
 
 
 def _in_order(half_lengths: NDArray[np.int64], top: int) -> NDArray[np.int64]:
-    """Return the steps that are reached at all, the soonest first."""
+    """Return the steps with half lengths up to ``top``, in ascending order of half length."""
     steps = np.flatnonzero(half_lengths <= top)
     return steps[np.argsort(half_lengths[steps], kind="stable")]
 

@@ -1,6 +1,6 @@
-"""How the loops of this room are compiled, and logarithms and powers of many numbers at once.
+"""Numba decorators of this package, and vectorised exponentials and logarithms.
 
-In: functions over arrays and scalars. Out: the same, compiled when first called.
+In: functions of arrays and scalars. Out: the same functions, compiled at their first call.
 """
 
 from collections.abc import Callable
@@ -16,10 +16,9 @@ Inputs = ParamSpec("Inputs")
 Output = TypeVar("Output")
 Floats = NDArray[np.float64]
 
-# A multiplication and an addition may be one instruction. Where a loop only sums up, the sum may
-# be taken in another order, always the same one: a loop that also writes to memory may run step
-# by step or several steps at once, as its arrays happen to lie, and must give the same bits.
-# NaN and infinity keep their meaning.
+# Both sets allow fused multiply-add. Only loops that sum and write no arrays may reorder the
+# additions: a loop that writes arrays is vectorised or not depending on their alignment in memory,
+# and must give the same bits either way. NaN and infinity keep their meaning.
 FUSED = {"contract", "nsz"}
 REORDERED = {"contract", "nsz", "reassoc"}
 
@@ -33,20 +32,20 @@ SQRT2 = 1.4142135623730951
 
 
 def compiled(function: Callable[Inputs, Output]) -> Callable[Inputs, Output]:
-    """Compile a loop: kept on disk, without Python's lock, division by zero gives infinity."""
+    """Compile a loop: cached on disk, without the GIL; division by zero gives infinity."""
     loop = njit(cache=True, nogil=True, error_model="numpy", fastmath=FUSED)(function)
     return cast(Callable[Inputs, Output], loop)
 
 
 def summing(function: Callable[Inputs, Output]) -> Callable[Inputs, Output]:
-    """Compile a loop that sums up and writes nothing to memory."""
+    """Compile a loop that only sums and writes no arrays."""
     loop = njit(cache=True, nogil=True, error_model="numpy", fastmath=REORDERED)(function)
     return cast(Callable[Inputs, Output], loop)
 
 
 @summing
 def dot(left: Floats, right: Floats) -> float:
-    """Return the sum of products of two (n,)."""
+    """Return the dot product of two (n,) arrays."""
     total = 0.0
     for i in range(left.size):
         total += left[i] * right[i]
@@ -55,7 +54,7 @@ def dot(left: Floats, right: Floats) -> float:
 
 @compiled
 def exp_all(numbers: Floats) -> None:
-    """Replace (n,) numbers by their exponentials, to 1e-13; beyond +-700 as at +-700."""
+    """Replace (n,) numbers by their exponentials, accurate to 1e-13; clip them to +-700 first."""
     bits = np.empty(numbers.size, np.int64)
     for i in range(numbers.size):
         x = min(max(numbers[i], LEAST_EXPONENT), MOST_EXPONENT)
@@ -82,10 +81,10 @@ def exp_all(numbers: Floats) -> None:
 
 @compiled
 def log_all(numbers: Floats) -> None:
-    """Replace (n,) positive numbers by their logarithms, to 1e-13; tiny ones as at 1e-300.
+    """Replace (n,) positive numbers by their logarithms, accurate to 1e-13.
 
-    With m the number over a power of two, and s = (m - 1) / (m + 1), log m is
-    2 (s + s^3 / 3 + s^5 / 5 + ...).
+    Numbers below 1e-300 count as 1e-300. With m the number divided by a power of 2 and
+    s = (m - 1) / (m + 1), log m is 2 (s + s^3 / 3 + s^5 / 5 + ...).
     """
     bits = np.empty(numbers.size, np.int64)
     exponents = np.empty(numbers.size)

@@ -1,8 +1,8 @@
-"""Couplings of a window's variables, found anew with what reference windows say of couplings.
+"""Couplings of a window's variables, re-estimated with the couplings of reference windows as prior.
 
-A coupling is how a variable follows the factors: by two loadings, and with how much noise. In: a
-window's values and its factor model in common units, and the couplings that occur. Out: loadings
-and noise in which a variable that cannot be told from a known coupling has that one.
+A coupling describes how a variable follows the factors: two loadings and a noise variance. In: a
+window's values, its factor model in common units, and the known couplings. Out: loadings and noise;
+a variable that is compatible with a known coupling gets the values of that coupling.
 """
 
 from math import log
@@ -18,12 +18,12 @@ __all__ = ["CELL_VARIANCE", "N_MOMENTS", "coupling_moments", "recognise_coupling
 
 N_MOMENTS = 7
 
-# Loadings lie anywhere in a cell of half a unit around a known coupling's: the variance of that.
+# Variance of a loading that is uniform in a cell of half a unit around that of a known coupling.
 CELL_VARIANCE = 0.5**2 / 12
 
-# Nats by which a variable's own loadings and noise, fitted to this very window, must explain it
-# better than all known couplings do to be kept. Three fitted numbers gain a few nats by
-# themselves; a variable in other units, which no known coupling is like, gains hundreds.
+# A variable keeps its own loadings and noise, fitted to this window, if they explain it better than
+# every known coupling by this many nats. Three fitted numbers always gain a few nats; a variable
+# in other units, unlike every known coupling, gains hundreds.
 STRANGE = 20.0
 
 ROUNDS = 2
@@ -33,11 +33,11 @@ ROUNDS = 2
 def coupling_moments(
     values: Floats, seen: Floats, scale: Floats, factors: Floats, out: Floats
 ) -> None:
-    """Fill (C * 7,) with what each variable says of its coupling, in common units.
+    """Fill (C * 7,) with the moments that determine each variable's coupling, in common units.
 
-    That is, summed over the steps where it was seen: the factors' expected squares 00, 01, 11, the
-    products of the variable with both factors, its squares, and the number of steps. ``values``
-    (C, L) are over ``scale`` (C,); ``factors`` (5, L) are smoothed ones.
+    The moments are sums over the steps where the variable was observed: the factors' expected
+    squares 00, 01, 11, the products of the variable with both factors, its square, and the number
+    of steps. ``values`` (C, L) are divided by ``scale`` (C,); ``factors`` (5, L) are smoothed.
     """
     n_variables, length = values.shape
     e00, e01, e11 = np.empty(length), np.empty(length), np.empty(length)
@@ -61,11 +61,12 @@ def recognise_couplings(
     loadings: Floats,
     noise: Floats,
 ) -> None:
-    """Find ``loadings`` (2, C) and ``noise`` (C,) anew, in place, given the couplings that occur.
+    """Re-estimate ``loadings`` (2, C) and ``noise`` (C,) in place, given the known couplings.
 
-    ``couplings`` (A, 4) are two loadings, noise and log weight of each, in common units; ``speed``
-    (2, 1) are the variances of the factors' steps. Each round smooths the factors and takes the
-    mean of what the variables' loadings and precisions may be, given their moments.
+    ``couplings`` (A, 4) holds the two loadings, the noise and the log weight of each, in common
+    units; ``speed`` (2, 1) holds the variances of the factors' steps. Each round smooths the
+    factors, then takes the posterior mean of every variable's loadings and precision, given its
+    moments.
     """
     n_variables, length = values.shape
     n_known = couplings.shape[0]
@@ -86,7 +87,7 @@ def recognise_couplings(
             a, b, d, x0, x1, xx, n = row[0], row[1], row[2], row[3], row[4], row[5], row[6]
             for i in range(n_known):
                 u, v, over = couplings[i, 0], couplings[i, 1], 1.0 / couplings[i, 2]
-                # Loadings are N((u, v), CELL_VARIANCE); g is the slope of the log likelihood there.
+                # Loadings are N((u, v), CELL_VARIANCE); g is the log likelihood's gradient there.
                 wide = CELL_VARIANCE * over
                 u00, u01, u11 = 1.0 + wide * a, wide * b, 1.0 + wide * d
                 determinants[i] = u00 * u11 - u01 * u01

@@ -1,6 +1,6 @@
 """Level and jump: the largest deviation, and the largest step, of any variable.
 
-In: a standardised window. Out: two statistics, and each variable's share in them.
+In: a standardised window. Out: two statistics, and each variable's contribution to them.
 """
 
 from math import log
@@ -15,7 +15,7 @@ __all__ = ["largest_deviation", "largest_step", "scaled_steps"]
 
 @compiled
 def largest_deviation(values: Floats, seen: Floats, standard: Standard, blame: Floats) -> float:
-    """Return the log of the largest deviation from a median; ``blame`` (C,) each variable's."""
+    """Return the log of the largest deviation from a median; fill ``blame`` (C,) per variable."""
     n_variables, length = values.shape
     largest = 0.0
     for c in range(n_variables):
@@ -29,7 +29,7 @@ def largest_deviation(values: Floats, seen: Floats, standard: Standard, blame: F
 
 @compiled
 def scaled_steps(values: Floats, seen: Floats, standard: Standard) -> Floats:
-    """(C, L-1) absolute steps over their spread; -1 where one of the two was not seen."""
+    """(C, L-1) absolute steps divided by their spread; -1 where one of the 2 values is missing."""
     n_variables, length = values.shape
     steps = np.empty((n_variables, length - 1))
     for c in range(n_variables):
@@ -41,7 +41,7 @@ def scaled_steps(values: Floats, seen: Floats, standard: Standard) -> Floats:
 
 @compiled
 def largest_step(steps: Floats, blame: Floats) -> float:
-    """Return the log of the largest of (C, L-1) steps; ``blame`` (C,) each variable's."""
+    """Return the log of the largest of (C, L-1) steps; fill ``blame`` (C,) per variable."""
     largest = 0.0
     for c in range(steps.shape[0]):
         furthest = 0.0

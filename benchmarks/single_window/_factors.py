@@ -1,8 +1,8 @@
 """A dynamic factor model of one window: two AR(1) factors, diagonal noise, heavy tails.
 
-In: scaled values (C, L) and where they were seen. Out: loadings, noise, memory, and the smoothed
-factors, by expectation-maximisation. Entries that the model does not explain get less weight, as
-under Student's t.
+In: scaled values (C, L) and a mask of the observed ones. Out: loadings, noise, memory, and the
+smoothed factors, by expectation-maximisation. Entries that the model explains badly get less
+weight, as under Student's t distribution.
 """
 
 from math import atan2, cos, sin, sqrt
@@ -26,19 +26,19 @@ __all__ = [
 
 N_FACTORS = 2
 
-# Degrees of freedom of the noise, and how many observations its starting value is worth: one, as
-# that value is a difference of two rough ones.
+# Degrees of freedom of the noise, and the number of observations that its starting value counts
+# for: 1, since that value is the difference of two rough estimates.
 TAIL_FREEDOM = 5.0
 PRIOR_OBSERVATIONS = 1.0
 
 LEAST_NOISE = 0.004
 FIRST_MEMORY, MOST_MEMORY = 0.9, 0.98
 
-# Added to a factor's sum of squares when loadings are found: they stay small unless the window
-# says otherwise. Without it factors chase the noise of windows that hold little else.
+# Added to a factor's sum of squares when loadings are estimated, so that they stay small unless the
+# data demand otherwise. Without it, factors fit the noise of windows that hold little else.
 RIDGE = 2.0
 
-# Values beyond this many spreads count as this many when the first loadings are sought.
+# Values are clipped to this many spreads when the starting loadings are computed.
 FIRST_CLIP = 4.0
 LEAST_STRENGTH = 0.3
 POWER_ROUNDS = 24
@@ -47,7 +47,8 @@ POWER_ROUNDS = 24
 class FactorModel(NamedTuple):
     """Loadings (2, C), noise variances (C,), memory (2,), smoothed factors (5, L), weights (C, L).
 
-    ``smoothed`` has rows m0, m1, P00, P01, P11; weights are 0 where nothing was seen.
+    ``memory`` holds the AR(1) coefficients. ``smoothed`` has rows m0, m1, P00, P01, P11; weights
+    are 0 where a value is missing.
     """
 
     loadings: Floats
@@ -59,9 +60,9 @@ class FactorModel(NamedTuple):
 
 @compiled
 def start_loadings(values: Floats, seen: Floats, noise: Floats) -> Floats:
-    """(2, C) loadings from the two leading components of the noise-whitened values.
+    """Return (2, C) loadings from the two leading components of the noise-whitened values.
 
-    Orthogonal iteration, started from the window's own covariances.
+    Uses orthogonal iteration, started from rows of the window's covariance matrix.
     """
     n_variables, length = values.shape
     white = np.empty((n_variables, length))
@@ -108,7 +109,7 @@ def start_loadings(values: Floats, seen: Floats, noise: Floats) -> Floats:
     _multiply(covariance, v, image_v)
     _multiply(covariance, w, image_w)
     vv, vw, ww = dot(v, image_v), dot(v, image_w), dot(w, image_w)
-    # The eigenvectors of the 2 x 2 matrix between them.
+    # Eigenvectors of the covariance restricted to the plane of v and w.
     half, middle = 0.5 * (vv - ww), 0.5 * (vv + ww)
     root = sqrt(half * half + vw * vw)
     angle = 0.5 * atan2(vw, half)
@@ -147,7 +148,7 @@ def _remove(vector: Floats, direction: Floats) -> None:
 def fit_factors(
     values: Floats, seen: Floats, first_noise: Floats, loadings: Floats, rounds: int
 ) -> FactorModel:
-    """Fit the model from starting values in so many rounds; ``loadings`` are written over."""
+    """Fit the model from starting values in ``rounds`` of EM; ``loadings`` are overwritten."""
     memory = np.full(N_FACTORS, FIRST_MEMORY)
     noise = first_noise.copy()
     weights = seen.copy()
@@ -161,7 +162,7 @@ def fit_factors(
 def refine_factors(
     model: FactorModel, values: Floats, seen: Floats, first_noise: Floats, rounds: int
 ) -> None:
-    """Go on for so many rounds of EM, in place; the smoothed factors are those of the end.
+    """Run ``rounds`` more rounds of EM in place; ``smoothed`` holds the factors after the last.
 
     Notes
     -----
@@ -195,7 +196,7 @@ def _maximise(
     noise: Floats,
     weights: Floats,
 ) -> None:
-    """Find each variable's loadings, noise and weights, given the smoothed factors."""
+    """Update each variable's loadings, noise and weights (M-step), given the smoothed factors."""
     n_variables, length = values.shape
     m0, m1 = smoothed[0], smoothed[1]
     e00, e01, e11 = np.empty(length), np.empty(length), np.empty(length)
@@ -245,7 +246,10 @@ def moments(
     e01: Floats,
     e11: Floats,
 ) -> tuple[float, float, float, float, float, float, float]:
-    """Weighted sums over time of one variable: of squares of factors, of products with them."""
+    """Return one variable's sums over time: see ``_couplings.coupling_moments`` for their order.
+
+    All are weighted by ``w`` except the last, the number of observed steps.
+    """
     a, b, d, x0, x1, xx, n = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for t in range(x.size):
         wx = w[t] * x[t]
@@ -263,7 +267,7 @@ def moments(
 def noise_ratios(
     values: Floats, seen: Floats, loadings: Floats, noise: Floats, smoothed: Floats
 ) -> Floats:
-    """(C, L) squared residuals over their expected squares; 0 where nothing was seen."""
+    """(C, L) squared residuals over their expected squares; 0 where a value is missing."""
     n_variables, length = values.shape
     ratios = np.empty((n_variables, length))
     for c in range(n_variables):

@@ -1,7 +1,7 @@
-"""Presence: variables that fall silent together for a while and come back.
+"""Presence: variables that are missing together for a while and then return.
 
-In: where the values of a window were seen. Out: how surprising the most telling common gap is, in
-nats, if values were missing one by one.
+In: a mask of a window's observed values. Out: the surprise of the most unlikely common gap, in
+nats, under the assumption that values are missing independently.
 """
 
 from math import log
@@ -16,11 +16,12 @@ __all__ = ["largest_gap"]
 
 @compiled
 def largest_gap(seen: Floats, blame: Floats) -> float:
-    """Return the statistic gaps of a window; ``blame`` (C,) each variable's part of it.
+    """Return the statistic ``gaps`` of a window; fill ``blame`` (C,) with each variable's part.
 
-    A gap counts for a variable that was seen both before and after it in the window: one that
-    appears or vanishes for good says nothing here. It counts by its length times minus the log of
-    the variable's share of missing values elsewhere; less the log of how many gaps there could be.
+    A gap counts for a variable that was observed both before and after it in the window; variables
+    that appear or vanish for good do not count. A variable contributes the gap's length times
+    minus the log of its share of missing values elsewhere. The log of C * L, for the number of
+    gaps tried, is subtracted from the sum.
     """
     n_variables, length = seen.shape
     counts = np.zeros((n_variables, length + 1))
@@ -43,7 +44,7 @@ def largest_gap(seen: Floats, blame: Floats) -> float:
 
 @compiled
 def _surprise(counts: Floats, start: int, n: int) -> float:
-    """Return minus the log probability that a variable is silent from ``start`` for n steps."""
+    """Return minus the log probability that a variable is missing for n steps from ``start``."""
     end, last = start + n, counts.size - 1
     if counts[end] > counts[start] or counts[start] == 0 or counts[end] == counts[last]:
         return 0.0

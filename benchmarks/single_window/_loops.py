@@ -1,7 +1,7 @@
 """The jitted scan: windows -> the statistics of every evidence, one window after the other.
 
-In: padded windows (B, L, P) with NaN where nothing was seen, and what the reference windows said
-about speeds. Out: statistics (B, E), NaN where an evidence abstains.
+In: padded windows (B, L, P) with NaN where a value is missing, and the speeds and couplings learned
+from reference windows. Out: statistics (B, E), NaN where an evidence abstains.
 """
 
 from enum import IntEnum
@@ -26,7 +26,7 @@ from benchmarks.single_window._walks import Passes, pass_forward, passes, smooth
 
 __all__ = ["LEAST_LENGTH", "Prior", "Task", "scan"]
 
-# Places of the evidences in a row of statistics: the cheap ones first.
+# Positions of the evidences in a row of statistics: the cheap ones first.
 (
     LARGEST_VALUE,
     LARGEST_STEP,
@@ -44,19 +44,20 @@ N_EVIDENCES = 11
 
 LEAST_LENGTH = 16
 
-# A variable takes part if it was seen at a quarter of the steps, and a window has something to
-# say if half of its steps hold such a variable.
+# A variable takes part if it was observed in at least 1/4 of the steps; a window is usable if at
+# least 1/2 of its steps hold such a variable.
 LEAST_SEEN, LEAST_STEPS = 4, 2
 
 ROUNDS = 10
 
 
 class Task(IntEnum):
-    """What a scan fills the row of a window with.
+    """Content of the row that a scan fills for a window.
 
-    CHEAP, DEAR and ALL: (E,) statistics of these evidences, NaN elsewhere. MEASURE: cardinality and
-    unit. SPEEDS: (A,) log likelihoods of the prior's speeds. BLAME: (E * P,) the variables' parts.
-    COUPLINGS: (P * 7,) what each variable says of its coupling, NaN for places that take no part.
+    CHEAP, DEAR and ALL: (E,) statistics of these evidences, NaN for the others. MEASURE:
+    cardinality and unit. SPEEDS: (A,) log likelihoods of the prior's speeds. BLAME: (E * P,) the
+    variables' contributions. COUPLINGS: (C * 7,) moments of each variable that takes part, NaN in
+    the rest of the row.
     """
 
     CHEAP = 0
@@ -69,9 +70,9 @@ class Task(IntEnum):
 
 
 class Prior(NamedTuple):
-    """What reference windows say, in units of ``unit``: see ``Speeds`` and ``Couplings``.
+    """Speeds and couplings learned from reference windows, in units of ``unit``.
 
-    ``couplings`` has no rows while they are not known.
+    See ``Speeds`` and ``Couplings``. ``couplings`` has no rows until they have been learned.
     """
 
     unit: float
@@ -82,7 +83,7 @@ class Prior(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A window's C variables: (C, L) values, over the window's unit, and where they were seen."""
+    """A window's C variables: (C, L) values, divided by the window's unit, and their mask."""
 
     places: NDArray[np.int64]
     values: Floats
@@ -93,9 +94,9 @@ class Window(NamedTuple):
 
 @compiled
 def _taking_part(window: Floats) -> NDArray[np.int64]:
-    """Places of the variables that were seen often enough, in an order of their values' own.
+    """Return the positions of the variables observed often enough, in an order set by their values.
 
-    The order keeps sums the same to the bit wherever a variable stands in the window.
+    Because of that order, sums are the same to the bit whatever the order of the columns.
     """
     length, n_places = window.shape
     places = np.empty(n_places, np.int64)
@@ -121,7 +122,7 @@ def _taking_part(window: Floats) -> NDArray[np.int64]:
 
 @compiled
 def _read(window: Floats) -> Window:
-    """Pick the variables that take part, centre them and measure them."""
+    """Select the variables that take part, measure them, centre them and divide by the unit."""
     length = window.shape[0]
     places = _taking_part(window)
     values = np.zeros((places.size, length))
@@ -147,7 +148,7 @@ def _read(window: Floats) -> Window:
 
 @compiled
 def _scaled(window: Window) -> Floats:
-    """(C, L) values in units of their variable's spread."""
+    """(C, L) values divided by the spread of their variable."""
     scaled = np.empty_like(window.values)
     for c in range(scaled.shape[0]):
         over = 1.0 / window.standard.scale[c]
@@ -158,9 +159,9 @@ def _scaled(window: Window) -> Floats:
 
 @compiled
 def _likely_speed(past: Floats, prior: Prior) -> Floats:
-    """(2, 1) the speed that the window most likely has, a weighted mean of octaves.
+    """Return the (2, 1) posterior mean speed of the window, averaged on a log scale.
 
-    ``past`` is the forward pass of the prior's speeds.
+    ``past`` is the forward pass for the prior's speeds.
     """
     length = past.shape[1] - 1
     n = prior.log_weights.size
@@ -184,8 +185,8 @@ def _walk_statistics(
 ) -> None:
     """Fill factor_speed, known_speeds, path_break and path_copy.
 
-    They come from what steps say in own and in common units. ``found`` are the passes of the
-    prior's speeds in common units.
+    ``own`` and ``common`` (5, L) are the steps' information about the factors in the window's own
+    and in common units. ``found`` holds the passes for the prior's speeds in common units.
     """
     speeds = own_speeds(memory)
     n = speeds.shape[1]
@@ -200,11 +201,12 @@ def _walk_statistics(
 
 @compiled
 def _ask(window: Window, prior: Prior, task: int, row: Floats, parts: Floats) -> None:
-    """Fill a row of statistics of a usable window, or of speeds' likelihoods, by the task.
+    """Fill the row of a usable window, with the content that the task asks for.
 
-    ``parts`` (E, C) is how much of each evidence each variable made. Level, jump, repetition,
-    roughness, presence and relation: the variable's own part. What the factors say, for the task
-    BLAME alone: by how much the statistic falls when the variable is left out.
+    ``parts`` (E, C) is each variable's contribution to each evidence. For evidences that sum or
+    maximise over variables it is the variable's own part. For those computed from the factors'
+    paths, and for the task BLAME only, it is the amount by which the statistic falls when the
+    variable is left out.
     """
     length = window.values.shape[1]
     values, seen, standard = window.values, window.seen, window.standard
@@ -221,7 +223,7 @@ def _ask(window: Window, prior: Prior, task: int, row: Floats, parts: Floats) ->
     loadings = start_loadings(scaled, seen, standard.noise)
     model = fit_factors(scaled, seen, standard.noise, loadings, ROUNDS)
     own, common = np.empty((5, length)), np.empty((5, length))
-    # Factors in common units, by which they move the scaled variables.
+    # Loadings of the scaled variables on factors that are in common units.
     scale = standard.scale * (standard.unit / prior.unit)
     in_common = rotated(model.loadings, scale) / scale
     noise = model.noise.copy()
@@ -235,7 +237,7 @@ def _ask(window: Window, prior: Prior, task: int, row: Floats, parts: Floats) ->
     without = np.empty(N_EVIDENCES)
     kept = seen.copy()
     n_left_out = seen.shape[0] if task == Task.BLAME else 0
-    for c in range(-1, n_left_out):  # first with every variable
+    for c in range(-1, n_left_out):  # -1: with every variable
         if c >= 0:
             kept[c] = 0.0
         gather(scaled, kept, model.loadings, model.noise, own)
@@ -259,9 +261,9 @@ def _ask(window: Window, prior: Prior, task: int, row: Floats, parts: Floats) ->
 
 @compiled
 def scan(windows: Floats, prior: Prior, task: int, out: Floats) -> None:
-    """Fill ``out`` (B, n), a row a window, by the task: see Task. NaN for unusable windows.
+    """Fill ``out`` (B, n), one row per window, as :class:`Task` says; NaN for unusable windows.
 
-    All tasks are one loop, because compiling them one by one would take several times as long.
+    All tasks share one loop because compiling each of them would take several times as long.
     """
     n_windows, _, n_places = windows.shape
     statistics = np.empty(N_EVIDENCES)

@@ -1,7 +1,7 @@
 """Relation: segments in which variables no longer follow the factors that they follow elsewhere.
 
-In: a window's factor model, or the window for models that have not seen a part of it. Out: how
-much larger residuals are inside some segment than outside, summed over variables.
+In: residuals of a window's factor model, or the window, to refit the model without a part of it.
+Out: how much residuals differ between a segment and the rest, summed over variables.
 """
 
 from math import log, sqrt
@@ -16,11 +16,11 @@ from benchmarks.single_window._standard import spreads
 
 __all__ = ["largest_change", "largest_surprise"]
 
-# Added to mean residuals before their logarithm is taken.
+# Added to mean squared residuals before taking their logarithm.
 LEAST_RESIDUAL = 1e-2
 
-# Holes are a quarter of the window and start at every tenth; residuals outside count up to the
-# cap and as if so many usual ones had been seen besides.
+# Holes are 1/4 of the window long and start at every tenth of it. Residual ratios outside the hole
+# are capped; their mean includes USUAL more observations of ratio 1.
 HOLE_PARTS, HOP_PARTS = 4, 10
 RESIDUAL_CAP, USUAL = 16.0, 4.0
 HOLE_ROUNDS = 2
@@ -29,10 +29,11 @@ LEAST_SURPRISE = 1e-3
 
 @compiled
 def largest_change(ratios: Floats, seen: Floats, blame: Floats) -> float:
-    """Return residual_size of (C, L) residual ratios; ``blame`` (C,) the segment's own.
+    """Return residual_size of (C, L) residual ratios; fill ``blame`` (C,) for the best segment.
 
-    The two-sample likelihood ratio of a variance inside a segment and outside it, summed over the
-    variables, largest over segments; less its expectation and over its spread at this cardinality.
+    For each segment, a two-sample likelihood ratio compares each variable's variance inside and
+    outside; the ratios are summed over variables. The largest sum, minus C / 2 and divided by
+    sqrt(C), is the statistic.
     """
     n_variables, length = ratios.shape
     lengths = segment_lengths(length)
@@ -85,11 +86,12 @@ def largest_surprise(
     model: FactorModel,
     blame: Floats,
 ) -> float:
-    """Return the statistic hole of a window; ``blame`` (C,) each variable's part of it.
+    """Return the statistic ``hole`` of a window; fill ``blame`` (C,) with each variable's part.
 
-    The model is fitted without a hole, and then asked how well it explains what is in there, as
-    far as its loadings are known. The fit goes on from ``model``, that of the whole window, whose
-    values were over ``scale`` (C,), and from the noise ``first_noise`` (C,) that it began with.
+    The model is refitted without the values in a hole; then the residuals inside the hole are
+    compared with their predicted variance, which includes the uncertainty of the loadings. The fit
+    starts from ``model``, that of the whole window, whose values were divided by ``scale`` (C,)
+    and whose starting noise was ``first_noise`` (C,).
     """
     n_variables, length = values.shape
     size, hop = length // HOLE_PARTS, max(1, length // HOP_PARTS)
@@ -128,12 +130,12 @@ def largest_surprise(
 
 @compiled
 def _foreseen_ratios(values: Floats, seen: Floats, model: FactorModel, filled: Floats) -> Floats:
-    """(C, L) squared residuals over their predicted variances; 0 where nothing was seen.
+    """(C, L) squared residuals over their predicted variances; 0 where a value is missing.
 
-    ``model`` has not seen the hole, ``filled`` (5, L) are the factors given everything. The
-    loadings of a variable are known up to psi (sum of w E[ff'] + ridge)^-1, its centre up to psi
-    over the sum of w: where factors are far from what they were outside, residuals are large by
-    themselves.
+    ``model`` was fitted without the hole; ``filled`` (5, L) are the factors given all values. A
+    variable's loadings have the variance psi (sum of w E[ff'] + ridge)^-1, its centre psi over the
+    sum of w. Both are included: where the factors are far from their values outside the hole,
+    large residuals are expected.
     """
     n_variables, length = values.shape
     s00, s01, s11 = np.empty(length), np.empty(length), np.empty(length)
@@ -166,7 +168,7 @@ def _foreseen_ratios(values: Floats, seen: Floats, model: FactorModel, filled: F
 def _surprise(
     ratios: Floats, seen: Floats, first: int, end: int, best: float, blame: Floats
 ) -> float:
-    """Return the largest summed ratio over segments of a hole, or ``best`` if that is larger."""
+    """Return the largest summed likelihood ratio of a hole's segments, or ``best`` if larger."""
     n_variables, length = ratios.shape
     shortest = max(2, length // 8)
     usual, counts = np.empty(n_variables), np.empty(n_variables)

@@ -1,7 +1,7 @@
-"""Repetition: a stretch of the window that is unusually like an earlier one.
+"""Repetition: a run of time steps that is unusually similar to an earlier one.
 
-In: values of a window and where they were seen. Out: minus the smallest mean log distance of four
-consecutive time steps from four earlier ones.
+In: values of a window and a mask of the observed ones. Out: minus the smallest mean log distance of
+4 consecutive time steps from 4 earlier ones.
 """
 
 from math import log
@@ -15,16 +15,16 @@ __all__ = ["closest_repetition"]
 RUN = 4
 SHORTEST_LAG = 2
 
-# Added to a squared distance over the median one: below it, likeness is no longer told apart.
+# Added to squared distances divided by their median: smaller distances all count as equal.
 CLOSEST = 1e-4
 
 
 @compiled
 def closest_repetition(values: Floats, seen: Floats, blame: Floats) -> float:
-    """Return repeated_steps; ``blame`` (C,) how much more alike each variable is there.
+    """Return repeated_steps; fill ``blame`` (C,) with each variable's own likeness.
 
-    Distances are mean squared differences over the variables seen at both time steps. Pairs of
-    steps that share none count as typical.
+    Distances are mean squared differences over the variables observed at both time steps. Pairs of
+    steps without such a variable count as typical.
     """
     n_variables, length = values.shape
     # Row d - 1 holds the pairs (t, t + d).
@@ -70,7 +70,10 @@ def closest_repetition(values: Floats, seen: Floats, blame: Floats) -> float:
 
 @compiled
 def _own_likeness(values: Floats, seen: Floats, start: int, lag: int) -> float:
-    """Log of a variable's mean squared difference at this lag over that in the repetition."""
+    """Return the log ratio of a variable's mean squared difference outside and inside the run.
+
+    Both are taken at the same lag; a negative ratio counts as 0.
+    """
     inside, n_inside, outside, n_outside = 0.0, 0.0, 0.0, 0.0
     for t in range(values.size - lag):
         both = seen[t] * seen[t + lag]

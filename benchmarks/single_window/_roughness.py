@@ -1,4 +1,4 @@
-"""Regime, the cheap way: steps that are larger in one part of the window than in the other.
+"""Regime, the cheap test: steps that are larger in one part of the window than in the other.
 
 In: scaled steps. Out: the log of the largest likelihood ratio of a change in their variance.
 """
@@ -11,7 +11,7 @@ from benchmarks.single_window._compiled import Floats, compiled
 
 __all__ = ["rougher_part"]
 
-# A step counts up to so many spreads: single jumps are another evidence's.
+# Steps are clipped to this many spreads: single jumps belong to another evidence.
 LARGEST = 4.0
 SHORTEST_PART = 5
 TINY, LEAST_RATIO = 1e-6, 1e-3
@@ -19,7 +19,7 @@ TINY, LEAST_RATIO = 1e-6, 1e-3
 
 @compiled
 def rougher_part(steps: Floats, blame: Floats) -> float:
-    """Return step_sizes of (C, L-1) steps; ``blame`` (C,) each variable's own ratio."""
+    """Return step_sizes of (C, L-1) steps; fill ``blame`` (C,) with each variable's own ratio."""
     n_variables, n_steps = steps.shape
     energy = np.zeros(n_steps)
     counts = np.zeros(n_steps)

@@ -1,8 +1,8 @@
-"""Jump and repetition, the dear way: segments whose factors break off, or repeat earlier ones.
+"""Jump and repetition, the expensive tests: factor paths that break off or repeat earlier ones.
 
-In: what each time step says of two random-walk factors, and their speed. Out: log mean ratios of
-the likelihood of a segment given an unrelated path, or given an earlier segment, to its likelihood
-given the rest of the window.
+In: each time step's information about two random-walk factors, and the factors' speed. Out: the log
+of a mean likelihood ratio: the likelihood of a segment given an unrelated path, or given an earlier
+segment, divided by its likelihood given the rest of the window.
 """
 
 from math import log
@@ -20,19 +20,19 @@ from benchmarks.single_window._walks import (
 
 __all__ = ["broken_and_copied", "segment_lengths"]
 
-# The shortest segments break off; only longer ones are told to be copies.
+# Segments of all 4 lengths may break off; those of the shortest length are not tested as copies.
 N_LENGTHS = 4
 
 
 @compiled
 def segment_lengths(length: int) -> tuple[int, int, int, int]:
-    """Return lengths of segments: L/16, L/8, 3L/16 and L/4."""
+    """Return the lengths of segments: L/16, L/8, 3L/16 and L/4, at least 1, 2, 3 and 4."""
     return max(1, length // 16), max(2, length // 8), max(3, 3 * length // 16), max(4, length // 4)
 
 
 @compiled
 def broken_and_copied(info: Floats, speed: Floats) -> tuple[float, float]:
-    """Return path_break and path_copy of a window; ``speed`` (2, 1) variances of a step."""
+    """Return path_break and path_copy of a window; ``speed`` (2, 1) holds the step variances."""
     length = info.shape[1]
     lengths = segment_lengths(length)
     found = passes(info, speed)
@@ -64,7 +64,7 @@ def broken_and_copied(info: Floats, speed: Floats) -> tuple[float, float]:
 
 @compiled
 def _fresh_starts(info: Floats, speed: Floats, lengths: tuple[int, int, int, int]) -> Floats:
-    """(4, L) log likelihood of each segment as if nothing before it were known, by length."""
+    """(4, L) log likelihood of each segment by length and start, independent of earlier steps."""
     length = info.shape[1]
     state = np.zeros((6, length))
     state[3] = FIRST_VARIANCE
@@ -110,7 +110,7 @@ def _fresh_starts(info: Floats, speed: Floats, lengths: tuple[int, int, int, int
 
 @compiled
 def _alike(info: Floats, found: Passes) -> Floats:
-    """(L, L + 1) by lag: running sums of log p(step t given the smoothed factors at t - lag)."""
+    """(L, L + 1) for each lag, running sums of log p(step t | smoothed factors at t - lag)."""
     length = info.shape[1]
     smoothed = smoothed_walk(found)
     sums = np.zeros((length, length + 1))
@@ -140,7 +140,7 @@ def _alike(info: Floats, found: Passes) -> Floats:
 
 @compiled
 def _log_mean(numbers: Floats) -> float:
-    """Return the log of the mean exponential of (n,) numbers, which are written over."""
+    """Return the log of the mean exponential of (n,) numbers, which are overwritten."""
     largest = -np.inf
     for i in range(numbers.size):
         largest = max(largest, numbers[i])

@@ -1,16 +1,16 @@
-"""The Kalman smoother of two independent AR(1) factors, given what each time step says of them.
+"""Kalman smoother of two independent AR(1) factors, given each time step's information about them.
 
-In: a step's information about the factors: h (2, L) and J (3, L), so that the step's likelihood is
-exp(h'f - f'Jf / 2) up to a constant. However many variables were seen, that is five numbers a
-step. Out: smoothed means and variances. 2 x 2 matrices are their entries 00, 01, 11.
+In: h (2, L) and J (3, L), such that the likelihood of a step is exp(h'f - f'Jf / 2) up to a
+constant: 5 numbers per step, however many variables were observed. Out: smoothed means and
+variances. 2 x 2 symmetric matrices are stored as their entries 00, 01, 11.
 """
 
 from benchmarks.single_window._compiled import Floats, compiled
 
 __all__ = ["gather", "smooth"]
 
-# Factors are taken to remember this much of a step, as if so many steps had shown it: where noise
-# hides the factors, they must not follow it.
+# Prior of the AR(1) coefficients: USUAL_MEMORY, with the weight of USUAL_STEPS steps. It keeps the
+# factors from following the noise where noise hides them.
 USUAL_MEMORY, USUAL_STEPS = 0.95, 8.0
 
 
@@ -18,8 +18,8 @@ USUAL_MEMORY, USUAL_STEPS = 0.95, 8.0
 def gather(values: Floats, weights: Floats, loadings: Floats, noise: Floats, info: Floats) -> None:
     """Fill ``info`` (5, L), rows h0, h1, J00, J01, J11, from the variables.
 
-    ``values`` and ``weights`` are (C, L), the latter 0 where nothing was seen; ``loadings`` (2, C)
-    and ``noise`` (C,).
+    ``values`` and ``weights`` are (C, L), with weight 0 where a value is missing; ``loadings`` are
+    (2, C) and ``noise`` is (C,).
     """
     n_variables, length = values.shape
     info[:] = 0.0
@@ -44,10 +44,10 @@ def smooth(
 ) -> tuple[float, float]:
     """Fill ``smoothed`` (5, L), rows m0, m1, P00, P01, P11; return the factors' correlations.
 
-    ``memory`` (2,) are the coefficients of AR(1) processes of unit variance. The correlation of
-    a factor is that of its consecutive values, as expected given everything: the M-step's answer
-    for ``memory``, with a prior worth USUAL_STEPS. ``filtered`` and ``predicted`` (5, L) are
-    scratch.
+    ``memory`` (2,) holds the coefficients of AR(1) processes of unit variance. A factor's
+    correlation is the expected one of its consecutive values, given the whole window: the M-step's
+    update of ``memory``, with a prior worth USUAL_STEPS. ``filtered`` and ``predicted`` (5, L) are
+    scratch arrays.
 
     Notes
     -----
@@ -62,7 +62,7 @@ def smooth(
         predicted[0, t], predicted[1, t] = m0, m1
         predicted[2, t], predicted[3, t], predicted[4, t] = a, b, c
         j00, j01, j11 = info[2, t], info[3, t], info[4, t]
-        # (I + P J)^-1 P is the variance once the step has been seen.
+        # (I + P J)^-1 P is the variance after the step's update.
         u00, u01 = 1.0 + a * j00 + b * j01, a * j01 + b * j11
         u10, u11 = b * j00 + c * j01, 1.0 + b * j01 + c * j11
         over = 1.0 / (u00 * u11 - u01 * u10)

@@ -1,7 +1,7 @@
-"""Regime, the dear way: factors that move faster in one part of the window than in the other.
+"""Regime, the expensive test: factors that move faster in one part of the window than in the other.
 
-In: what each time step says of two factors, and the speeds they may have. Out: log likelihood
-ratios of a change of speed somewhere in the window against none.
+In: each time step's information about two factors, and their possible speeds. Out: log likelihood
+ratios of one change of speed somewhere in the window against none.
 """
 
 from math import atan2, cos, log, sin, sqrt
@@ -13,22 +13,22 @@ from benchmarks.single_window._walks import Passes
 
 __all__ = ["changed_speed", "own_speeds", "rotated", "shortest_part"]
 
-# A window's own speeds are those of its model times 2^-3 to 2^3.
+# A window's own speeds are those of its fitted model times 2^-3 to 2^3.
 OCTAVES = 3
 
 LEAST_PART = 4
-PARTS = 5  # a change leaves at least a fifth of the window on either side
+PARTS = 5  # a change leaves at least 1/5 of the window on either side
 
 
 @compiled
 def shortest_part(length: int) -> int:
-    """Return how many steps a change of speed leaves on either side at least."""
+    """Return the minimum number of steps on either side of a change of speed."""
     return max(LEAST_PART, length // PARTS)
 
 
 @compiled
 def own_speeds(memory: Floats) -> Floats:
-    """(2, 7) step variances around those of the fitted factors; one ratio for both."""
+    """(2, 7) step variances: those of the fitted factors, both times the same power of 2."""
     n = 2 * OCTAVES + 1
     speeds = np.empty((2, n))
     for i in range(n):
@@ -41,8 +41,8 @@ def own_speeds(memory: Floats) -> Floats:
 def changed_speed(found: Passes, log_weights: Floats, log_pairs: Floats) -> float:
     """Return the log likelihood ratio of one change of speed against none.
 
-    ``log_weights`` (A,) are the speeds' prior probabilities, ``log_pairs`` (A, A) those of the
-    speeds before and after a change: -inf for pairs that do not count as one.
+    ``log_weights`` (A,) are the log prior probabilities of the speeds, ``log_pairs`` (A, A) those
+    of the speeds before and after a change: -inf for pairs that do not count as a change.
     """
     past, future = found
     n_speeds = log_weights.size
@@ -100,10 +100,10 @@ def changed_speed(found: Passes, log_weights: Floats, log_pairs: Floats) -> floa
 
 @compiled
 def rotated(loadings: Floats, scale: Floats) -> Floats:
-    """(2, C) loadings in common units, turned so that variables load on one factor or the other.
+    """(2, C) loadings in common units, rotated so that variables load on one factor or the other.
 
-    The factors' sizes are such that the variables that follow a factor do so by about 1: factors
-    are then in the variables' units, and their speeds can be compared between windows.
+    Each factor is scaled so that the variables that follow it have loadings of about 1: factors are
+    then in the variables' units, and their speeds can be compared between windows.
 
     Notes
     -----

@@ -1,7 +1,7 @@
-"""A window's own yardsticks: centres, spreads and noise of its variables, by medians.
+"""Robust centres, spreads and noise of a window's variables, computed from medians.
 
-In: values (C, L) and where they were seen. Out: a :class:`Standard`, from which all evidences
-start. No variable is known by name: the window is its own reference.
+In: values (C, L) and a mask of the observed ones. Out: a :class:`Standard`, which all evidences
+use. Variables have no names here: the window is its own reference.
 """
 
 from math import sqrt
@@ -13,27 +13,27 @@ from benchmarks.single_window._compiled import Floats, compiled
 
 __all__ = ["Spreads", "Standard", "order_columns", "spreads", "standardised"]
 
-# A deviation's median, times this, is the standard deviation of a Gaussian.
+# Median absolute deviation times this is the standard deviation of a Gaussian.
 GAUSSIAN = 1.4826
 
-# Share of the window's spread that is added to each variable's own: one that hardly moves is not
-# judged by its rounding errors.
+# Share of the window's spread that is added, in squares, to each variable's own: otherwise a
+# variable that hardly moves would be judged by its rounding errors.
 LEVEL_FLOOR, MODEL_FLOOR = 0.1, 0.05
 
-# Deviations and steps count up to so many spreads when variances are taken from them.
+# Deviations and steps are clipped to this many spreads when variances are computed from them.
 MODEL_CAP, STEP_CAP, STEP_CAP_FLOOR = 3.0, 2.5, 0.05
 
-# Noise, in squared units of the variable's spread, lies in this range; with fewer steps to tell
-# it from it is taken as the middle one.
+# Noise variance, in squares of the variable's spread, is clipped to LEAST..MOST_NOISE; with fewer
+# than FEWEST_STEPS differences it is SOME_NOISE.
 LEAST_NOISE, MOST_NOISE, SOME_NOISE = 0.01, 1.0, 0.25
 FEWEST_STEPS = 4
 
-# Stands for what was not seen when columns are put in order: behind everything else.
+# Stands for missing values when columns are sorted: they come last.
 LAST = 1e300
 
 
 class Spreads(NamedTuple):
-    """``unit``, ``centre`` (C,) and ``scale`` (C,) as in Standard; (C,) medians of deviations."""
+    """``unit``, ``centre`` (C,), ``scale`` (C,) as in Standard; (C,) median absolute deviations."""
 
     unit: float
     centre: Floats
@@ -42,12 +42,12 @@ class Spreads(NamedTuple):
 
 
 class Standard(NamedTuple):
-    """Yardsticks of C variables.
+    """Centres, scales and noise of C variables.
 
-    ``unit`` is the root mean square of all values about their variable's median ``centre`` (C,);
-    all else is in this unit. ``level`` (C,) scales deviations, ``step`` (C,) differences of
-    consecutive values, ``scale`` (C,) values for the factor model; ``noise`` (C,) is the variance
-    of a variable's noise, in squared ``scale``.
+    ``unit`` is the root mean square deviation of all values from the median ``centre`` (C,) of
+    their variable; ``level``, ``step`` and ``scale`` are in this unit. ``level`` (C,) scales
+    deviations, ``step`` (C,) differences of consecutive values, ``scale`` (C,) values for the
+    factor model; ``noise`` (C,) is the variance of a variable's noise, in squares of ``scale``.
     """
 
     unit: float
@@ -60,9 +60,9 @@ class Standard(NamedTuple):
 
 @compiled
 def order_columns(numbers: Floats) -> None:
-    """Sort each column of (n, C) in place: Batcher's network, all columns at once.
+    """Sort each column of (n, C) in place by Batcher's sorting network, all columns at once.
 
-    The comparisons are the same for every column, so that they run side by side. K. E. Batcher,
+    The comparisons are the same for every column, so they can be vectorised. K. E. Batcher,
     "Sorting networks and their applications", 1968.
     """
     n, n_columns = numbers.shape
@@ -83,7 +83,7 @@ def order_columns(numbers: Floats) -> None:
 
 @compiled
 def _column_medians(numbers: Floats, counts: Floats, medians: Floats) -> None:
-    """Fill (C,) medians of the columns of (n, C), of which ``counts`` (C,) are below LAST."""
+    """Fill (C,) medians of the columns of (n, C); ``counts`` (C,) of their numbers are not LAST."""
     order_columns(numbers)
     for c in range(counts.size):
         n = int(counts[c])
@@ -95,7 +95,7 @@ def _column_medians(numbers: Floats, counts: Floats, medians: Floats) -> None:
 def _step_medians(
     values: Floats, seen: Floats, lag: int, columns: Floats, counts: Floats, medians: Floats
 ) -> None:
-    """Fill (C,) median absolute differences at a lag, and of how many pairs seen each is."""
+    """Fill (C,) median absolute differences at a lag, and the numbers of observed pairs."""
     n_variables, length = values.shape
     for c in range(n_variables):
         counts[c] = 0.0
@@ -110,7 +110,7 @@ def _step_medians(
 def _capped_steps(
     values: Floats, seen: Floats, lag: int, scale: Floats, counts: Floats, medians: Floats
 ) -> Floats:
-    """(C,) mean squared differences at a lag, in squared scale; large ones count as the cap."""
+    """(C,) mean squared differences at a lag, in squares of ``scale``; large ones are capped."""
     n_variables, length = values.shape
     means = np.empty(n_variables)
     for c in range(n_variables):
@@ -125,7 +125,7 @@ def _capped_steps(
 
 @compiled
 def spreads(values: Floats, seen: Floats) -> Spreads:
-    """Measure where variables lie and how far they spread; as ``standardised``, without steps."""
+    """Measure the centres and spreads of variables, but not their steps and noise."""
     n_variables, length = values.shape
     columns = np.empty((length, n_variables))
     counts = np.empty(n_variables)
@@ -148,7 +148,7 @@ def spreads(values: Floats, seen: Floats) -> Spreads:
     for c in range(n_variables):
         n += counts[c]
         for t in range(length):
-            # Over the largest one: squares of very large values must not overflow.
+            # Divided by the largest deviation, so that squares of large values do not overflow.
             share = seen[c, t] * (values[c, t] - centre[c]) / largest
             total += share * share
     unit = largest * sqrt(total / n) if largest > 0 else 0.0
@@ -167,7 +167,10 @@ def spreads(values: Floats, seen: Floats) -> Spreads:
 
 @compiled
 def standardised(values: Floats, seen: Floats) -> Standard:
-    """Measure a window: ``values`` (C, L), ``seen`` (C, L) 1 or 0. All 0 where nothing moves."""
+    """Measure a window: ``values`` (C, L) and ``seen`` (C, L), which is 1 or 0.
+
+    ``unit`` is 0 if every variable is constant; the other fields are then meaningless.
+    """
     n_variables, length = values.shape
     unit, centre, relative, medians = spreads(values, seen)
     columns, counts = np.empty((length, n_variables)), np.empty(n_variables)
@@ -175,7 +178,7 @@ def standardised(values: Floats, seen: Floats) -> Standard:
     for c in range(n_variables):
         scale[c] = unit * relative[c]
         level[c] = sqrt((GAUSSIAN * medians[c] / unit) ** 2 + LEVEL_FLOOR * LEVEL_FLOOR)
-    # Medians are those of steps from here on.
+    # From here on, ``medians`` holds medians of steps.
     _step_medians(values, seen, 1, columns, counts, medians)
     short = _capped_steps(values, seen, 1, scale, counts, medians)
     noise = np.empty(n_variables)
@@ -188,7 +191,8 @@ def standardised(values: Floats, seen: Floats) -> Standard:
         if min(noise[c], counts[c]) < FEWEST_STEPS:
             noise[c] = SOME_NOISE
         else:
-            # A walk's steps grow with the lag, noise's do not: what is left at lag 0 is noise.
+            # Squared differences of a random walk grow with the lag, those of noise do not:
+            # extrapolated to lag 0, only noise remains.
             found = min(max(short[c] - 0.5 * long[c], 0.075 * short[c]), 0.5 * short[c])
             noise[c] = min(max(found, LEAST_NOISE), MOST_NOISE)
     return Standard(unit, centre, level, step, relative, noise)

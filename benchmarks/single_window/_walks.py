@@ -1,8 +1,8 @@
-"""Likelihoods of random-walk factors: several speeds side by side, from both ends of a window.
+"""Likelihoods of random-walk factors for several speeds, from both ends of a window.
 
-In: what each time step says of two factors (5, L), and the variances of their steps (A, 2), one
-pair a speed. Out: for each step and speed, what the past says and what the future says; joined,
-they give the likelihood of any change of speed without running through the window again.
+In: each time step's information about two factors (5, L), and the variances of their steps (2, A),
+one pair per speed. Out: for each step and speed, the information from past and from future steps;
+joined, they give the likelihood of any change of speed without another pass over the window.
 """
 
 from typing import NamedTuple
@@ -20,16 +20,16 @@ __all__ = [
     "smoothed_walk",
 ]
 
-# Variance of the factors before anything is seen of them.
+# Variance of the factors before the first step.
 FIRST_VARIANCE = 4.0
 
 
 class Passes(NamedTuple):
-    """Both passes, each (6, L + 1, A).
+    """Forward and backward pass, each (6, L + 1, A).
 
     ``past[:, t]``: the log likelihood of the steps before t, and mean and variance (m0, m1, P00,
-    P01, P11) of the factors at t given them. ``future[:, t]``: a log constant and the information
-    (h0, h1, J00, J01, J11) that the steps from t on hold about the factors at t.
+    P01, P11) of the factors at t given these steps. ``future[:, t]``: a log constant and the
+    information (h0, h1, J00, J01, J11) about the factors at t in the steps from t on.
     """
 
     past: Floats
@@ -38,13 +38,13 @@ class Passes(NamedTuple):
 
 @compiled
 def passes(info: Floats, speeds: Floats) -> Passes:
-    """Run through the window from both ends, for (2, A) speeds."""
+    """Run the forward and the backward pass for (2, A) speeds."""
     return Passes(pass_forward(info, speeds), _pass_backward(info, speeds))
 
 
 @compiled
 def pass_forward(info: Floats, speeds: Floats) -> Floats:
-    """(6, L + 1, A) what the past says: see Passes."""
+    """Return the (6, L + 1, A) forward pass: see Passes."""
     length, n_speeds = info.shape[1], speeds.shape[1]
     past = np.empty((6, length + 1, n_speeds))
     determinants = np.empty((length, n_speeds))
@@ -78,7 +78,7 @@ def pass_forward(info: Floats, speeds: Floats) -> Floats:
 
 @compiled
 def _pass_backward(info: Floats, speeds: Floats) -> Floats:
-    """(6, L + 1, A) what the future says: see Passes."""
+    """Return the (6, L + 1, A) backward pass: see Passes."""
     length, n_speeds = info.shape[1], speeds.shape[1]
     future = np.empty((6, length + 1, n_speeds))
     determinants = np.empty((length, n_speeds))
@@ -88,7 +88,7 @@ def _pass_backward(info: Floats, speeds: Floats) -> Floats:
         for i in range(n_speeds):
             h0, h1 = future[1, t + 1, i], future[2, t + 1, i]
             j00, j01, j11 = future[3, t + 1, i], future[4, t + 1, i], future[5, t + 1, i]
-            # The step from t to t + 1 blurs what is known of the factors there.
+            # The random step from t to t + 1 reduces the information about the factors.
             u00, u11 = 1.0 + q0[i] * j00, 1.0 + q1[i] * j11
             determinant = u00 * u11 - q0[i] * q1[i] * j01 * j01
             over = 1.0 / determinant
@@ -107,7 +107,7 @@ def _pass_backward(info: Floats, speeds: Floats) -> Floats:
 
 @compiled
 def _subtract_half_logs(likelihoods: Floats, determinants: Floats, is_backward: bool) -> None:
-    """Subtract from (L + 1, A) the halved logs of all (L, A) determinants up to each step."""
+    """Subtract half the cumulated logs of (L, A) determinants from (L + 1, A) likelihoods."""
     length, n_speeds = determinants.shape
     log_all(determinants.reshape(-1))
     totals = np.zeros(n_speeds)
@@ -122,10 +122,10 @@ def _subtract_half_logs(likelihoods: Floats, determinants: Floats, is_backward: 
 def joined_likelihoods(
     passes_: Passes, before: int, after: int, waiting: Floats, out: Floats
 ) -> None:
-    """Fill ``out`` (n, A) with log likelihoods of A speeds when a stretch is left out.
+    """Fill ``out`` (n, A) with log likelihoods of A speeds when some steps are left out.
 
-    Row s joins the past at step ``before`` + s with the future at ``after`` + s; between them the
-    factors wander by ``waiting`` (2, A), the variances of their steps in the meantime.
+    Row s joins the past at step ``before`` + s with the future at ``after`` + s; between the two
+    the variances of the factors grow by ``waiting`` (2, A).
     """
     past, future = passes_
     n, n_speeds = out.shape
@@ -159,7 +159,7 @@ def joined_likelihoods(
 
 @compiled
 def smoothed_walk(found: Passes) -> Floats:
-    """(5, L) rows m0, m1, P00, P01, P11: the factors given everything, at the first speed."""
+    """(5, L) rows m0, m1, P00, P01, P11: the factors given all steps, at the first speed."""
     past, future = found
     length = past.shape[1] - 1
     smoothed = np.empty((5, length))

@@ -1,8 +1,8 @@
-"""What is usual at each cardinality: statistics of normal windows -> comparable numbers.
+"""Standardisation of a statistic by cardinality.
 
-In: a statistic and the cardinalities of normal windows. Out: the statistic of any window, less its
-usual value at that cardinality and over its usual excess; between the cardinalities that were seen
-by interpolation.
+In: a statistic and the cardinalities of normal windows. Out: the statistic of any window, minus the
+median of normal windows at that cardinality, divided by their high quantile minus median. Values
+between the cardinalities of normal windows are interpolated.
 """
 
 from dataclasses import dataclass
@@ -14,26 +14,26 @@ __all__ = ["HIGH", "ByCardinality"]
 
 HIGH = 0.9
 
-# A cardinality with fewer normal windows beyond the high quantile joins its neighbour.
+# A cardinality with fewer normal windows beyond the high quantile is pooled with its neighbour.
 FEWEST_BEYOND = 2
 
-# The usual excess at one cardinality is at least this share of the typical one, and this much:
-# statistics are in nats, of which hundredths say nothing.
+# The excess at one cardinality is at least this share of the median excess, and at least this many
+# nats: differences of hundredths of a nat mean nothing.
 LEAST_SHARE, LEAST_EXCESS = 0.1, 0.02
 
 
 @dataclass(frozen=True)
 class ByCardinality:
-    """Usual values as a function of log cardinality.
+    """Median and excess of a statistic as functions of log cardinality.
 
     Parameters
     ----------
     log_cardinality
-        (n,) where they are known, ascending.
+        (n,) points of interpolation, ascending.
     usual, log_excess
-        (n,) the median there, and the log of the high quantile less the median.
+        (n,) the median there, and the log of the high quantile minus the median.
     grows
-        whether to go on in a straight line beyond the cardinalities seen, rather than stay.
+        whether to extrapolate linearly beyond these points; otherwise the end values are used.
     """
 
     log_cardinality: NDArray[np.float64]
@@ -49,7 +49,7 @@ class ByCardinality:
         grows: bool,
         high: float = HIGH,
     ) -> "ByCardinality":
-        """Learn from (n,) statistics of normal windows; NaN are left out."""
+        """Learn from (n,) statistics of normal windows; NaN is ignored."""
         is_known = ~np.isnan(numbers)
         numbers, cardinality = numbers[is_known], cardinality[is_known]
         at, usual, excess = [], [], []
@@ -69,7 +69,7 @@ class ByCardinality:
     def standardised(
         self, numbers: NDArray[np.float64], cardinality: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """(n,) statistics in units of what is usual at their cardinality."""
+        """(n,) statistics, minus the median and divided by the excess at their cardinality."""
         if len(self.usual) == 0:
             return np.full(len(numbers), np.nan)
         x = np.log(np.maximum(cardinality, 1))
@@ -88,7 +88,7 @@ class ByCardinality:
 
 
 def _groups(cardinality: NDArray[np.int64], fewest: int) -> list[NDArray[np.bool_]]:
-    """Masks of windows whose usual values are taken together, by ascending cardinality."""
+    """Return masks of windows that are pooled, by ascending cardinality."""
     groups: list[NDArray[np.bool_]] = []
     waiting = np.zeros(len(cardinality), np.bool_)
     for value in np.unique(cardinality):

@@ -1,7 +1,8 @@
-"""Couplings: how variables of reference windows follow the factors, as a mixture of a few ways.
+"""Couplings: a mixture model of how variables of reference windows follow the factors.
 
-In: what each variable of reference windows says of its loadings and its noise. Out: the couplings
-that occur and how often each does. No variable is known by name: a coupling is a kind of variable.
+In: moments that determine the loadings and noise of each variable of reference windows. Out: the
+couplings that occur and the frequency of each. Variables have no names here: a coupling describes
+a type of variable.
 """
 
 from dataclasses import dataclass
@@ -13,8 +14,8 @@ from benchmarks.single_window._couplings import CELL_VARIANCE, N_MOMENTS
 
 __all__ = ["Couplings", "is_mixture"]
 
-# Loadings by half units: factors are such that the variables that follow one do so by about 1.
-# Noise by octaves, in squared units of the reference windows' spread.
+# Grid of loadings in steps of 1/2: factors are scaled so that variables that follow one have
+# loadings of about 1. Noise variance in octaves, in squares of the reference windows' unit.
 _LOADINGS = np.arange(-3.0, 4.0) / 2
 _NOISES = 2.0 ** np.arange(-8.0, 3.0)
 _GRID = np.stack(
@@ -24,7 +25,7 @@ _GRID = np.stack(
 ATOMS = 16
 ROUNDS = 100
 
-# Couplings are learned from so many variables at most.
+# Maximum number of variables from which couplings are learned.
 MOST_VARIABLES = 4000
 
 
@@ -35,11 +36,11 @@ class Couplings:
     Parameters
     ----------
     loadings
-        (2, A) by how much a variable follows each factor, in common units.
+        (2, A) loadings of a variable on each factor, in common units.
     noise
         (A,) variance of its noise, in squares of the same unit.
     weights
-        (A,) how often each coupling occurs; they sum to 1.
+        (A,) frequency of each coupling; they sum to 1.
     """
 
     loadings: NDArray[np.float64]
@@ -48,12 +49,12 @@ class Couplings:
 
     @classmethod
     def of(cls, moments: NDArray[np.float64]) -> "Couplings":
-        """Find the mixture from (n, P * 7) moments of windows' variables, NaN where there is none.
+        """Fit the mixture to (n, P * 7) moments of windows' variables; rows of NaN are ignored.
 
         Notes
         -----
-        Non-parametric maximum likelihood by EM on a grid, as for speeds. Signs of the factors, and
-        which is the first, are arbitrary: all these have the same weight.
+        Non-parametric maximum likelihood by EM on a grid, as for speeds. The signs and the order
+        of the factors are arbitrary, so couplings that differ only in these get the same weight.
         """
         rows = moments.reshape(-1, N_MOMENTS)
         rows = rows[~np.isnan(rows).any(axis=1)]
@@ -63,7 +64,7 @@ class Couplings:
         if len(rows):
             likelihoods = _likelihoods(rows)
             for _ in range(ROUNDS):
-                # Sums rather than products of matrices: the same bits on every machine and thread.
+                # Sums, not matrix products: the same bits on every machine and with any threads.
                 shares = likelihoods * weights
                 shares /= shares.sum(axis=1, keepdims=True)
                 weights = _made_even(shares.mean(axis=0))
@@ -72,7 +73,7 @@ class Couplings:
         return cls(_GRID[:2, chosen], _GRID[2, chosen], kept)
 
     def is_sound(self) -> bool:
-        """Whether this may be a mixture, as one read from a file need not be."""
+        """Return whether this is a valid mixture; one read from a file may not be."""
         return (
             is_mixture(self.loadings, self.weights)
             and len(self.loadings) == 2
@@ -81,13 +82,13 @@ class Couplings:
         )
 
     def table(self) -> NDArray[np.float64]:
-        """Return (A, 4) loadings, noise and log weight of each, as the loops read them."""
+        """Return (A, 4) loadings, noise and log weight of each coupling, for the compiled loops."""
         log_weights = np.log(self.weights + 1e-9)
         return np.ascontiguousarray(np.stack([*self.loadings, self.noise, log_weights], axis=1))
 
 
 def is_mixture(atoms: NDArray[np.float64], weights: NDArray[np.float64]) -> bool:
-    """Whether (k, A) atoms and (A,) weights are finite floats, and the weights not negative."""
+    """Return whether (k, A) atoms and (A,) weights are finite floats and no weight is negative."""
     return (
         atoms.dtype == weights.dtype == np.float64
         and atoms.ndim == 2
@@ -98,7 +99,7 @@ def is_mixture(atoms: NDArray[np.float64], weights: NDArray[np.float64]) -> bool
 
 
 def _likelihoods(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n, G) likelihoods of the grid's couplings given (n, 7) moments, over the largest of each."""
+    """(n, G) likelihoods of the grid's couplings given (n, 7) moments; each row's largest is 1."""
     a, b, d, x0, x1, xx, n = rows.T[:, :, None]
     u, v, noise = _GRID
     wide = CELL_VARIANCE / noise
@@ -113,7 +114,7 @@ def _likelihoods(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _made_even(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(G,) weights, the same for couplings that differ in signs or in which factor is the first."""
+    """(G,) weights averaged over couplings that differ only in signs or in the factors' order."""
     cube = weights.reshape(len(_LOADINGS), len(_LOADINGS), len(_NOISES))
     cube = 0.5 * (cube + cube[::-1])
     cube = 0.5 * (cube + cube[:, ::-1])

@@ -1,7 +1,7 @@
-"""WindowEvidence: what a window says by itself, without names and without labels.
+"""WindowEvidence: evidence computed from a window itself, without names and without labels.
 
-In: windows (B, L, P), NaN where nothing was seen; any variables, in any order, in any number. Out:
-E statistics a window with their p-values, joined in one score that has a p-value too.
+In: windows (B, L, P), NaN where a value is missing, with any number of variables in any order. Out:
+E statistics per window with their p-values, and one joined score with its own p-value.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,31 +29,31 @@ NAMES = tuple(evidence.name for evidence in EVIDENCES)
 
 BLOCK_WINDOWS = 64
 
-# What is known before any window was seen: all speeds that may be are alike, and no couplings.
+# The prior before fitting: all speeds of the grid have the same weight, no couplings are known.
 UNKNOWN = Prior(1.0, SPEED_GRID, np.zeros(SPEED_GRID.shape[1]), np.empty((0, 0)), np.empty((0, 4)))
 
-# Speeds and couplings are learned from so many reference windows at most; with fewer windows than
-# these there is no null to speak of.
+# Maximum number of reference windows from which speeds and couplings are learned, and minimum
+# number for nulls.
 PRIOR_WINDOWS = 800
 FEWEST_WINDOWS = 20
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What the evidences say of B windows.
+    """Results of all evidences for B windows.
 
     Parameters
     ----------
     statistics
-        (B, E) in the order of EVIDENCES; NaN where an evidence abstains or was not asked.
+        (B, E) in the order of EVIDENCES; NaN where an evidence abstains or was not computed.
     cardinality
-        (B,) how many variables take part.
+        (B,) number of variables that take part.
     log_p
-        (B, E) log p-values; NaN likewise.
+        (B, E) log p-values; NaN where the statistic is NaN.
     score
         (B,) all evidences joined, higher = more unusual; NaN where all abstain.
     p_value
-        (B,) the score's p-value; NaN likewise.
+        (B,) p-value of the score; NaN where the score is NaN.
     """
 
     statistics: Floats
@@ -64,22 +64,22 @@ class Answers:
 
 
 class WindowEvidence:
-    """Questions to a window, with p-values under reference windows.
+    """All evidences of a window, with p-values relative to reference windows.
 
-    A variable takes part in a window if it was seen at a quarter of its steps at least; places
-    that are NaN throughout are as good as absent, so that windows of several cardinalities are
-    padded with NaN. A window in which hardly anything was seen, or nothing moves, gets NaN.
-    Adding a constant to a variable, or multiplying all windows by one number, changes nothing.
+    A variable takes part in a window if it was observed in at least 1/4 of its steps. Columns that
+    are all NaN are ignored, so windows of different cardinality can be padded with NaN. Windows
+    with too few observed steps, or in which every variable is constant, get NaN. Adding a constant
+    to a variable, or multiplying all windows by one number, does not change the results.
 
     Parameters
     ----------
     doubt
-        (low, high): the dear evidences are asked only of windows whose cheap ones leave a joined
-        p-value between these; None asks all of all.
+        (low, high): compute the expensive evidences only for windows whose joined p-value from the
+        cheap ones is in this range; None computes all evidences for all windows.
     without
-        names of evidences that are never asked.
+        names of evidences that are never computed.
     most_windows
-        of reference windows at most so many are learned from, evenly spread.
+        maximum number of reference windows to learn from, taken evenly from those given.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class WindowEvidence:
         return self
 
     def ask(self, windows: Floats) -> Answers:
-        """Return everything that the evidences say of windows (B, L, P)."""
+        """Return statistics, p-values and joined scores of windows (B, L, P)."""
         windows = self._fitting(windows)
         cardinality = self.cardinality(windows)
         if self.doubt is None:
@@ -161,11 +161,11 @@ class WindowEvidence:
         return Answers(statistics, cardinality, log_p, score, p_value)
 
     def statistics(self, windows: Floats) -> Floats:
-        """(B, E) statistics of windows, all asked; NaN where an evidence abstains."""
+        """(B, E) statistics of all evidences, whatever ``doubt`` is; NaN where one abstains."""
         return self._asked(self._fitting(windows), Task.ALL)
 
     def p_values(self, windows: Floats) -> Floats:
-        """(B, E) p-values of the evidences; NaN where one abstains or was not asked."""
+        """(B, E) p-values of the evidences; NaN where one abstains or was not computed."""
         return np.exp(self.ask(windows).log_p)
 
     def score(self, windows: Floats) -> Floats:
@@ -173,14 +173,14 @@ class WindowEvidence:
         return self.ask(windows).score
 
     def cardinality(self, windows: Floats) -> Integers:
-        """(B,) how many variables of each window take part."""
+        """(B,) number of variables of each window that take part."""
         counts = _scanned(_checked(windows), UNKNOWN, Task.MEASURE, 2)[:, 0]
         return counts.astype(np.int64)
 
     def blame(self, window: Floats) -> Floats:
-        """(E, P) which share each variable of one window (L, P) has in each evidence.
+        """(E, P) share of each variable of one window (L, P) in each evidence.
 
-        Shares of an evidence sum to 1; all are 0 where it abstains or no variable made it.
+        The shares of an evidence sum to 1; all are 0 where it abstains or no variable contributes.
         """
         windows = self._fitting(np.asarray(window)[None])
         n_places = windows.shape[2]
@@ -195,7 +195,7 @@ class WindowEvidence:
         return shares
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return what was learned as arrays and a JSON-able header."""
+        """Return the fitted state as arrays and a JSON-serialisable header."""
         self._check_fitted()
         arrays = {
             "statistics": self.nulls_.statistics,
@@ -218,7 +218,7 @@ class WindowEvidence:
     def restored(
         self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
     ) -> "WindowEvidence":
-        """Return evidence with these settings and with what :meth:`to_arrays` gave."""
+        """Return a copy with these settings, fitted by what :meth:`to_arrays` returned."""
         try:
             statistics, cardinality = arrays["statistics"], arrays["cardinality"]
             speeds = Speeds(header["unit"], arrays["speeds"], arrays["weights"])
@@ -291,14 +291,14 @@ def _checked(windows: Floats) -> Floats:
 
 
 def _spread(windows: Floats, most: int) -> Floats:
-    """Return at most so many windows, evenly spread."""
+    """Return at most ``most`` windows, evenly spread."""
     if len(windows) <= most:
         return windows
     return windows[np.arange(most) * len(windows) // most]
 
 
 def _scanned(windows: Floats, prior: Prior, task: Task, n_columns: int) -> Floats:
-    """(B, n_columns) what a scan says of windows, several blocks at a time."""
+    """Return the (B, n_columns) result of a scan, computed in blocks by several threads."""
     out = np.empty((len(windows), n_columns))
 
     def work(first: int) -> None:

@@ -1,4 +1,4 @@
-"""The null: statistics of normal windows -> p-values of each evidence, and of all joined.
+"""Null distributions: statistics of normal windows -> p-values of each evidence and of all joined.
 
 In: statistics (n, E) and cardinalities (n,) of reference windows. Out: for any windows, log
 p-values, one joined score, and the score's own p-value.
@@ -19,16 +19,15 @@ __all__ = ["ABSTENTION", "Null", "Nulls", "joined"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# Minus the log p-value that an abstaining evidence counts for: what a normal window's is on
-# average. As the joined score sums squares, which are 2 on average, silence pulls it down a
-# little; it never raises an alarm.
+# Minus log p-value assigned to an abstaining evidence: the mean of normal windows. The joined score
+# sums squares, whose mean is 2, so an abstention lowers it a little and never causes an alarm.
 ABSTENTION = 1.0
 
-# Reference windows are scored by nulls that were learned from the other parts.
+# Cross-validation folds: reference windows are scored by nulls learned from the other parts.
 PARTS = 5
 
-# The joined score of many variables has a lighter tail than that of one. Cardinalities are
-# therefore made alike where its tail begins, which is where alarms are.
+# The joined score of many variables has a lighter tail than that of one. Scores are therefore
+# matched across cardinalities where the tail begins, since alarms come from the tail.
 JOINED_HIGH = 1 - TAIL_SHARE
 
 N_CHEAP = sum(not evidence.is_dear for evidence in EVIDENCES)
@@ -36,9 +35,9 @@ WEIGHTS = np.array([evidence.weight for evidence in EVIDENCES])
 
 
 def joined(log_p: Floats) -> Floats:
-    """(B,) root of the summed squares of weighted log p-values; NaN where all evidences abstain.
+    """(B,) root of the sum of squared weighted log p-values; NaN where all evidences abstain.
 
-    ``log_p`` is (B, n), of the first n evidences.
+    ``log_p`` (B, n) holds those of the first n evidences.
 
     Examples
     --------
@@ -52,7 +51,7 @@ def joined(log_p: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Null:
-    """What one number looks like in normal windows, at each cardinality."""
+    """Null distribution of one statistic in normal windows, at each cardinality."""
 
     usual: ByCardinality
     tail: Tail
@@ -61,18 +60,18 @@ class Null:
     def of(
         cls, numbers: Floats, cardinality: Integers, grows: bool = False, high: float = HIGH
     ) -> "Null":
-        """Learn from (n,) numbers of normal windows; NaN are left out."""
+        """Learn from (n,) numbers of normal windows; NaN is ignored."""
         usual = ByCardinality.of(numbers, cardinality, grows, high)
         return cls(usual, Tail.of(usual.standardised(numbers, cardinality)))
 
     def log_p(self, numbers: Floats, cardinality: Integers) -> Floats:
-        """(B,) log p-values of (B,) numbers; NaN where the number is."""
+        """(B,) log p-values of (B,) numbers; NaN where the number is NaN."""
         return self.tail.log_p(self.usual.standardised(numbers, cardinality))
 
 
 @dataclass(frozen=True)
 class Nulls:
-    """What all evidences, one by one and joined, say of normal windows.
+    """Null distributions of every evidence and of the joined score.
 
     Parameters
     ----------
@@ -81,7 +80,8 @@ class Nulls:
     cardinality
         (n,) of the same windows.
     doubt
-        joined p-values of the cheap evidences between which the dear ones are asked; None: always.
+        range of joined p-values of the cheap evidences in which the expensive ones are computed;
+        None: always.
     """
 
     statistics: Floats
@@ -96,7 +96,7 @@ class Nulls:
         return log_p
 
     def is_doubtful(self, log_p: Floats, cardinality: Integers) -> NDArray[np.bool_]:
-        """(B,) whether the dear evidences are to be asked, given the cheap ones' (B, cheap)."""
+        """(B,) whether to compute the expensive evidences, given log p-values of the cheap ones."""
         if self.doubt is None:
             return np.ones(len(log_p), np.bool_)
         low, high = self.doubt
@@ -129,10 +129,10 @@ class Nulls:
 
     @cached_property
     def _left_out(self) -> Floats:
-        """(n, E) log p-values of the reference windows, each by the other parts' nulls.
+        """(n, E) cross-validated log p-values of the reference windows.
 
-        A part is a run of windows of each cardinality, so that neighbours, which may share rows,
-        are left out together.
+        A part is a run of consecutive windows of each cardinality: neighbours may share rows and
+        are therefore left out together.
         """
         part = np.empty(len(self.cardinality), np.int64)
         for value in np.unique(self.cardinality):

@@ -1,6 +1,6 @@
-"""The evidences: what each one asks of a window, and how its null behaves.
+"""The evidences: the question that each one asks of a window, and how its null behaves.
 
-In: nothing. Out: the list that everything else goes by; its order is that of the statistics.
+In: nothing. Out: the list of evidences; statistics are in the same order.
 """
 
 from dataclasses import dataclass
@@ -17,19 +17,19 @@ class Evidence:
     Parameters
     ----------
     name
-        what its statistic is called.
+        name of its statistic.
     kind
-        what it is evidence of, one of KINDS.
+        kind of change that it tests for, one of KINDS.
     question
         the question in words.
     is_dear
-        whether it asks for the window's factor model, which takes most of the time.
+        whether it needs the window's factor model, which takes most of the time.
     grows
-        whether its statistic sums over variables, so that its null goes on growing beyond the
-        cardinalities that were seen.
+        whether its statistic sums over variables, so that its null is extrapolated beyond the
+        cardinalities of the reference windows.
     weight
-        by how much its log p-value is multiplied where evidences are joined: a half for what is
-        read off single values or steps, and asked again, more sharply, of the factor model.
+        factor of its log p-value where evidences are joined: 0.5 for statistics of single values
+        or steps, since the factor model asks the same question more precisely.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""Speeds: how fast the factors of reference windows move, as a mixture of a few speeds.
+"""Speeds: a mixture model of how fast the factors of reference windows move.
 
-In: log likelihoods of a grid of speeds in reference windows. Out: the speeds that occur, how often
-each does, and which pairs of them count as a change.
+In: log likelihoods of a grid of speeds in reference windows. Out: the speeds that occur, the
+frequency of each, and the pairs of them that count as a change.
 """
 
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from benchmarks.single_window.couplings import Couplings, is_mixture
 
 __all__ = ["SPEED_GRID", "Speeds"]
 
-# Variances of a factor's step, in squared units of the reference windows' spread, by octaves.
+# Variances of a factor's step in octaves, in squares of the reference windows' unit.
 _LEVELS = 2.0 ** np.arange(-9.0, 2.0)
 SPEED_GRID = np.stack([np.repeat(_LEVELS, len(_LEVELS)), np.tile(_LEVELS, len(_LEVELS))])
 
 ATOMS = 16
 ROUNDS = 300
 
-# Octaves, summed over both factors, by which two speeds differ at least to count as a change.
+# Two speeds count as a change if they differ by this many octaves, summed over both factors.
 LEAST_CHANGE = 1.5
 
 
@@ -32,11 +32,12 @@ class Speeds:
     Parameters
     ----------
     unit
-        typical root mean square of a reference window: speeds are in its square.
+        median of the reference windows' units (root mean square deviations); variances are in its
+        square.
     variances
         (2, A) variances of the two factors' steps.
     weights
-        (A,) how often each pair of variances occurs; they sum to 1.
+        (A,) frequency of each pair of variances; they sum to 1.
     """
 
     unit: float
@@ -45,13 +46,13 @@ class Speeds:
 
     @classmethod
     def of(cls, unit: float, log_likelihoods: NDArray[np.float64]) -> "Speeds":
-        """Find the mixture from (n, G) log likelihoods of SPEED_GRID in reference windows.
+        """Fit the mixture to (n, G) log likelihoods of SPEED_GRID in reference windows.
 
         Notes
         -----
         Non-parametric maximum likelihood of a mixing distribution, by EM on a grid: N. Laird,
         "Nonparametric maximum likelihood estimation of a mixing distribution", JASA 73, 1978.
-        Which factor is the first is arbitrary, so both orders have the same weight.
+        The order of the factors is arbitrary, so both orders get the same weight.
         """
         n_levels = len(_LEVELS)
         swapped = np.arange(n_levels * n_levels).reshape(n_levels, n_levels).T.ravel()
@@ -60,7 +61,7 @@ class Speeds:
         if len(known):
             likelihoods = np.exp(known - known.max(axis=1, keepdims=True))
             for _ in range(ROUNDS):
-                # Sums rather than products of matrices: the same bits on every machine and thread.
+                # Sums, not matrix products: the same bits on every machine and with any threads.
                 shares = likelihoods * weights
                 shares /= shares.sum(axis=1, keepdims=True)
                 weights = shares.mean(axis=0)
@@ -70,7 +71,7 @@ class Speeds:
         return cls(unit, SPEED_GRID[:, chosen], kept)
 
     def is_sound(self) -> bool:
-        """Whether this may be a mixture, as one read from a file need not be."""
+        """Return whether this is a valid mixture; one read from a file may not be."""
         return (
             isinstance(self.unit, float)
             and 0 < self.unit < np.inf
@@ -80,10 +81,10 @@ class Speeds:
         )
 
     def prior(self, couplings: Couplings) -> Prior:
-        """Return both mixtures as the loops read them.
+        """Return both mixtures in the form that the compiled loops take.
 
-        A change is from one speed to another by at least LEAST_CHANGE octaves in all, with both
-        factors speeding up or both slowing down.
+        A pair of speeds counts as a change if they differ by at least LEAST_CHANGE octaves in total
+        and no factor speeds up while the other slows down.
         """
         log_weights = np.log(self.weights + 1e-9)
         octaves = np.log2(self.variances[:, :, None] / self.variances[:, None, :])

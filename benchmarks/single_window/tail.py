@@ -1,6 +1,6 @@
-"""A tail: statistics of normal windows -> p-values of others.
+"""Upper tail of a null distribution: statistics of normal windows -> p-values of other windows.
 
-In: numbers of normal windows. Out: p-values; by rank, and exponential beyond the highest ones.
+In: numbers of normal windows. Out: p-values, by rank, and by an exponential fit in the tail.
 """
 
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 __all__ = ["TAIL_SHARE", "Tail"]
 
-# Above the quantile of which this share is left, numbers are too few to be ranked.
+# The tail is this share of the largest numbers: too few for p-values by rank.
 TAIL_SHARE = 0.03
 
-# No log p-value is lower: the smallest positive float64 and its square root stay far away.
+# Lower bound of log p-values, well above the log of the smallest positive float64.
 LOWEST_LOG = -600.0
 
 
 @dataclass(frozen=True)
 class Tail:
-    """What numbers of normal windows look like.
+    """Empirical distribution of normal windows' numbers, with an exponential tail.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Tail:
 
     Notes
     -----
-    Exceedances over a high quantile are taken as exponential: the limit for light-tailed
+    Exceedances over a high quantile are modelled as exponential: the limit for light-tailed
     distributions (J. Pickands, "Statistical inference using extreme order statistics", Annals of
     Statistics 3, 1975).
     """
@@ -38,11 +38,13 @@ class Tail:
 
     @classmethod
     def of(cls, numbers: NDArray[np.float64]) -> "Tail":
-        """Return the tail of (n,) numbers; those that are NaN are left out."""
+        """Return the tail of (n,) numbers; NaN is ignored."""
         return cls(np.sort(numbers[~np.isnan(numbers)]))
 
     def log_p(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Log p-values of numbers of any shape; NaN where the number is, or nothing was seen.
+        """Return log p-values of numbers of any shape; NaN where the number is NaN.
+
+        All are NaN if there are no normal numbers.
 
         Examples
         --------
@@ -63,7 +65,7 @@ class Tail:
 
     @cached_property
     def _start(self) -> tuple[float, float, float]:
-        """Where the tail begins, the share of numbers beyond, and their mean excess."""
+        """Start of the tail, share of numbers beyond it, and their mean excess."""
         start = float(np.quantile(self.normal, 1 - TAIL_SHARE))
         above = self.normal[self.normal > start]
         mean = float((above - start).mean()) if len(above) else 0.0

@@ -1,8 +1,8 @@
 """The anchor: the paper's equations in plain NumPy, one window at a time, all d = 2m wide.
 
-In: a window as the paper has it, values X (L, C), observed M (L, C) and C identifiers. Out: its
-features and its score in float64. It is what one writes who has the paper on the desk and knows
-NumPy: no loop over pairs, nothing shared between windows, nothing compacted, nothing tuned.
+In: a window as in the paper, with values X (L, C), observed M (L, C) and C identifiers. Out: its
+features and its score in float64. It is a direct implementation of the paper in idiomatic NumPy: no
+loop over pairs, nothing shared between windows, no compacted states, no tuning.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ PRESENCE_SLOPE = 0.2
 
 
 def hash_matrix(identifiers: list[str], stream: str, m: int) -> Floats:
-    """(C, m) one signed entry a variable, for the stream "val" or "pres"."""
+    """(C, m) matrix with one entry +-1 per variable, for the stream "val" or "pres"."""
     matrix = np.zeros((len(identifiers), m))
     for j, identifier in enumerate(identifiers):
         bucket = int(hashlib.md5(f"{identifier}#{stream}".encode()).hexdigest(), 16) % m
@@ -26,14 +26,14 @@ def hash_matrix(identifiers: list[str], stream: str, m: int) -> Floats:
 
 
 class Anchor:
-    """Features and scores of windows over one set of variables; hashed once, here."""
+    """Features of windows over one set of variables, which the constructor hashes once."""
 
     def __init__(self, identifiers: list[str], m: int = 128) -> None:
         self.value_hash = hash_matrix(identifiers, "val", m)
         self.presence_hash = hash_matrix(identifiers, "pres", m)
 
     def states(self, values: Floats, observed: NDArray[np.bool_]) -> Floats:
-        """(L, C) values and whether they were observed -> (L, 2m) states g."""
+        """(L, 2m) states g of (L, C) values and their mask (L, C)."""
         filled = np.where(observed, values, 0.0)
         count = observed.sum(axis=1, keepdims=True)
         weight = np.minimum(PRESENCE_SLOPE * count, 1.0)
@@ -44,7 +44,7 @@ class Anchor:
         return normalised
 
     def image(self, values: Floats, observed: NDArray[np.bool_]) -> Floats:
-        """(6, L, L) the kernel image of a window."""
+        """(6, L, L) kernel image of a window."""
         sequences = derived(self.states(values, observed))
         return np.stack([cosine(z) for z in sequences] + [log_distance(z) for z in sequences])
 
@@ -61,7 +61,7 @@ def derived(g: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def cosine(z: Floats) -> Floats:
-    """(L, L) cosines mapped to [0, 1]; 1/2 with a zero vector, 1 on the diagonal."""
+    """(L, L) cosines mapped to [0, 1]; 1/2 for a zero vector, 1 on the diagonal."""
     norm = np.linalg.norm(z, axis=1, keepdims=True)
     unit = z / np.where(norm > 0, norm, 1.0)
     similarity = 0.5 * (1 + np.clip(unit @ unit.T, -1, 1))
@@ -70,7 +70,7 @@ def cosine(z: Floats) -> Floats:
 
 
 def robust_scale(distances: Floats) -> float:
-    """Median of the distances, or of the positive ones where that is 0."""
+    """Return the median of the distances, or that of the positive ones if it is 0."""
     scale = float(np.median(distances))
     if scale == 0 and (distances > 0).any():
         scale = float(np.median(distances[distances > 0]))
@@ -87,7 +87,7 @@ def log_distance(z: Floats) -> Floats:
 
 
 def log_band(z: Floats, w: int) -> Floats:
-    """(w, L) log distances of each step to the w after it; 0 past the end."""
+    """(w, L) log distances of each step to the next w steps; 0 past the end."""
     squared = np.zeros((w, len(z)))
     for lag in range(1, w + 1):
         squared[lag - 1, : len(z) - lag] = ((z[lag:] - z[:-lag]) ** 2).sum(axis=1)
@@ -97,7 +97,10 @@ def log_band(z: Floats, w: int) -> Floats:
 
 
 def knn_score(features: Floats, projection: Floats, references: Floats, k: int = 20) -> float:
-    """Mean cosine distance of projected features (F,) to the k nearest of unit references."""
+    """Return the mean cosine distance of projected features (F,) to the k nearest references.
+
+    References are unit vectors.
+    """
     projected = features @ projection
     distances = 1 - references @ (projected / np.linalg.norm(projected))
     return float(np.partition(distances, k - 1)[:k].mean())

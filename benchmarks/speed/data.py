@@ -1,7 +1,7 @@
-"""Telemetry to time: smooth variables with gaps, as a Recording and as the paper's (X, M).
+"""Synthetic telemetry for timing: smooth variables with gaps, in two layouts.
 
-In: sizes and a seed. Out: the same observations in both layouts, so that smkc and the anchor
-read the same numbers.
+In: sizes and a seed. Out: the same observations as a Recording and as the paper's (X, M), so that
+smkc and the anchor read the same numbers.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ MISSING_SHARE = 0.05
 
 @dataclass(frozen=True)
 class Telemetry:
-    """The same observations twice: compressed by rows, and as X (T, C) with M (T, C)."""
+    """The same observations in two layouts: a recording, and X (T, C) with M (T, C)."""
 
     recording: Recording
     values: NDArray[np.float64]
@@ -26,12 +26,12 @@ class Telemetry:
     names: list[str]
 
     def window(self, start: int, length: int) -> Window:
-        """(L, C) values and observed of one window."""
+        """Return (L, C) values and their mask (L, C) of one window."""
         return self.values[start : start + length], self.observed[start : start + length]
 
 
 def telemetry(n_rows: int, n_variables: int, seed: int = 0) -> Telemetry:
-    """Waves, noise and drift of several speeds, one value in twenty missing."""
+    """Return sine waves of various periods with noise; 5 % of the values are missing."""
     rng = np.random.default_rng(seed)
     time = np.arange(n_rows)[:, None]
     period = rng.uniform(10, 200, n_variables)

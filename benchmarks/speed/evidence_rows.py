@@ -1,7 +1,7 @@
-"""Lines for evidence against a reference: a row of 38 variables, beside peers' scores of it.
+"""Lines for evidence against a reference: rows of 38 variables, compared with other detectors.
 
-In: nothing. Out: lines of the table; times are a row's, on one thread, each with a window of its
-own.
+In: nothing. Out: lines of the table. Times are per row, on one thread; each row ends its own
+window.
 """
 
 import os
@@ -14,7 +14,7 @@ from benchmarks.real.peers import make_peer
 from benchmarks.speed import report
 from benchmarks.speed.timing import Line, take_turns
 from smkc.detector import Detector
-from smkc.evidence.reference import ReferenceEvidence
+from smkc.evidence.model import ReferenceEvidence
 from smkc.recording import Recording
 
 VARIABLES = 38
@@ -22,15 +22,15 @@ REFERENCE_ROWS, ROWS = 20_000, 4_096
 ROUNDS = 7
 PEERS = ("windowed kNN", "PCA", "isolation forest")
 
-# Rows that come one at a time.
+# Rows that are pushed one at a time.
 PUSHED_VARIABLES, PUSHED_ROWS = 50, 512
 
-# Seconds that all evidences of a row may take, 20,000 windows a second, and one push.
+# Maximum seconds per row for all evidences (20,000 windows per second), and per push.
 LIMIT, PUSH_LIMIT = 5e-5, 4e-4
 
 
 def lines() -> Iterator[Line]:
-    """Measure ours and each peer in turns; only ours has a limit."""
+    """Measure ours and each peer in turns; the limit applies to ours only."""
     before = os.environ.get("SMKC_THREADS")
     os.environ["SMKC_THREADS"] = "1"
     try:
@@ -60,7 +60,7 @@ def lines() -> Iterator[Line]:
 
 
 def pushed(rng: np.random.Generator) -> Line:
-    """Measure rows that come one at a time, beside the same rows at once."""
+    """Measure rows that are pushed one at a time, compared with the same rows in one batch."""
     reference = recording(0, REFERENCE_ROWS, rng, PUSHED_VARIABLES)
     live = recording(REFERENCE_ROWS, PUSHED_ROWS, rng, PUSHED_VARIABLES)
     detector = Detector().fit(reference)
@@ -86,7 +86,7 @@ def pushed(rng: np.random.Generator) -> Line:
 def recording(
     first: int, n_rows: int, rng: np.random.Generator, n_variables: int = VARIABLES
 ) -> Recording:
-    """Return made-up rows: common waves plus noise."""
+    """Return synthetic rows: common waves plus noise."""
     times = first + np.arange(n_rows)
     mixing = np.random.default_rng(1).normal(size=(4, n_variables))
     values = np.sin(times[:, None] / np.array([11.0, 29.0, 83.0, 211.0])) @ mixing

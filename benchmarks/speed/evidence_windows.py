@@ -1,8 +1,8 @@
-"""Lines for evidence inside windows: all evidences of a window, beside RandProj-kNN's score.
+"""Lines for evidence inside windows: all evidences of a window, compared with RandProj-kNN.
 
-In: nothing. Out: lines of the table; times are a window's, on one thread. Windows are the
-benchmark's, 32 time steps of 16 variables, and so are the 1,600 reference windows that both
-learned from.
+In: nothing. Out: lines of the table. Times are per window, on one thread. Windows are those of the
+benchmark, 32 time steps of 1, 6 and 16 variables; both methods learn from the same 1,600 reference
+windows.
 """
 
 import os
@@ -22,13 +22,13 @@ CARDINALITIES = (1, 6, 16)
 WINDOWS = 256
 ROUNDS = 15
 
-# Seconds that all evidences of a window of 16 variables may take.
+# Maximum seconds for all evidences of a window of 16 variables.
 LIMIT = 4e-4
 LIMITED = 16
 
 
 def lines() -> Iterator[Line]:
-    """Measure each cardinality, ours and RandProj-kNN in turns; only the widest has a limit."""
+    """Measure ours and RandProj-kNN in turns; only the largest cardinality has a limit."""
     before = os.environ.get("SMKC_THREADS")
     os.environ["SMKC_THREADS"] = "1"
     try:

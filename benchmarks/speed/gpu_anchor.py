@@ -1,19 +1,18 @@
-"""The GPU's anchor: the paper's equations in eager torch, all d = 2m wide, nothing compacted.
+"""The anchor for GPUs: the paper's equations in eager torch, with states of full width d = 2m.
 
-In: observations that are on the device. Out: images, bands, projected vectors and scores in
-float32. It is what one writes who knows torch: batched products for all pairs, a sorted median, no
-loop over windows.
+In: observations on the device. Out: images, bands, projected vectors and scores in float32. It is
+idiomatic torch: batched products for all pairs, a median by sorting, no loop over windows.
 """
 
 import torch
 from torch import Tensor
 
-# Windows worked on at a time: more made it no quicker.
+# Windows per batch: larger batches were not faster.
 AT_ONCE = 2048
 
 
 def states(observed: tuple[Tensor, ...], starts: Tensor, length: int, buckets: int) -> Tensor:
-    """(B, L, 2m) states of windows, one scatter of all their observations a stream."""
+    """(B, L, 2m) states of windows, by one scatter of all observations per stream."""
     indptr, codes, values, value_bucket, value_sign, presence_bucket, presence_sign = observed
     rows = (starts[:, None] + torch.arange(length, device=starts.device)).flatten()
     counts = indptr[rows + 1] - indptr[rows]
@@ -33,7 +32,7 @@ def states(observed: tuple[Tensor, ...], starts: Tensor, length: int, buckets: i
 
 
 def image(g: Tensor) -> Tensor:
-    """(B, 6, L, L) of (B, L, d) states."""
+    """(B, 6, L, L) kernel images of (B, L, d) states."""
     length = g.shape[1]
     upper = torch.triu_indices(length, length, 1, device=g.device)
     cosines, logs = [], []
@@ -73,14 +72,14 @@ def derived(g: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def middle(distances: Tensor) -> Tensor:
-    """(B,) the median of (B, n) distances: torch's own takes the lower of two middle ones."""
+    """(B,) median of (B, n) distances; torch.median returns the lower of two middle values."""
     n = distances.shape[1]
     ordered = distances.sort(dim=1).values
     return 0.5 * (ordered[:, (n - 1) // 2] + ordered[:, n // 2])
 
 
 def unit_vectors(features: Tensor, matrix: Tensor) -> Tensor:
-    """(B, 256) projected and normalised."""
+    """(B, 256) projected and normalised features."""
     return torch.nn.functional.normalize(features @ matrix, dim=1)
 
 

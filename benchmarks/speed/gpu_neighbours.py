@@ -22,7 +22,7 @@ from smkc.paper.kernel.torch_features import full_precision
 
 NEIGHBOURS, SETS, ROUNDS = 20, 3, 7
 
-# Bytes that eager torch may take for the similarities of one block: as large as pays.
+# Bytes of one block of similarities in eager torch: larger blocks were not faster.
 EAGER_BYTES = 4 * 2**30
 
 CUTS = (
@@ -43,7 +43,7 @@ CUTS = (
 
 
 def main() -> None:
-    """Measure what was asked for and print it."""
+    """Run the measurement that the options select and print it."""
     parser = argparse.ArgumentParser(prog="benchmarks.speed.gpu_neighbours", description=__doc__)
     parser.add_argument("--windows", type=int, default=65_536)
     parser.add_argument("--references", type=int, default=100_000)
@@ -66,10 +66,10 @@ def main() -> None:
 
 
 def compared(vectors: Tensor, sets: list[Tensor]) -> dict[str, Any]:
-    """Return eager torch beside our search, in turns."""
+    """Time eager torch and our search in turns; return the times and their ratio."""
     ours = TorchReferences.of(vectors.cpu().numpy(), vectors.device)
     eager_times, our_times = [], []
-    for _ in range(2):  # twice, so that the spread shows
+    for _ in range(2):  # twice, to show the spread
         eager_times.append(timed(lambda q: eager(q, vectors), sets))
         our_times.append(timed(lambda q: ours.mean_distance(q, NEIGHBOURS), sets))
     off = max(
@@ -90,7 +90,7 @@ def compared(vectors: Tensor, sets: list[Tensor]) -> dict[str, Any]:
 
 
 def eager(queries: Tensor, references: Tensor) -> Tensor:
-    """(B,) the anchor: a float32 product, the largest of it, their mean, block by block."""
+    """(B,) mean cosine distance to the nearest: the anchor, by product and topk per block."""
     size = max(1, EAGER_BYTES // (4 * len(references)))
     with full_precision():
         parts = [
@@ -101,7 +101,7 @@ def eager(queries: Tensor, references: Tensor) -> Tensor:
 
 
 def try_cuts(vectors: Tensor, sets: list[Tensor]) -> None:
-    """Print the steps' times for other tiles."""
+    """Print the times of all steps for other tiles."""
     for tiles in CUTS:
         changed = {
             name: value
@@ -110,13 +110,13 @@ def try_cuts(vectors: Tensor, sets: list[Tensor]) -> None:
         }
         try:
             found: object = steps(GroupedReferences.of(vectors, tiles), sets)
-        except Exception as error:  # a cut that does not fit is a finding, too
+        except Exception as error:  # tiles that do not fit are a result, too
             found = f"{type(error).__name__}: {str(error)[:100]}"
         print(changed or "default", found, flush=True)
 
 
 def steps(grouped: GroupedReferences, sets: list[Tensor]) -> dict[str, float]:
-    """Return microseconds a window of each step of one block, and of all windows whole."""
+    """Return microseconds per window of each step for one block, and in total for all windows."""
     size = min(grouped._block_size(), len(sets[0]))
     blocks = [q[:size].contiguous() for q in sets]
     maxima = blocks[0].new_empty((2, size, grouped.n_groups))
@@ -151,7 +151,7 @@ def steps(grouped: GroupedReferences, sets: list[Tensor]) -> dict[str, float]:
 
 
 def timed(work: Callable[[Tensor], object], sets: list[Tensor]) -> float:
-    """Return microseconds a window: the median over rounds, by events of the device."""
+    """Return microseconds per window: the median over rounds, measured by CUDA events."""
     for queries in sets:
         work(queries)
     times = []
@@ -168,9 +168,9 @@ def timed(work: Callable[[Tensor], object], sets: list[Tensor]) -> float:
 
 
 def made_vectors(*counts: int, width: int, device: torch.device, seed: int = 0) -> list[Tensor]:
-    """Return unit vectors of clustered positive features: cosines of about .98, 1% of them far off.
+    """Return unit vectors of clustered features: cosines of about 0.98, 1 % of vectors far off.
 
-    A window is its cluster's features, moved along a few directions of the cluster, with noise.
+    A vector is its cluster's centre, moved along a few directions of the cluster, plus noise.
     """
     rng = torch.Generator(device).manual_seed(seed)
 

@@ -28,12 +28,12 @@ from smkc.recording import Recording
 VARIABLES, NAMES, ROUNDS, BUCKETS = 16, 2000, 7, 128
 BAND, LAGS, REFERENCES = Representation.parse("log3 band(8)"), 8, 100_000
 
-# Windows of each length that are worked on; their images take some gigabytes.
+# Number of windows by length; their images take several gigabytes.
 WINDOWS = {32: 65_536, 64: 32_768, 128: 8_192}
 
 
 def main() -> None:
-    """Measure, print, and write where asked."""
+    """Measure and print; write the result if ``--out`` is given."""
     parser = argparse.ArgumentParser(prog="benchmarks.speed.gpu_windows", description=__doc__)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def images(length: int) -> dict[str, Any]:
-    """Six-channel images from observations."""
+    """Measure six-channel images from observations."""
     recording, starts = made(WINDOWS[length], length)
     windows = TorchWindows(recording, length, Sketch(), "cuda")
     begin, observed = torch.from_numpy(starts).cuda(), unpacked(windows)
@@ -76,7 +76,7 @@ def images(length: int) -> dict[str, Any]:
 
 
 def scores(length: int) -> list[dict[str, Any]]:
-    """Projected bands, and their scores against many references."""
+    """Measure projected bands, and their scores against many references."""
     recording, starts = made(WINDOWS[length], length)
     some = np.random.default_rng(1).integers(0, len(recording) - length, REFERENCES)
     sketch, projection = Sketch(), Projection()
@@ -123,7 +123,7 @@ def scores(length: int) -> list[dict[str, Any]]:
 
 
 def made(n_windows: int, length: int) -> tuple[Recording, np.ndarray]:
-    """Return windows one after another, each with variables of its own, and their start rows."""
+    """Return consecutive windows, each with its own variables, and their start rows."""
     rng = np.random.default_rng(0)
     shape = (n_windows, length, VARIABLES)
     chosen = np.sort(
@@ -145,7 +145,7 @@ def made(n_windows: int, length: int) -> tuple[Recording, np.ndarray]:
 
 
 def unpacked(windows: TorchWindows) -> tuple[Tensor, ...]:
-    """Return observations as the anchor takes them, on the device."""
+    """Return observations and hash tables in the anchor's format, on the device."""
     hashed = windows.sketch.hash(windows.recording.names)
     tables = (
         hashed.value_bucket.astype(np.int32),
@@ -160,7 +160,7 @@ def unpacked(windows: TorchWindows) -> tuple[Tensor, ...]:
 def compared(
     what: str, eager: Callable[[], object], ours: Callable[[], object], n: int
 ) -> dict[str, Any]:
-    """Time both in turns, twice, so that the spread shows."""
+    """Time both in turns, twice, to show the spread; return microseconds per window."""
     eager_us, our_us = [], []
     for _ in range(2):
         eager_us.append(timed(eager) / n)
@@ -176,7 +176,7 @@ def compared(
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Microseconds: the median of some runs, on the device's clock."""
+    """Return microseconds: the median of several runs, measured by CUDA events."""
     work()
     times = []
     for _ in range(ROUNDS):

@@ -1,6 +1,6 @@
-"""Lines for growth: how our time rises with the recording, the window and the variables.
+"""Lines for growth: how our time grows with rows, window length and number of variables.
 
-In: nothing. Out: lines of the table with fitted exponents; 1 is a straight line.
+In: nothing. Out: lines of the table with fitted exponents; an exponent of 1 is linear growth.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from smkc.recording import Recording
 
 ROUNDS = 7
 
-# A straight line, and a margin for the noise of a fit over four sizes.
+# Linear growth, plus a margin for the noise of a fit over a few sizes.
 STRAIGHT = 1.1
 
 ROWS = (8_000, 16_000, 32_000, 64_000)
@@ -23,7 +23,7 @@ VARIABLES = (8, 16, 32, 64, 128)
 
 
 def lines() -> Iterator[Line]:
-    """Measure the three exponents."""
+    """Measure the 3 exponents."""
     yield line("growth with T, sliding, L = 64", ROWS, [sliding(rows) for rows in ROWS])
     yield line(
         "growth with L, independent windows, w = 8", WINDOWS, [apart(length) for length in WINDOWS]
@@ -32,7 +32,7 @@ def lines() -> Iterator[Line]:
 
 
 def line(work: str, sizes: tuple[int, ...], works: list[Callable[[], object]]) -> Line:
-    """Fit one exponent and show the times behind it."""
+    """Fit one exponent; return a line that includes the measured times."""
     exponent, times = growth(sizes, works, ROUNDS)
     shown = ", ".join(
         f"{size:,}: {time * 1e3:.1f} ms" for size, time in zip(sizes, times, strict=True)
@@ -47,17 +47,17 @@ def line(work: str, sizes: tuple[int, ...], works: list[Callable[[], object]]) -
 
 
 def sliding(n_rows: int, n_variables: int = 16) -> Callable[[], object]:
-    """Return the work of band features of every window of a recording."""
+    """Return a function that computes band features of every window of a recording."""
     return scan(telemetry(n_rows, n_variables, seed=5).recording, 64, 1)
 
 
 def apart(length: int, n_windows: int = 256) -> Callable[[], object]:
-    """Return the work of band features of so many windows of one length, side by side."""
+    """Return a function that computes band features of ``n_windows`` consecutive windows."""
     return scan(telemetry(n_windows * length, 16, seed=6).recording, length, length)
 
 
 def scan(recording: Recording, length: int, stride: int) -> Callable[[], object]:
-    """Return the work of one pass over a recording, block by block."""
+    """Return a function that makes one pass over a recording, block by block."""
     starts = window_starts(len(recording), length, stride)
     representation, sketch = Representation.parse("log3 band(8)"), Sketch()
 

@@ -1,8 +1,8 @@
-"""Lines for the stream: the slowest pushes with 1,000 variables, beside the anchor's one window.
+"""Lines for streams: the slowest pushes of 1,000 variables, compared with one window of the anchor.
 
-In: nothing. Out: two lines of the table. Pushes and the anchor's windows take turns in stretches,
-each warmed up, so that either finds its own numbers in the caches. The second line tells what a
-push takes that finds others' there, after a pause, as it mostly is when rows come once in a while.
+In: nothing. Out: 2 lines of the table. Pushes and the anchor's windows run in alternating series,
+each after a warm-up, so that both have their data in the CPU caches. The second line is the time of
+a push after other work and a pause, with cold caches, as is usual when rows arrive rarely.
 """
 
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ from benchmarks.speed.windows import WINDOW, anchor_score, fitted
 
 VARIABLES = 1_000
 PUSHES, STRETCH = 1_000, 200
-EVERY = 20  # pushes to one of the anchor's windows
+EVERY = 20  # pushes per window of the anchor
 COLD = 50
 SHARE = 0.2
 
 
 def lines() -> Iterator[Line]:
-    """Push one time step after another; between stretches, let the anchor score windows."""
+    """Push one time step after another; between series of pushes, let the anchor score windows."""
     detector = fitted(VARIABLES)
     data = telemetry(WINDOW + PUSHES, VARIABLES, seed=7)
     rows = [data.recording.row(t) for t in range(len(data.recording))]

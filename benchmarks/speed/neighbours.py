@@ -1,8 +1,8 @@
-"""Neighbours in large reference sets: approximate beside exact.
+"""Nearest neighbours in large reference sets: approximate search compared with exact search.
 
-In: nothing. Out: ``results/speed/neighbours.json``: recall at 20, processor seconds on one thread,
-building, and what the neighbours that were missed do to the AUPRC. Times are taken in turns. Run
-it with ``python -m benchmarks.speed.neighbours``.
+In: nothing. Out: ``results/speed/neighbours.json``: recall at 20, CPU seconds per window on one
+thread, CPU seconds to build the index, and the effect of missed neighbours on AUPRC. The two
+searches are timed in turns. Run it with ``python -m benchmarks.speed.neighbours``.
 """
 
 import json
@@ -46,7 +46,7 @@ Vectors = NDArray[np.float32]
 
 
 def main() -> None:
-    """Measure everything and write it."""
+    """Measure everything and write the result."""
     os.environ["SMKC_THREADS"] = "1"
     others = Neighbours()
     about = provenance(
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def measured() -> dict[str, Any]:
-    """Return everything about our own search."""
+    """Return all measurements of our search."""
     points = []
     world = world_vectors(LARGE)
     queries = test_vectors(0)[0]
@@ -76,9 +76,6 @@ def measured() -> dict[str, Any]:
     _, point = compare("telemetry, sliding", vectors[:LARGE], vectors[-QUERIES:])
     points.append(shown(point))
     del vectors, slid
-    apart = points[: len(SIZES)]
-    sizes, times = zip(*((p["references"], p["approximate"]) for p in apart), strict=True)
-    slope = np.polyfit(sizes, times, 1)
     return {
         "points": points,
         "auprc": {
@@ -88,12 +85,11 @@ def measured() -> dict[str, Any]:
             "standard_error": float(difference.std(ddof=1) / np.sqrt(len(difference))),
         },
         "real": shown(real()),
-        "cost": {"row": float(slope[1]), "references": float(slope[0])},
     }
 
 
 def shown(point: dict[str, Any]) -> dict[str, Any]:
-    """Print and return."""
+    """Print a point and return it."""
     print(json.dumps(point), flush=True)
     return point
 
@@ -102,7 +98,7 @@ def shown(point: dict[str, Any]) -> dict[str, Any]:
 
 
 def vectors_of(recording: Recording, starts: NDArray[np.int64]) -> Vectors:
-    """(B, 256) what the detector makes of windows."""
+    """(B, 256) vectors that the detector computes from windows."""
     out = np.empty((len(starts), 256), np.float32)
     projection = Projection()
 
@@ -121,7 +117,7 @@ def of_windows(windows: Windows) -> Vectors:
 
 
 def world_vectors(n: int) -> Vectors:
-    """(n, 256) vectors of normal windows of the benchmark, of the cardinalities learned from."""
+    """(n, 256) vectors of normal windows of the benchmark, of the training cardinalities."""
     cardinalities = PROTOCOLS["holdout_C"].train
     each = 10_000
     parts = []
@@ -140,13 +136,13 @@ def world_vectors(n: int) -> Vectors:
 
 
 def tests(seed: int) -> Iterator[tuple[int, Windows]]:
-    """Yield the benchmark's test sets of one seed."""
+    """Yield cardinality and windows of the benchmark's test sets of one seed."""
     for cardinality in PROTOCOLS["holdout_C"].test:
         yield cardinality, Splits(seed=seed, length=LENGTH).test(cardinality, RATE)
 
 
 def test_vectors(seed: int) -> tuple[Vectors, NDArray[np.bool_]]:
-    """Vectors of all test windows of one seed, and which are anomalous."""
+    """Return the vectors of all test windows of one seed, and a mask of the anomalous ones."""
     sets = [windows for _, windows in tests(seed)]
     return (
         np.concatenate([of_windows(windows) for windows in sets]),
@@ -155,7 +151,7 @@ def test_vectors(seed: int) -> tuple[Vectors, NDArray[np.bool_]]:
 
 
 def spread(vectors: Vectors, n: int) -> Vectors:
-    """Return n of the vectors, evenly spread."""
+    """Return n of the vectors, evenly spaced."""
     return np.ascontiguousarray(vectors[np.linspace(0, len(vectors) - 1, n).astype(int)])
 
 
@@ -163,18 +159,18 @@ def spread(vectors: Vectors, n: int) -> Vectors:
 
 
 def reference_set(vectors: Vectors) -> ReferenceSet:
-    """Return a set whose search is exact."""
+    """Return a reference set with exact search."""
     return ReferenceSet(vectors, len(vectors), 2 * len(vectors), np.full(len(vectors), ELSEWHERE))
 
 
 def compare(data: str, vectors: Vectors, queries: Vectors) -> tuple[ReferenceSet, dict[str, Any]]:
-    """Measure one size; returns the indexed set too."""
+    """Measure one reference set; return it with its index, and the measurements."""
     exact = reference_set(vectors)
     learn, centres = timed(lambda: learned_centres(vectors, 0))
     fill, index = timed(lambda: NeighbourIndex(vectors, centres))
     large = replace(exact, index=index)
     few = queries[:EXACT_QUERIES]
-    exact.mean_distance(few, NEIGHBOURS)  # memory, laid out once
+    exact.mean_distance(few, NEIGHBOURS)  # warm-up: allocates memory
     times = []
     for _ in range(ROUNDS):
         of_all, _ = timed(lambda: exact.mean_distance(few, NEIGHBOURS))
@@ -206,7 +202,7 @@ def compare(data: str, vectors: Vectors, queries: Vectors) -> tuple[ReferenceSet
 
 
 def on_two_threads(large: ReferenceSet, exact: ReferenceSet, queries: Vectors) -> float:
-    """Ratio of wall-clock seconds of the two searches when two threads share the windows."""
+    """Return the ratio of wall-clock times, exact to approximate, with 2 threads."""
     halves = np.array_split(queries, 2)
     few = np.array_split(queries[:EXACT_QUERIES], 2)
     with ThreadPoolExecutor(2) as pool:
@@ -224,7 +220,7 @@ def on_two_threads(large: ReferenceSet, exact: ReferenceSet, queries: Vectors) -
 
 
 def effect_on_auprc(large: ReferenceSet, seed: int) -> list[dict[str, float]]:
-    """AUPRC of both searches on each of the benchmark's test sets of one seed."""
+    """Return the AUPRC of both searches on each of the benchmark's test sets of one seed."""
     exact = reference_set(large.vectors)
     rows = []
     for cardinality, windows in tests(seed):
@@ -240,7 +236,10 @@ def effect_on_auprc(large: ReferenceSet, seed: int) -> list[dict[str, float]]:
 
 
 def real() -> dict[str, Any]:
-    """Return the same for windows of the server machines' own recordings, sliding by one row."""
+    """Return the same for windows of the Server Machine Dataset (SMD).
+
+    Reference windows slide by 1 row, test windows by 8 rows.
+    """
     references, tests, truths = [], [], []
     for series in each_series("smd"):
         scaling = Scaling.fit(series.reference)
@@ -264,7 +263,7 @@ def real() -> dict[str, Any]:
 
 
 def nearest(vectors: Vectors, queries: Vectors) -> NDArray[np.int64]:
-    """(B, 20) the true nearest, 64 windows at a time."""
+    """(B, 20) indices of the true nearest neighbours, computed for 64 windows at a time."""
     parts = []
     for first in range(0, len(queries), 64):
         similarities = queries[first : first + 64] @ vectors.T
@@ -273,13 +272,13 @@ def nearest(vectors: Vectors, queries: Vectors) -> NDArray[np.int64]:
 
 
 def recall(found: NDArray[np.int64], true: NDArray[np.int64]) -> float:
-    """Mean share of the true nearest that are among those found."""
+    """Return the mean share of the true nearest neighbours that were found."""
     shares = [len(set(a) & set(b)) / len(b) for a, b in zip(found, true, strict=True)]
     return float(np.mean(shares))
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Processor seconds of one call, and its result."""
+    """Return the CPU seconds of one call, and its result."""
     start = process_time()
     result = work()
     return process_time() - start, result

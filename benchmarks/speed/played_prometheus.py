@@ -1,8 +1,8 @@
-"""A server that answers as Prometheus does, with made-up series that come and go.
+"""A simulated Prometheus server, with synthetic series that come and go.
 
-In: how many series, and how long each lives. Out: the JSON of ``query_range`` for any range, the
-same whenever it is asked for. It stands in for a Prometheus that has followed so many series for
-days: none is at hand that has.
+In: the number of series and the lifetime of each. Out: the JSON of ``query_range`` for any range,
+always the same for the same range. It replaces a real Prometheus server that would have to record
+that many series for days.
 """
 
 import json
@@ -17,23 +17,23 @@ from urllib.parse import parse_qs
 import numpy as np
 
 METRICS = 50
-TEXTS = 65_536  # values are drawn from so many, written out once
+TEXTS = 65_536  # number of different values, formatted once
 
 
 @dataclass(frozen=True, kw_only=True)
 class Played:
-    """What the server plays.
+    """Series of the simulated server.
 
     Parameters
     ----------
     n_series
-        there at any time.
+        number of series at any time.
     life
-        steps after which a series goes on under another name; 0 for never.
+        steps after which a series is renamed; 0 for never.
     steady
-        how many series keep their names all the same, the first ones.
+        number of series, the first ones, that always keep their names.
     step
-        milliseconds.
+        milliseconds between samples.
     """
 
     n_series: int
@@ -42,7 +42,7 @@ class Played:
     step: int = 15_000
 
     def answer(self, first: int, last: int) -> bytes:
-        """Return the body for steps first to last."""
+        """Return the response body for steps ``first`` to ``last``."""
         if first == last:
             return self._moment(first)
         number = np.arange(first, last + 1)
@@ -65,7 +65,7 @@ class Played:
         ).encode()
 
     def _moment(self, k: int) -> bytes:
-        """Return the body for one step: quick, since its time is part of what is measured."""
+        """Return the response body for one step; fast, since its time is measured too."""
         s = np.arange(self.n_series)
         drawn = ((s * 7919 + k * 104_729 + k * k % 8191 * s) % TEXTS).tolist()
         lives = [0] * self.n_series
@@ -86,7 +86,7 @@ _TEXTS = [f"{x:.5g}" for x in 10 + np.random.default_rng(0).normal(size=TEXTS)]
 
 @contextmanager
 def served(played: Played) -> Iterator[str]:
-    """Serve from a process of its own; give the address."""
+    """Run the server in a separate process; yield its address."""
     ours, theirs = multiprocessing.get_context("spawn").Pipe()
     process = multiprocessing.get_context("spawn").Process(
         target=_serve, args=(played, theirs), daemon=True
@@ -104,12 +104,12 @@ def _serve(played: Played, pipe: Any) -> None:
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            """Answer a form."""
+            """Answer a query in the form data of the request body."""
             length = int(self.headers.get("Content-Length", 0))
             self._answer(parse_qs(self.rfile.read(length).decode()))
 
         def do_GET(self) -> None:
-            """Answer a query."""
+            """Answer a query in the URL."""
             self._answer(parse_qs(self.path.partition("?")[2]))
 
         def _answer(self, asked: dict[str, list[str]]) -> None:
@@ -126,7 +126,7 @@ def _serve(played: Played, pipe: Any) -> None:
             self.wfile.write(body)
 
         def log_message(self, *_: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     pipe.send(server.server_port)

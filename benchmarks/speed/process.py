@@ -77,7 +77,7 @@ def lines() -> Iterator[Line]:
 
 
 def run(code: str, numba_cache: str | None = None) -> tuple[float, str]:
-    """Seconds and output of a fresh process that runs this code."""
+    """Run code in a fresh process; return wall-clock seconds and standard output."""
     environment = dict(os.environ)
     if numba_cache is not None:
         environment["NUMBA_CACHE_DIR"] = numba_cache

@@ -1,6 +1,6 @@
-"""The table: lines and where they were measured -> text, Markdown and JSON.
+"""The table of results: lines and facts about the machine -> Markdown and JSON.
 
-In: lines. Out: strings, and files where the caller asked for them.
+In: lines. Out: strings.
 """
 
 import json
@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 
 from benchmarks.speed.timing import Line
 
-# Beside this many busy cores of other processes a line is marked as no measurement.
+# A line is marked as disturbed if other processes kept more cores busy than this.
 DISTURBED = 0.1
 
 HEADINGS = ("work (m = 128, C = 16, L = 64 unless said)", "ours", "anchor", "result", "target", "")
 
 
 def time_text(seconds: float | None) -> str:
-    """Seconds in the unit that reads best."""
+    """Return seconds as text in a readable unit: s, ms, us or ns."""
     if seconds is None:
         return ""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
@@ -25,7 +25,7 @@ def time_text(seconds: float | None) -> str:
 
 
 def cells(line: Line) -> tuple[str, ...]:
-    """One line's cells, in the order of the headings."""
+    """Return the cells of one line, in the order of HEADINGS."""
     verdict = {True: "pass", False: "FAIL", None: ""}[line.passed]
     if line.others > DISTURBED:
         verdict += f" (disturbed: others kept {line.others:.1f} cores busy)"
@@ -40,7 +40,7 @@ def cells(line: Line) -> tuple[str, ...]:
 
 
 def markdown(lines: Sequence[Line], where: Mapping[str, str]) -> str:
-    """Return the page that is kept in ``results/``."""
+    """Return the Markdown page for ``results/``."""
     head = [f"- {key}: {value}" for key, value in where.items()]
     table = [HEADINGS, ("---",) * len(HEADINGS), *(cells(line) for line in lines)]
     rows = ["| " + " | ".join(row) + " |" for row in table]
@@ -48,5 +48,5 @@ def markdown(lines: Sequence[Line], where: Mapping[str, str]) -> str:
 
 
 def as_json(lines: Sequence[Line], where: Mapping[str, str]) -> str:
-    """Return the same for programs."""
+    """Return the same content as JSON."""
     return json.dumps({**where, "lines": [line.as_dict() for line in lines]}, indent=1) + "\n"

@@ -1,6 +1,6 @@
-"""Made-up Parquet files of any size, written in pieces, and detectors fitted to the like.
+"""Synthetic Parquet files of any size, written in pieces, and detectors fitted to similar data.
 
-In: sizes and a seed. Out: a file sorted by time, long or wide; a fitted detector.
+In: sizes. Out: a file sorted by time, long or wide; a fitted detector.
 """
 
 from pathlib import Path
@@ -20,14 +20,14 @@ CELLS_A_GROUP = 4_000_000
 
 
 def names_of(n_variables: int) -> list[str]:
-    """(V,) names."""
+    """Return the names of V variables."""
     return [f"v{number:05d}" for number in range(n_variables)]
 
 
 def values_of(
     first: int, n_rows: int, n_variables: int, rng: np.random.Generator
 ) -> NDArray[np.float32]:
-    """(n, V) waves of many lengths, with noise."""
+    """(n, V) sine waves of various periods, with noise."""
     lengths = np.linspace(20, 200, n_variables, dtype=np.float32)
     rows = np.arange(first, first + n_rows, dtype=np.float32)[:, None]
     values: NDArray[np.float32] = np.sin(rows / lengths)
@@ -36,7 +36,7 @@ def values_of(
 
 
 def fitted(kind: str, n_variables: int) -> BaseDetector:
-    """Return a detector that has seen rows before those of the file."""
+    """Return a detector fitted to rows that precede those of the file."""
     rng = np.random.default_rng(1)
     values = values_of(-REFERENCE_ROWS, REFERENCE_ROWS, n_variables, rng)
     times = START + np.arange(-REFERENCE_ROWS, 0) * STEP
@@ -45,7 +45,7 @@ def fitted(kind: str, n_variables: int) -> BaseDetector:
 
 
 def write(path: Path, form: str, n_entities: int, n_rows: int, n_variables: int) -> None:
-    """Write so many rows of so many variables for each entity, a row group at a time."""
+    """Write ``n_rows`` rows of ``n_variables`` for each entity, one row group at a time."""
     rng = np.random.default_rng(2)
     a_group = max(1, CELLS_A_GROUP // (n_variables * n_entities))
     writer: pq.ParquetWriter | None = None

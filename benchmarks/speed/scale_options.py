@@ -1,6 +1,6 @@
-"""Options that the timings of scale share: what file to make, and what to judge it by.
+"""Command-line options shared by the scale timings: the file to write and the detector to use.
 
-In: what is usual for a timing. Out: a parser, and what a result says of the file.
+In: the defaults of a timing. Out: a parser, and a description of the file for the result.
 """
 
 import argparse
@@ -10,7 +10,7 @@ FORMS = ("wide", "long")
 
 
 def parser(about: str | None, *, form: str, rows: int, entities: int) -> argparse.ArgumentParser:
-    """Return a parser of the shared options, with these defaults."""
+    """Return a parser of the shared options with the given defaults."""
     options = argparse.ArgumentParser(description=about)
     options.add_argument("--variables", type=int, default=50)
     options.add_argument("--rows", type=int, default=rows, help="of each entity")
@@ -22,7 +22,7 @@ def parser(about: str | None, *, form: str, rows: int, entities: int) -> argpars
 
 
 def told(asked: argparse.Namespace) -> dict[str, object]:
-    """Return what a result says of the file that was asked for."""
+    """Return the description of the requested file for the result."""
     return {
         "observations": asked.rows * asked.variables * asked.entities,
         "detector": asked.detector,

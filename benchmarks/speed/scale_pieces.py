@@ -22,7 +22,7 @@ from smkc.scale import score_file
 
 
 def measured(asked: argparse.Namespace) -> dict[str, object]:
-    """Write the file, then score it in a fresh process, whose peak is that of scoring alone."""
+    """Write the file, then score it in a fresh process, so that peak memory is that of scoring."""
     with tempfile.TemporaryDirectory(dir=asked.folder, prefix="smkc-scale-") as folder:
         source, model = Path(folder) / "live.parquet", Path(folder) / "model.smkc"
         started = perf_counter()
@@ -42,7 +42,7 @@ def measured(asked: argparse.Namespace) -> dict[str, object]:
 
 
 def scored(source: str, model: str, entity: str | None) -> dict[str, object]:
-    """Score a file and tell time and peak memory of this process."""
+    """Score a file; return the time and the peak memory of this process."""
     detector = load(model)
     started = perf_counter()
     with tempfile.TemporaryDirectory(dir=Path(source).parent) as folder:
@@ -60,7 +60,7 @@ def scored(source: str, model: str, entity: str | None) -> dict[str, object]:
 
 
 def main() -> None:
-    """Measure what was asked for and print it."""
+    """Run the measurement that the options select and print it."""
     options = parser(__doc__, form="wide", rows=100_000, entities=1)
     options.set_defaults(variables=100)
     options.add_argument("--score", help=argparse.SUPPRESS)

@@ -21,10 +21,10 @@ from smkc.scale import RayCluster, score_file
 
 
 def measured(asked: argparse.Namespace) -> dict[str, object]:
-    """Score one file here and on Ray, in turn, and compare the bytes.
+    """Score one file in this process and on Ray, in turns; compare times and output bytes.
 
-    Processor seconds are those of all processes that take part, so that others on the machine do
-    not count. The first round, in which every process loads its compiled loops, is not counted.
+    CPU seconds include all processes of the measurement and no others. The first round, in which
+    every process loads its compiled loops, is not counted.
     """
     here: list[tuple[float, float]] = []
     there: list[tuple[float, float]] = []
@@ -73,7 +73,7 @@ def _median(rounds: list[tuple[float, float]], which: int) -> float:
 
 
 def main() -> None:
-    """Measure what was asked for and print it."""
+    """Run the measurement that the options select and print it."""
     options = parser(__doc__, form="long", rows=10_000, entities=20)
     options.add_argument("--workers", type=int, default=4)
     options.add_argument("--times", type=int, default=3)

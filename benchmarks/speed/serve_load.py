@@ -21,17 +21,18 @@ import psutil
 
 from benchmarks.provenance import circumstances
 from benchmarks.speed.played_prometheus import Played, served
+from smkc.serve.clock import Clock
 from smkc.serve.config import config_of
 from smkc.serve.service import Service
 
 STEP = 15_000
 START = 1_760_000_000_000 // STEP * STEP
-NOTES = 20  # times that memory is looked at
+NOTES = 20  # number of memory measurements
 USUAL = {"series": 10_000, "steps": 240, "life": 0, "steady": 0, "history-rows": 1440}
 
 
-class JumpingClock:
-    """Jumps to the next step when the one watch waits; notes how long rows took."""
+class JumpingClock(Clock):
+    """Clock that jumps to the next step when the watch waits, and records when it did."""
 
     def __init__(self, jump: int) -> None:
         self._now = START
@@ -40,11 +41,11 @@ class JumpingClock:
         self.stamps: list[float] = []
 
     def now(self) -> int:
-        """Return simulated milliseconds."""
+        """Return the simulated time in milliseconds."""
         return self._now
 
     def sleep(self, seconds: float, until: threading.Event) -> None:
-        """Wait, or let time pass at once."""
+        """Advance the time at once if the watch waits and jumping is on; otherwise really wait."""
         if not threading.current_thread().name.endswith("load") or not self.is_jumping:
             until.wait(min(seconds, 0.05))
             return
@@ -55,7 +56,7 @@ class JumpingClock:
 def measure(
     series: int, steps: int, life: int, steady: int, history_rows: int, jump: int, core: int
 ) -> dict[str, Any]:
-    """Follow so many series for so many steps; return what it took."""
+    """Follow ``series`` series for ``steps`` steps; return times, memory and disk usage."""
     with (
         served(Played(n_series=series, life=life, steady=steady, step=STEP)) as url,
         tempfile.TemporaryDirectory() as folder,
@@ -115,7 +116,7 @@ def measure(
 
 
 def main() -> None:
-    """Measure once and print."""
+    """Measure once and print the result."""
     logging.basicConfig(level=logging.WARNING)
     parser = argparse.ArgumentParser(description=__doc__)
     for name, usual in USUAL.items():

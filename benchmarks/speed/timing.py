@@ -1,7 +1,7 @@
-"""Measuring: medians of interleaved runs, and the exponents of growth.
+"""Measurement tools: medians of interleaved runs, and exponents of growth.
 
-In: callables. Out: seconds, and lines of the table. Ours and the anchor take turns within one
-run, so that whatever else the machine does falls on both.
+In: callables. Out: seconds, and lines of the table. Ours and the anchor run in turns, so that other
+load on the machine affects both.
 """
 
 import os
@@ -15,17 +15,17 @@ import psutil
 
 Work = Callable[[], object]
 
-# Seconds before a turn. The threads of a matrix product wait for the next one, busily, before they
-# sleep (OpenBLAS: 2^26 ticks of the clock): whoever came next would pay for them with half a core.
+# Seconds of rest before a turn. After a matrix product, BLAS threads spin before they sleep
+# (OpenBLAS: for 2^26 clock ticks), which would take half a core from the next measurement.
 REST = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One line of the table; numbers that a line has no use for stay out of it.
+    """One line of the table; numbers that do not apply are None.
 
-    ``others`` is how many cores other processes kept busy meanwhile: a measurement beside busy
-    neighbours is none, because threads that wait for one another wait for the neighbours too.
+    ``others`` is the number of cores that other processes kept busy meanwhile. With busy cores a
+    measurement is not valid, since threads that wait for each other also wait for other processes.
     """
 
     work: str
@@ -38,18 +38,18 @@ class Line:
     others: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the line as JSON has it."""
+        """Return the line as a dict, for JSON."""
         return asdict(self)
 
 
 class Neighbours:
-    """How busy other processes keep the machine between two looks at it."""
+    """Load of other processes between two calls of :meth:`look`."""
 
     def __init__(self) -> None:
         self.look()
 
     def look(self) -> float:
-        """Cores that others kept busy since the last look."""
+        """Return the mean number of cores that other processes kept busy since the last call."""
         times = psutil.cpu_times()
         busy = sum(times) - times.idle - getattr(times, "iowait", 0.0)
         own = os.times()
@@ -62,7 +62,7 @@ class Neighbours:
 
 
 def seconds(work: Work) -> float:
-    """Wall-clock seconds of one call."""
+    """Return the wall-clock seconds of one call."""
     start = perf_counter()
     work()
     return perf_counter() - start
@@ -74,7 +74,7 @@ def rest() -> None:
 
 
 def warm_up(work: Work) -> None:
-    """Rest, then call until as long again is over: for so long the processor is slower."""
+    """Rest, then call repeatedly for as long as the rest: after it, the CPU is slower at first."""
     rest()
     end = perf_counter() + REST
     work()
@@ -83,7 +83,7 @@ def warm_up(work: Work) -> None:
 
 
 def take_turns(ours: Work, anchor: Work, rounds: int) -> tuple[float, float]:
-    """Median seconds of a call of each, warmed up before every turn."""
+    """Return the median seconds of a call of each, with a warm-up before every turn."""
     times = np.empty((rounds, 2))
     for turn in times:
         for place, work in enumerate((ours, anchor)):
@@ -94,7 +94,7 @@ def take_turns(ours: Work, anchor: Work, rounds: int) -> tuple[float, float]:
 
 
 def ratio_line(work: str, ours: float, anchor: float, at_least: float) -> Line:
-    """Line for a work that must be so many times as fast as the anchor."""
+    """Return a line for work that must be ``at_least`` times as fast as the anchor."""
     ratio = anchor / ours
     return Line(
         work=work,
@@ -107,7 +107,7 @@ def ratio_line(work: str, ours: float, anchor: float, at_least: float) -> Line:
 
 
 def limit_line(work: str, ours: float, limit: float, unit: str = "s") -> Line:
-    """Line for a number that must stay under a limit."""
+    """Return a line for a number that must be below a limit."""
     return Line(
         work=work,
         ours=ours,
@@ -119,7 +119,7 @@ def limit_line(work: str, ours: float, limit: float, unit: str = "s") -> Line:
 
 
 def growth(sizes: Sequence[int], works: Sequence[Work], rounds: int) -> tuple[float, list[float]]:
-    """Exponent of a straight line through log size and log time, and the median times."""
+    """Return the slope of log time over log size, and the median times."""
     for work in works:
         work()
     times = np.array([[seconds(work) for work in works] for _ in range(rounds)])

@@ -1,7 +1,7 @@
-"""Lines for windows: images, band features and whole scores, ours beside the anchor's.
+"""Lines for windows: images, band features and complete scores, compared with the anchor.
 
 In: nothing. Out: lines of the table. m = 128, 16 variables, windows of 64 time steps, as in the
-paper's scaling study; times are a window's.
+paper's scaling study; times are per window.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,17 +23,17 @@ REFERENCES = 4096
 NEIGHBOURS = 20
 ROUNDS = 15
 
-# Blocks large enough that a call's fixed cost is spread as it is in use.
+# Numbers of windows, large enough that the fixed cost of a call is as small as in practice.
 INDEPENDENT = 4096
 SLIDING = 8192
 ANCHOR_WINDOWS = 32
 
-# The smallest ratios that are good enough, a line each.
+# Minimum speed-up over the anchor, for each line.
 IMAGE_TARGET, BAND_TARGET, SLIDING_TARGET, SCORE_TARGET = 7.5, 40, 125, 30
 
 
 def lines() -> Iterator[Line]:
-    """Measure the four lines that compare a window's time."""
+    """Measure the 4 lines that compare the time per window."""
     independent = telemetry(INDEPENDENT * WINDOW, VARIABLES, seed=1)
     apart = window_starts(INDEPENDENT * WINDOW, WINDOW, WINDOW)
     sliding = telemetry(SLIDING + WINDOW - 1, VARIABLES, seed=2)
@@ -68,13 +68,13 @@ def lines() -> Iterator[Line]:
 def compare(
     work: str, ours: Callable[[], object], n_ours: int, plain: Callable[[], object], target: float
 ) -> Line:
-    """Time ours over ``n_ours`` windows in turns with the anchor over its own."""
+    """Time ours on ``n_ours`` windows and the anchor on ANCHOR_WINDOWS, in turns."""
     our_time, anchor_time = take_turns(ours, plain, ROUNDS)
     return ratio_line(work, our_time / n_ours, anchor_time / ANCHOR_WINDOWS, target)
 
 
 def feature_work(data: Telemetry, starts: NDArray[np.int64], text: str) -> Callable[[], object]:
-    """Return our features of these windows, block by block as the detector reads them."""
+    """Return a function that computes our features of these windows, block by block."""
     representation, sketch = Representation.parse(text), Sketch()
 
     def work() -> None:
@@ -87,14 +87,14 @@ def feature_work(data: Telemetry, starts: NDArray[np.int64], text: str) -> Calla
 def anchor_work(
     data: Telemetry, one: Callable[[anchor.Anchor, Window], object]
 ) -> Callable[[], object]:
-    """Return the anchor's work on some windows, one after another."""
+    """Return a function that runs the anchor on ANCHOR_WINDOWS windows, one after another."""
     plain = anchor.Anchor(data.names)
     windows = [data.window(WINDOW * i, WINDOW) for i in range(ANCHOR_WINDOWS)]
     return lambda: [one(plain, window) for window in windows]
 
 
 def anchor_score(seed: int = 3) -> Callable[[anchor.Anchor, Window], float]:
-    """Return the anchor's whole score: features, projection, neighbours among 4,096 references."""
+    """Return the anchor's score function: features, projection, neighbours of 4,096 references."""
     rng = np.random.default_rng(seed)
     projection = rng.normal(scale=COMPONENTS**-0.5, size=(3 * 8 * WINDOW, COMPONENTS))
     references = rng.normal(size=(REFERENCES, COMPONENTS))
@@ -108,7 +108,7 @@ def anchor_score(seed: int = 3) -> Callable[[anchor.Anchor, Window], float]:
 
 
 def fitted(n_variables: int) -> KnnDetector:
-    """Our detector with a full reference set and nothing that the anchor does not do."""
+    """Return our detector with a full reference set, and without steps that the anchor lacks."""
     detector = KnnDetector(
         window=WINDOW,
         neighbours=NEIGHBOURS,
@@ -121,5 +121,5 @@ def fitted(n_variables: int) -> KnnDetector:
 
 
 def len_of(_: slice, block: NDArray[np.float32]) -> int:
-    """Do nothing with a block of features but count it."""
+    """Return the number of windows in a block of features; ignore the features."""
     return len(block)

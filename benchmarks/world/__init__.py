@@ -1,4 +1,4 @@
-"""The synthetic world: latent factors, variables that follow them, and six kinds of anomaly.
+"""The synthetic world: latent factors, variables that follow them, and kinds of anomaly.
 
 In: a world's constants and a seed. Out: windows of any cardinality from one of two disjoint pools
 of variables, the same on every machine.

@@ -1,7 +1,7 @@
-"""The generator's loop: one window after the other, each from its own random numbers.
+"""The generator's loop: one window after the other, each with its own random number generator.
 
-In: constants, the pool, a state and a kind for each window. Out: values, presence, variables and
-segments, written in place.
+In: constants, the pool, and for each window a generator state and a kind. Out: values, presence,
+variables and segments, written in place.
 """
 
 from math import sqrt
@@ -18,13 +18,13 @@ FACTOR_SPIKE, COUPLING, SPARSE_SPIKES, REASSIGNMENT, LAG_COPY, REGIME_SWITCH = r
 NORMAL = -1
 NOISE_ONLY = 3
 
-# A window's kind until the loop has drawn one.
+# Stands for a kind that the loop is to draw.
 ANY_ANOMALY = 6
 N_KINDS = 6
 
 
 class Constants(NamedTuple):
-    """A world's constants as the loop takes them; see ``World``."""
+    """A world's constants in the form that the loop takes; see ``World``."""
 
     coefficients: np.ndarray  # (2 regimes, 2 factors, 2 lags)
     loading: tuple[float, float]
@@ -58,7 +58,10 @@ def fill_windows(
     variables: np.ndarray,
     segments: np.ndarray,
 ) -> None:
-    """Fill B windows; ``kinds`` holds -1, a kind, or ANY_ANOMALY, which is replaced by the draw."""
+    """Fill B windows; ``kinds`` holds -1, a kind, or ANY_ANOMALY, which a drawn kind replaces.
+
+    A window of one variable has no reassignment: its kind becomes LAG_COPY.
+    """
     n_windows, length, cardinality = values.shape
     pool = np.arange(len(groups))
     for b in range(n_windows):
@@ -108,10 +111,10 @@ def _draw_variables(
     cardinality: int,
     is_free: bool,
 ) -> None:
-    """Bring the window's variables to the front of the pool: such that the anomaly can be seen.
+    """Move the window's variables to the front of the pool, drawn so that the anomaly is visible.
 
-    Every window holds a coupled variable, normal ones too: the composition gives nothing away.
-    With ``is_free``, any variables will do.
+    Every window has at least one coupled variable; this holds for normal windows too, so that the
+    choice of variables does not reveal anomalies. With ``is_free``, any variables are accepted.
     """
     for i in range(len(pool)):
         pool[i] = i
@@ -139,7 +142,7 @@ def _draw_variables(
 
 @njit(cache=True, nogil=True)
 def _some_segment(state: np.ndarray, shortest: int, longest: int, length: int) -> tuple[int, int]:
-    """Return first step and end of a segment that starts after the first step."""
+    """Return the first step and the end of a random segment that starts after step 0."""
     n = shortest + integer(state, longest - shortest + 1)
     n = min(n, length - 1)
     first = 1 + integer(state, max(length - n - 1, 1))
@@ -150,7 +153,10 @@ def _some_segment(state: np.ndarray, shortest: int, longest: int, length: int) -
 def _factors(
     state: np.ndarray, constants: Constants, kind: int, length: int, segment: np.ndarray
 ) -> np.ndarray:
-    """(2, L) the factors: autoregressive, of unit stationary variance, in a regime drawn here."""
+    """(2, L) autoregressive factors of unit stationary variance, in a random regime.
+
+    Includes the regime switch, whose segment is filled in, and the drift.
+    """
     regime = integer(state, 2)
     switch = length
     if kind == REGIME_SWITCH:
@@ -201,7 +207,7 @@ def _couple(
     kind: int,
     segment: np.ndarray,
 ) -> np.ndarray:
-    """(L, C) what each variable takes from the factors, with changed couplings if asked for."""
+    """(L, C) each variable's loading times its factor; couplings change if ``kind`` is COUPLING."""
     length, cardinality = series.shape[1], len(group)
     signal = np.zeros((length, cardinality))
     low, high = constants.loading
@@ -244,7 +250,7 @@ def _spike_entries(
     is_forced: np.ndarray,
     segment: np.ndarray,
 ) -> None:
-    """Move single entries, each at a time step of its own, after the first."""
+    """Add spikes to single entries, each at a different time step after step 0."""
     length, cardinality = noisy.shape
     n = constants.spikes[0] + integer(state, constants.spikes[1] - constants.spikes[0] + 1)
     n = min(max(n, constants.least_spikes), length - 1)
@@ -267,7 +273,7 @@ def _reassign(
     group: np.ndarray,
     segment: np.ndarray,
 ) -> None:
-    """Permute the variables in a segment so that at least one place changes its group."""
+    """Permute the variables in a segment so that at least one column changes its group."""
     length, cardinality = noisy.shape
     first, end = _some_segment(state, constants.segment[0], constants.segment[1], length)
     order = np.arange(cardinality)
@@ -291,7 +297,7 @@ def _copy(
     group: np.ndarray,
     segment: np.ndarray,
 ) -> None:
-    """Repeat an earlier segment: exactly, or its signal under fresh noise."""
+    """Copy an earlier segment: exactly, or its signal with new noise."""
     length, cardinality = noisy.shape
     shortest, longest = constants.segment
     n = min(shortest + integer(state, longest - shortest + 1), length // 2)
@@ -317,7 +323,7 @@ def _observe(
     is_forced: np.ndarray,
     observed: np.ndarray,
 ) -> None:
-    """Leave entries out at random, and whole variables in a burst, but never a whole time step."""
+    """Mark entries as missing at random, and whole variables in a burst, but never a whole step."""
     length, cardinality = observed.shape
     is_silent = np.zeros(cardinality, np.bool_)
     if constants.burst > 0 and kind >= 0:

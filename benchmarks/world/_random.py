@@ -1,8 +1,8 @@
 """Random numbers that are the same on every machine: integers, uniforms, normals, permutations.
 
-In: a generator's state, one uint64 in an array, moved on by every draw. Out: numbers. Only integer
-arithmetic and the four operations and square roots of IEEE 754 are used: no logarithm of the
-system's library, no stream of another library that may change.
+In: a generator's state, an array of one uint64 that every draw advances. Out: numbers. The code
+uses only integer arithmetic and the four operations and square root of IEEE 754: not the system's
+logarithm, nor the random stream of another library, which may change.
 """
 
 from math import frexp, sqrt
@@ -30,14 +30,14 @@ def next_bits(state: np.ndarray) -> np.uint64:
 
 @njit(cache=True, nogil=True)
 def uniform(state: np.ndarray, low: float, high: float) -> float:
-    """Return a number between low and high, neither of them."""
+    """Return a uniform number strictly between low and high."""
     share = (np.float64(next_bits(state) >> np.uint64(12)) + 0.5) * 2.0**-52
     return low + (high - low) * share
 
 
 @njit(cache=True, nogil=True)
 def integer(state: np.ndarray, n: int) -> Any:
-    """Return one of 0..n-1 (int64)."""
+    """Return a uniform integer from 0 to n - 1 (int64)."""
     high = next_bits(state) >> np.uint64(32)
     return np.int64((high * np.uint64(n)) >> np.uint64(32))
 
@@ -50,7 +50,7 @@ def sign(state: np.ndarray) -> float:
 
 @njit(cache=True, nogil=True)
 def permute(state: np.ndarray, items: np.ndarray, n_drawn: int) -> None:
-    """Bring a random choice of the items, in random order, to the first ``n_drawn`` places."""
+    """Fill the first ``n_drawn`` positions with a random choice of the items, in random order."""
     for i in range(n_drawn):
         j = i + integer(state, len(items) - i)
         items[i], items[j] = items[j], items[i]
@@ -58,7 +58,7 @@ def permute(state: np.ndarray, items: np.ndarray, n_drawn: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _log(x: float) -> float:
-    """Natural logarithm of a positive number, to about 1e-16."""
+    """Return the natural logarithm of a positive number, accurate to about 1e-16."""
     mantissa, exponent = frexp(x)
     if mantissa < HALF_SQRT:
         mantissa *= 2.0
@@ -66,14 +66,14 @@ def _log(x: float) -> float:
     s = (mantissa - 1.0) / (mantissa + 1.0)
     s2 = s * s
     series = 0.0
-    for k in range(10, -1, -1):  # 2 artanh(s); s2 < 0.03, so ten terms suffice
+    for k in range(10, -1, -1):  # 2 artanh(s); s2 < 0.03, so these terms suffice
         series = series * s2 + 1.0 / (2 * k + 1)
     return exponent * LOG_2 + 2.0 * s * series
 
 
 @njit(cache=True, nogil=True)
 def normal(state: np.ndarray) -> float:
-    """Return a standard normal number: the inverse distribution function of a uniform one.
+    """Return a standard normal number, by the inverse distribution function of a uniform one.
 
     Notes
     -----

@@ -1,6 +1,6 @@
-"""World: every constant of the synthetic generator, and its named variants.
+"""World: all constants of the synthetic generator, and its named variants.
 
-In: nothing, or other constants. Out: a frozen description that a generator reads.
+In: constants that replace the defaults. Out: a frozen description that a generator reads.
 """
 
 from dataclasses import dataclass, replace
@@ -24,41 +24,42 @@ Regime = tuple[tuple[float, float], tuple[float, float]]
 class World:
     """Constants of the generator; the defaults are the benchmark named ``paper``.
 
-    The paper describes its generator in words and gives no constants. These were found by trying
-    some 375 settings until the training-free rows of its tables came out close; none is tuned to
-    any single row.
+    The paper describes its generator in words and gives no constants. These were chosen from about
+    375 settings such that the training-free rows of its tables are close; none is tuned to a
+    single row.
 
     Parameters
     ----------
     pool_size
-        how many variables there are to draw from, in each of the two disjoint pools.
+        number of variables in each of the two disjoint pools.
     regimes
         the two regimes' autoregressive coefficients; factors have unit stationary variance.
     loading
-        range of the size of a variable's coupling, a fixed function of its identifier.
+        range of the absolute value of a variable's loading, a fixed function of its identifier.
     noise, noise_only
-        observation noise (sd) of coupled variables and of those that are nothing but noise.
+        standard deviation of the observation noise of coupled variables, and of noise-only ones.
     missing
         probability that an entry is not observed.
     segment
         range of an anomaly's duration, as a share of the window.
     factor_spike, factor_spike_steps
-        how far a factor moves, and for how many steps (at 32 steps a window).
+        range of a factor's displacement, and of its duration in steps (for windows of 32 steps).
     coupling_flip, coupling_gain
         probability that a changed coupling is flipped rather than amplified; range of the gain.
     spike, spikes, spikes_a_variable
-        size of sparse spikes, their number (at 32 steps), and at least so many a variable.
+        range of the size of sparse spikes, range of their number (for windows of 32 steps), and
+        their minimum number per variable.
     switch
-        where in the window the regime may switch, as shares of it.
+        range of the position of a regime switch, as a share of the window.
     copy
-        ``noisy``: a lag copy repeats an earlier segment exactly, noise included; ``clean``: it
-        repeats the signal under fresh noise.
+        ``noisy``: a lag copy repeats an earlier segment exactly, including its noise; ``clean``:
+        it repeats the signal with new noise.
     burst
-        probability that a variable falls silent throughout an anomaly's segment.
+        probability that a variable is missing during an anomaly's whole segment.
     drift
-        how far factors may have moved, in level and over a window, in the evaluation pool.
+        maximum change of a factor's level, and maximum slope per window, in the evaluation pool.
     unseen_variables
-        whether tests draw from a pool of variables of their own; else from the one learned from.
+        whether test windows use a separate pool of variables, not the pool of training windows.
     """
 
     pool_size: int = 256
@@ -113,18 +114,20 @@ class World:
 
 @dataclass(frozen=True, kw_only=True)
 class DenseWorld(World):
-    """Constants of the dense world; of those of :class:`World` it reads pool, noise and missing.
+    """Constants of the dense world.
+
+    Of the constants of :class:`World` the generator reads pool_size, noise, missing and segment.
 
     Parameters
     ----------
     n_factors
-        autoregressive factors of unit variance; every variable follows all of them.
+        number of autoregressive factors of unit variance; every variable follows all of them.
     memory
         range of a factor's coefficient, drawn for each window and factor: there are no regimes.
     affected
-        probability that an anomaly changes a variable; one is always changed.
+        probability that an anomaly changes a variable; at least one is changed.
     shift, burst_gain
-        size of a level shift, in standard deviations of a signal, and what noise is multiplied by.
+        range of a level shift, in standard deviations of a signal, and of the factor of the noise.
     """
 
     n_factors: int = 6
@@ -140,7 +143,10 @@ class DenseWorld(World):
 
 
 class AnyComposition(World):
-    """Normal windows of any variables: the paper demands some of anomalous windows alone."""
+    """A world whose normal windows may hold any variables.
+
+    The paper requires coupled variables of anomalous windows only.
+    """
 
     @property
     def any_composition(self) -> bool:
@@ -156,13 +162,13 @@ OSCILLATING: tuple[Regime, Regime] = (
     ((1.3435, -0.9025), (0.95, -0.9025)),
 )
 
-# One factor is slow where the other is quick: regimes do not speed up or slow down together.
+# One factor is slow while the other is fast: a switch does not change both in the same direction.
 OPPOSITE: tuple[Regime, Regime] = (
     ((0.985, 0.0), (0.90, 0.0)),
     ((0.93, 0.0), (0.96, 0.0)),
 )
 
-# Factors that forget within a few steps.
+# Factors whose autocorrelation vanishes within a few steps.
 FORGETFUL: tuple[Regime, Regime] = (
     ((0.8, 0.0), (0.7, 0.0)),
     ((0.4, 0.0), (0.3, 0.0)),
@@ -175,7 +181,7 @@ WORLDS = {
     "ar2": replace(PAPER, regimes=OSCILLATING),
     "structured-missingness": replace(PAPER, burst=0.5),
     "drift": replace(PAPER, drift=1.5),
-    # In these an assumption of SMKC-Evidence does not hold.
+    # The following violate an assumption of SMKC-Evidence.
     "opposite-regimes": replace(PAPER, regimes=OPPOSITE),
     "long-segments": replace(PAPER, segment=(3 / 8, 1 / 2)),
     "short-memory": replace(PAPER, regimes=FORGETFUL),

@@ -1,7 +1,7 @@
-"""The dense world: six factors that every variable follows, and kinds of anomaly of its own.
+"""Generator of the dense world: six factors that every variable follows, and its own anomalies.
 
-In: how many windows, of which length and cardinality, and the share that is anomalous. Out:
-``Windows`` that no detector of the project was designed for.
+In: the number, length and cardinality of windows, and the share of anomalous ones. Out: ``Windows``
+that no detector of the project was designed for.
 """
 
 import hashlib
@@ -56,7 +56,7 @@ def generate_dense(
 
 
 def _loading(name: str, n_factors: int) -> NDArray[np.float64]:
-    """(k,) a direction of length 1, a fixed function of the identifier."""
+    """(k,) unit vector of loadings, a fixed function of the identifier."""
     digest = hashlib.md5(f"{name}#dense".encode(), usedforsecurity=False).digest()
     drawn = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
     direction = drawn.standard_normal(n_factors)
@@ -82,7 +82,7 @@ def _disturb(
     signal: NDArray[np.float64],
     noise: NDArray[np.float64],
 ) -> tuple[int, int]:
-    """Change a segment of some variables in place; return its first step and its end."""
+    """Insert an anomaly into some variables, in place; return the segment's first step and end."""
     length, cardinality = signal.shape
     shortest, longest = (max(3, int(share * length)) for share in world.segment)
     n = int(rng.integers(shortest, longest + 1))

@@ -1,6 +1,6 @@
-"""The synthetic generator: a world, a pool and a seed -> windows with the truth about them.
+"""The synthetic generator: a world, a pool and a seed -> labelled windows.
 
-In: how many windows, of which length and cardinality, and the share that is anomalous. Out:
+In: the number, length and cardinality of windows, and the share of anomalous ones. Out:
 ``Windows``, the same on every machine.
 """
 
@@ -19,7 +19,7 @@ from smkc.parallel import in_threads
 
 __all__ = ["generate"]
 
-# Lengths and counts in ``World`` are those of windows of so many steps; others scale with length.
+# Durations and counts in ``World`` are for windows of this length; they scale with the length.
 NOMINAL_LENGTH = 32
 
 SHORTEST_LENGTH = 8
@@ -44,20 +44,20 @@ def generate(
     world
         the generator's constants.
     pool
-        where variables are drawn from: ``train`` or ``eval``.
+        pool that variables are drawn from: ``train`` or ``eval``.
     n_windows, cardinality, length
-        how many windows, variables a window and time steps.
+        number of windows, variables per window and time steps per window.
     rate
         share of anomalous windows; they are spread evenly among the others.
     seed
         one or more non-negative integers.
     kind
-        the only kind of anomaly; all six alike if not given.
+        the only kind of anomaly; if None, all kinds are equally likely.
 
     Notes
     -----
-    Paper, section "Synthetic data generation". Each window has a stream of random numbers of its
-    own, so windows are made in parallel and come out the same.
+    Paper, section "Synthetic data generation". Each window has its own stream of random numbers,
+    so the result does not depend on the number of threads.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def generate(
 
 
 def _spread(n_chosen: int, n: int) -> NDArray[np.bool_]:
-    """(n,) mask with so many chosen, evenly spread."""
+    """(n,) mask with ``n_chosen`` true entries, evenly spread."""
     edges = np.arange(n + 1) * n_chosen // max(n, 1)
     return np.diff(edges) > 0
 

@@ -1,6 +1,6 @@
-"""Pools: the variables that windows draw from, each with a group and a loading of its own.
+"""Pools: the variables that windows are drawn from, each with its own group and loading.
 
-In: a pool's name and size. Out: identifiers and what follows from them by hashing alone.
+In: a pool's name and size. Out: identifiers, and groups and sizes derived from them by hashing.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from smkc.paper.sketch.hashing import digest
 
 __all__ = ["EVALUATION", "NOISE_ONLY", "POOLS", "TRAINING", "Pool", "make_pool"]
 
-# Groups 0 and 1 follow the first factor with + and -, group 2 the second, group 3 none.
+# Groups 0 and 1 follow the first factor, with signs + and -; group 2 the second; group 3 none.
 N_GROUPS = 4
 NOISE_ONLY = 3
 

@@ -40,7 +40,7 @@ __all__ = [
     "read",
 ]
 
-# Loaded when first asked for, so that ``import smkc`` itself is quick.
+# Modules are imported on first access, so that ``import smkc`` itself is fast.
 _HOME = {
     "Alert": "smkc.decide",
     "Cause": "smkc.decide",

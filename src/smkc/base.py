@@ -1,7 +1,7 @@
-"""BaseDetector: what every detector does, from a recording to scores, alerts and reasons.
+"""Base class of all detectors: from a recording to scores, alerts and causes.
 
-In: reference data, then recordings to judge. Out: scores, p-values, alerts, causes. A detector is a
-dataclass of its settings, and knows how to turn them into a state that has learned nothing yet.
+In: reference data, then recordings to score. Out: scores, p-values, alerts, causes. A subclass is a
+dataclass of its settings; its ``_empty`` method turns them into a state that has learned nothing.
 """
 
 import warnings
@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from copy import deepcopy
 from dataclasses import asdict, fields
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -28,14 +29,11 @@ from smkc.decide import (
 )
 from smkc.errors import NotFittedError, SettingError, UnscoredWarning
 from smkc.recording import Aligned, Identity, aligned
-from smkc.sklearn_tags import outlier_tags
 from smkc.stream import Stream
-
-__all__ = ["BaseDetector", "check_choice", "check_whole"]
 
 compiling.announce()
 
-# What other libraries call settings that detectors have under another name.
+# Names of settings in other libraries -> the corresponding setting here.
 OTHER_NAMES = {
     "contamination": "false_alarm_rate, which is the rate of false alerts and not of anomalies",
     "n_neighbors": "neighbours",
@@ -43,18 +41,18 @@ OTHER_NAMES = {
     "window_size": "window",
 }
 
-# This may be changed without fitting again.
+# Settings that may be changed without fitting again.
 CHANGEABLE = ("false_alarm_rate",)
 
 
 class BaseDetector(ABC):
-    """A detector: settings by name, and what was learned from reference data."""
+    """Base class of detectors: their settings, and what they learned from reference data."""
 
     kind: ClassVar[str]
-    """Its name on the command line and in model files."""
+    """Name of the detector on the command line and in model files."""
 
     learns_apart: ClassVar[bool] = False
-    """Whether parts of the reference data can be learned by themselves and joined."""
+    """Whether parts of the reference data can be learned separately and merged."""
 
     identity: Identity | None
     false_alarm_rate: float
@@ -66,13 +64,13 @@ class BaseDetector(ABC):
     _reference_steps: tuple[NDArray[np.float64], NDArray[np.float64]] | None
 
     def __new__(cls, *_: Any, **settings: Any) -> Self:
-        """Refuse settings that do not exist, with the one that was probably meant."""
+        """Raise SettingError for an unknown setting; suggest the one that was probably meant."""
         cls._refuse_unknown(settings)
         return super().__new__(cls)
 
     @classmethod
     def setting_names(cls) -> tuple[str, ...]:
-        """Return the names of its settings."""
+        """Return the names of the settings."""
         return tuple(field.name for field in fields(cls))  # type: ignore[arg-type]
 
     @classmethod
@@ -87,10 +85,10 @@ class BaseDetector(ABC):
 
     @abstractmethod
     def _empty(self) -> Fitted:
-        """Check the settings and return what they describe before any data."""
+        """Check the settings and return the state they describe, before any data."""
 
     def place(self, device: str | None) -> None:  # noqa: B027 (most have one place only)
-        """Choose where a detector read from a file scores; None leaves it to the detector."""
+        """Choose the device that a loaded detector scores on; None keeps the detector's choice."""
 
     def _check_common(self) -> None:
         """Check the settings that every detector has."""
@@ -115,8 +113,8 @@ class BaseDetector(ABC):
     def partial_fit(self, reference: Any, y: Any = None) -> Self:
         """Learn from more reference data, in bounded memory.
 
-        Variables that are new get a scaling of their own; what was learned about others stays. A
-        trained detector cannot learn on: fit it again.
+        New variables get a scaling of their own; the scaling of known variables does not change.
+        A detector with a neural network cannot be updated: fit it again.
         """
         if not self.is_fitted:
             return self.fit(reference)
@@ -128,13 +126,13 @@ class BaseDetector(ABC):
 
     @property
     def _seed(self) -> int:
-        """Seed of what is left to chance in learning, for detectors that have any."""
+        """Random seed for learning; 0 for detectors without a ``seed`` setting."""
         return int(getattr(self, "seed", 0))
 
     def _take(
         self, fitted: Fitted, learned: Learned | None, reference: Aligned | None = None
     ) -> None:
-        """Take over what was learned, and from what, with the settings as they are."""
+        """Store what was learned and from which rows, with a copy of the current settings."""
         self._fitted = fitted
         self._learned = learned
         self._fitted_with = deepcopy(self.get_params())
@@ -144,7 +142,7 @@ class BaseDetector(ABC):
     # ------------------------------------------------------------------ judging
 
     def score(self, recording: Any) -> Scored:
-        """Score a recording once: scores, p-values, evidences, alerts and their causes.
+        """Score a recording; return its scores, p-values, evidences, alerts and their causes.
 
         Parameters
         ----------
@@ -171,38 +169,39 @@ class BaseDetector(ABC):
         )
 
     def _why_unscored(self) -> str:
-        """Say what windows lack that get no score, and what would help."""
+        """Return the text of the warning: why windows have no score, and what would help."""
         return "hold too few observations to be scored (NaN); a coarser step would score them"
 
     def decision_function(self, recording: Any, align: str | None = None) -> NDArray[np.float64]:
-        """(T,) one score per time step, higher = more anomalous; NaN where there is none.
+        """Return (T,) scores, one per time step; higher is more anomalous, NaN is unscored.
 
-        A wide table in memory gets one score for each of its rows, in their order, shuffled or
-        repeated as they may be; by :meth:`p_values` and :meth:`predict` too.
+        For a wide table in memory, the result has one score per row of the table, in the table's
+        order, even if its rows are not sorted or repeat a time. The same holds for
+        :meth:`p_values` and :meth:`predict`.
         """
         scored = self.score(recording)
         return scored.given.per_row(scored.scores_aligned(align or self.align))
 
     def p_values(self, recording: Any) -> NDArray[np.float64]:
-        """(T,) p-values, under what was normal when each row came; NaN where there is none."""
+        """Return (T,) p-values under what was normal at the time of each row; NaN if unscored."""
         scored = self.score(recording)
         return scored.given.per_row(scored.p_values)
 
     def predict(self, recording: Any) -> NDArray[np.int64]:
-        """(T,) 1 in the time steps of :meth:`alerts`, else 0."""
+        """Return (T,) 1 for the time steps of :meth:`alerts`, else 0."""
         scored = self.score(recording)
         return scored.given.per_row(scored.is_alert)
 
     def score_windows(self, recording: Any) -> WindowScores:
-        """Scores and p-values of all windows, in order of time."""
+        """Return the scores and p-values of all windows, in order of time."""
         return self.score(recording).windows
 
     def alerts(self, recording: Any, explain: bool = True) -> list[Alert]:
-        """Intervals of time steps past the threshold, in order of time, with their causes."""
+        """Return intervals of time steps past the threshold, in order of time, with causes."""
         return self.score(recording).alerts(explain)
 
     def explain(self, recording: Any, start: Any, end: Any = None) -> list[Cause]:
-        """Causes of the most anomalous window between two times, most guilty first.
+        """Return the causes of the most anomalous window between two times, largest share first.
 
         Parameters
         ----------
@@ -214,9 +213,10 @@ class BaseDetector(ABC):
         return self.score(recording).explain(start, end)
 
     def stream(self, resume: str | Path | None = None) -> Stream:
-        """Return a stream: the same window scores, one time step at a time.
+        """Return a stream, which computes the same window scores one time step at a time.
 
-        ``resume`` is a file that :meth:`smkc.stream.Stream.save` wrote: the stream goes on there.
+        ``resume`` is a file that :meth:`smkc.stream.Stream.save` wrote; the stream continues from
+        there.
         """
         made = self.fitted_.stream()
         return made if resume is None else made.resume(resume)
@@ -230,29 +230,30 @@ class BaseDetector(ABC):
 
     @property
     def threshold_(self) -> float:
-        """Score of a time step that reference data exceed as often as the false-alarm rate says."""
+        """Score that the share ``false_alarm_rate`` of the reference time steps exceeds."""
         return self.fitted_.threshold(self.false_alarm_rate)
 
     @property
     def decision_scores_(self) -> NDArray[np.float64]:
-        """(T,) scores of the reference data, of rows that were not learned from.
+        """(T,) scores of the reference data, each by a model that did not learn from that row.
 
-        The paper's detectors leave the block of rows around each window out of the reference set,
-        trained ones score the rows held out from training; the default scores the later rows by
-        what the first ones teach. NaN for the others. Worked out when first asked for, and kept.
+        The paper's detectors score each window without the block of rows around it; those with a
+        neural network score the rows held out from training. The default detector learns from the
+        first 60% of the rows and scores the others. Rows without a score are NaN. Computed on
+        first access and cached.
         """
         return self._scored_reference()[0].copy()
 
     @property
     def labels_(self) -> NDArray[np.int64]:
-        """(T,) 1 where the reference data themselves would raise an alert, else 0."""
+        """(T,) 1 where the reference data themselves are above the alert threshold, else 0."""
         alarms = self._scored_reference()[1]
         with np.errstate(invalid="ignore"):
             marked = alarms > self.fitted_.of_steps.threshold(self.false_alarm_rate)
         return marked.astype(np.int64)
 
     def _scored_reference(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(T,) scores and (T,) alarms of the reference data."""
+        """Return (T,) scores and (T,) alarms of the reference data."""
         fitted = self.fitted_
         if self._reference is None:
             raise NotFittedError(
@@ -267,12 +268,12 @@ class BaseDetector(ABC):
 
     @property
     def learned_(self) -> Learned | None:
-        """Which rows were learned from; None if a model file of an older version does not say."""
+        """Rows that were learned from; None if unknown, as in model files of older versions."""
         return self._learned if self.fitted_ else None
 
     @property
     def fitted_(self) -> Fitted:
-        """All that was learned."""
+        """Everything that was learned; raises SettingError if settings have changed since."""
         if not self.is_fitted:
             raise NotFittedError("this detector has seen no reference data; call fit first")
         for name, value in self._fitted_with.items():
@@ -286,7 +287,7 @@ class BaseDetector(ABC):
     # ------------------------------------------------------------------ settings
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the settings by name, as scikit-learn asks for them."""
+        """Return the settings by name, as scikit-learn expects."""
         return {name: getattr(self, name) for name in self.setting_names()}
 
     def set_params(self, **settings: Any) -> Self:
@@ -297,7 +298,12 @@ class BaseDetector(ABC):
         return self
 
     def __sklearn_tags__(self) -> Any:
-        return outlier_tags()
+        utils = import_module("sklearn.utils")  # only scikit-learn asks, so it is installed
+        return utils.Tags(
+            estimator_type="outlier_detector",
+            target_tags=utils.TargetTags(required=False),
+            input_tags=utils.InputTags(allow_nan=True, dict=True, string=True),
+        )
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.is_fitted
@@ -311,17 +317,17 @@ class BaseDetector(ABC):
         if self.identity is not None:
             settings["identity"] = asdict(self.identity)
         if self._learned is not None:
-            header["learned"] = self._learned.to_dict()
+            header["learned"] = asdict(self._learned)
         model_file.write(path, arrays, {"kind": "detector", "settings": settings, **header})
 
 
 def check_choice(name: str, value: Any, known: tuple[Any, ...]) -> None:
-    """Refuse a value that is none of those that a setting can have."""
+    """Raise SettingError if a setting's value is not one of the known ones."""
     if value not in known:
         raise SettingError(f"{name}={value!r} is not known; use {' or '.join(map(repr, known))}")
 
 
 def check_whole(name: str, value: Any, smallest: int) -> None:
-    """Refuse what is not a whole number, or too small a one."""
+    """Raise SettingError unless a setting's value is an integer of at least ``smallest``."""
     if not isinstance(value, int) or isinstance(value, bool) or value < smallest:
         raise SettingError(f"{name}={value!r}: give a whole number from {smallest} up")

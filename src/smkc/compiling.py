@@ -1,16 +1,12 @@
-"""Compilation: one line on standard error when the first call compiles loops.
+"""Compilation notice: one line on standard error when the first call compiles loops.
 
-In: Numba's events. Out: a message for people who would otherwise wait without knowing why.
-
-Numba compiles a loop when it is first called and keeps it on disk. The first call after an
-installation or an upgrade therefore takes some seconds longer, and later processes do not.
+Numba compiles a loop when it is first called and caches it on disk. The first call after an
+installation or an upgrade therefore takes some seconds longer; the notice tells users why.
 """
 
 from typing import Any
 
 from smkc import progress
-
-__all__ = ["MESSAGE", "announce", "n_compiled"]
 
 MESSAGE = (
     "smkc: compiling for this processor, some 15 seconds, only the first time "
@@ -49,5 +45,5 @@ def announce() -> None:
 
 
 def n_compiled() -> int:
-    """How many loops were compiled in this process since :func:`announce`, not read from disk."""
+    """Return how many loops this process compiled since :func:`announce`; cached ones excluded."""
     return len(_compiled)

@@ -1,6 +1,6 @@
-"""Detector: the default, from a recording to scores, alerts and reasons.
+"""The default detector: from a recording to scores, alerts and causes.
 
-In: reference data, then recordings to judge. Out: scores, p-values, alerts, causes.
+In: reference data, then recordings to score. Out: scores, p-values, alerts, causes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,43 +18,34 @@ from smkc.evidence.stream import EvidenceStream
 from smkc.recording import Identity
 from smkc.recording.rules import read_rules
 
-__all__ = ["Detector"]
-
-# The paper's detectors, by the names that ``Detector(detector=...)`` knew them by.
-CLASS_OF_KIND = {
-    "knn": "KnnDetector",
-    "recon": "ReconDetector",
-    "prediction": "PredictionDetector",
-    "ensemble": "EnsembleDetector",
-}
-
 
 @dataclass(kw_only=True, eq=False)
 class Detector(BaseDetector):
-    """Finds anomalies in recordings whose variables come and go, without labels.
+    """Detector of anomalies in recordings whose variables come and go; needs no labels.
 
-    Several questions are asked of each row against the reference data, and joined; the detector
-    follows what is normal. Nothing in it is left to chance. The paper's detectors are in
-    :mod:`smkc.paper`.
+    Each row is compared with the reference data in several ways, called evidences, which are
+    joined into one score. The detector adapts as normal behaviour changes. Its results are
+    deterministic. The paper's detectors are in :mod:`smkc.paper`.
 
     Parameters
     ----------
     window
-        rows per window; ``auto`` finds them from the reference data.
+        rows per window; ``auto`` chooses a number that suits the reference data.
     counters
-        ``auto`` turns counters into rates; None does not.
+        ``auto`` turns counters into rates; None takes all values as they are.
     identity
         rule for the family of a variable; by default its metric name.
     rules
-        what you know of some variables: tables such as ``{"match": "latency_.*", "only": "up"}``.
-        ``match`` is a regular expression for the whole name or the metric, and the first that fits
-        counts. ``only`` (up or down) says which way is trouble, ``at_least`` how far from usual a
-        value must be to matter, in its own unit, ``never`` that the variable is left out.
+        what is known about some variables, such as ``{"match": "latency_.*", "only": "up"}``.
+        ``match`` is a regular expression for the whole name or the metric of a variable; the first
+        rule that matches applies. ``only`` (``up`` or ``down``) is the direction that matters,
+        ``at_least`` the smallest distance from the usual value that matters, in the variable's own
+        unit; ``never=True`` leaves the variable out.
     false_alarm_rate
-        false alerts per time step that normal data may raise: 2 per 1,000 by default.
+        accepted rate of false alerts, per time step of normal data: 2 per 1,000 by default.
     align
-        where a window's score is placed: ``prompt`` at its last row, where it is known, ``sharp``
-        at its first.
+        where a window's score is placed: ``prompt`` at its last row, when the score becomes known;
+        ``sharp`` at its first row.
 
     Examples
     --------
@@ -79,20 +70,10 @@ class Detector(BaseDetector):
 
         @property
         def fitted_(self) -> EvidenceFitted:
-            """All that was learned."""
+            """Everything that was learned."""
 
     @classmethod
     def _refuse_unknown(cls, settings: dict[str, Any]) -> None:
-        if "detector" in settings:
-            kind = settings["detector"]
-            if kind in CLASS_OF_KIND:
-                raise SettingError(
-                    f"detector={kind!r} is a class of its own: smkc.paper.{CLASS_OF_KIND[kind]}()"
-                )
-            raise SettingError(
-                f"detector={kind!r}: Detector is the default and has no such setting; leave it "
-                f"out, or use {' or '.join(f'smkc.paper.{one}' for one in CLASS_OF_KIND.values())}"
-            )
         others = settings.keys() - set(cls.setting_names())
         if others:
             from smkc.paper.detectors import EnsembleDetector, KnnDetector
@@ -121,18 +102,19 @@ class Detector(BaseDetector):
         )
 
     def evidences(self, recording: Any) -> dict[str, NDArray[np.float64]]:
-        """By name, (T,) how surprised each evidence was by each row as it came, in nats.
+        """Return, by name of the evidence, (T,) its surprise at each row, in nats.
 
-        That is minus the logarithm of a p-value; NaN where it had nothing to say.
+        A surprise is minus the natural logarithm of a p-value; NaN where the evidence has none.
         """
         scored = self.score(recording)
         per_row = scored.given.per_row
         return {name: per_row(nats) for name, nats in scored.evidences.items()}
 
     def stream(self, resume: str | Path | None = None) -> EvidenceStream:
-        """Return a stream: the same scores, one time step at a time, to the bit.
+        """Return a stream, which computes bit-identical scores one time step at a time.
 
-        ``resume`` is a file that :meth:`smkc.stream.Stream.save` wrote: the stream goes on there.
+        ``resume`` is a file that :meth:`smkc.stream.Stream.save` wrote; the stream continues from
+        there.
         """
         made = self.fitted_.stream()
         return made if resume is None else made.resume(resume)

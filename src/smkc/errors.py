@@ -3,36 +3,24 @@
 The tree::
 
     SmkcError
-      InputError            what was handed in cannot be used           (also a ValueError)
+      InputError            the input cannot be used                    (also a ValueError)
         ReadError           a file or frame cannot become a recording
-        WindowError         the windows asked for do not fit the recording
-        SettingError        a parameter has a value that makes no sense
+        WindowError         the requested windows do not fit the recording
+        SettingError        a parameter has an invalid value
       NotFittedError        the detector has seen no reference data yet
       ModelFileError        a model file is damaged, foreign or too new
       MissingExtraError     an optional dependency is not installed     (also an ImportError)
 
-A room that must tell more apart derives its own from these and keeps them beside what raises them:
-``smkc.serve`` has ``UnknownError`` and ``DecodeError`` (both an InputError), ``SourceError``,
-``StoreError`` and ``BusyError``. So ``except SmkcError`` catches everything raised on purpose.
+A subpackage that needs finer distinctions derives its own errors from these and defines them next
+to the code that raises them: ``smkc.serve`` has ``UnknownError`` and ``DecodeError`` (both an
+InputError), ``SourceError``, ``StoreError`` and ``BusyError``. So ``except SmkcError`` catches
+everything raised on purpose.
 
 Each message names the value, the place and the remedy.
 """
 
-__all__ = [
-    "CalibrationWarning",
-    "DeviceWarning",
-    "InputError",
-    "InputWarning",
-    "MissingExtraError",
-    "ModelFileError",
-    "NotFittedError",
-    "ReadError",
-    "SettingError",
-    "SmkcError",
-    "UnscoredWarning",
-    "WindowError",
-    "install_command",
-]
+from importlib import import_module
+from typing import Any
 
 
 class SmkcError(Exception):
@@ -40,7 +28,7 @@ class SmkcError(Exception):
 
 
 class InputError(SmkcError, ValueError):
-    """What was handed in cannot be used."""
+    """The input cannot be used."""
 
 
 class ReadError(InputError):
@@ -48,11 +36,11 @@ class ReadError(InputError):
 
 
 class WindowError(InputError):
-    """The windows asked for do not fit the recording."""
+    """The requested windows do not fit the recording."""
 
 
 class SettingError(InputError):
-    """A parameter has a value that makes no sense."""
+    """A parameter has an invalid value."""
 
 
 class NotFittedError(SmkcError, ValueError, AttributeError):
@@ -68,15 +56,15 @@ class MissingExtraError(SmkcError, ImportError):
 
 
 class CalibrationWarning(UserWarning):
-    """The reference data are too short for the false-alarm rate that was asked for."""
+    """The reference data are too short for the requested false-alarm rate."""
 
 
 class DeviceWarning(UserWarning):
-    """A device works otherwise, or elsewhere, than asked for."""
+    """The requested device cannot be used, or is used in a slower way."""
 
 
 class InputWarning(UserWarning):
-    """What was handed in was used, but perhaps not as it was meant."""
+    """The input was used, but perhaps not as intended."""
 
 
 class UnscoredWarning(UserWarning):
@@ -84,7 +72,7 @@ class UnscoredWarning(UserWarning):
 
 
 def install_command(extra: str) -> str:
-    """Return how an extra is installed; no package index has smkc yet.
+    """Return the command that installs an extra; smkc is not on a package index yet.
 
     Examples
     --------
@@ -92,3 +80,22 @@ def install_command(extra: str) -> str:
     'pip install ".[serve]" in a checkout of smkc'
     """
     return f'pip install ".[{extra}]" in a checkout of smkc'
+
+
+def optional_module(module: str, package: str, command: str = "") -> Any:
+    """Import a module of an optional package, or raise an error that says how to install it.
+
+    Examples
+    --------
+    >>> optional_module("no_such_host.base", "no-such-host")
+    Traceback (most recent call last):
+    smkc.errors.MissingExtraError: this needs no-such-host, which cannot be imported (No module
+    named 'no_such_host'); install it with: pip install no-such-host
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"this needs {package}, which cannot be imported ({error}); "
+            f"install it with: {command or f'pip install {package}'}"
+        ) from error

@@ -1,4 +1,4 @@
-"""Detectors by the name of their kind: from settings, or from a model file.
+"""Detectors by kind, made from settings or loaded from a model file.
 
 In: a kind and settings, or a path. Out: a detector, or an error that says what is wrong.
 """
@@ -14,11 +14,9 @@ from smkc.decide import Learned
 from smkc.errors import ModelFileError
 from smkc.recording import Identity
 
-__all__ = ["KINDS", "detector_class", "load", "make_detector"]
-
 DEFAULT_KIND = "evidence"
 
-# Where each kind of detector lives; imported when asked for.
+# Module and class of each kind of detector; imported on first use.
 KINDS = {
     "evidence": ("smkc.detector", "Detector"),
     "knn": ("smkc.paper.detectors", "KnnDetector"),
@@ -26,13 +24,6 @@ KINDS = {
     "prediction": ("smkc.paper.detectors", "PredictionDetector"),
     "ensemble": ("smkc.paper.detectors", "EnsembleDetector"),
 }
-
-# Settings in files written before each kind had a class of its own: all kinds had all of these,
-# and those that a kind has no use for were at their defaults.
-SETTINGS_OF_ALL = {
-    "stride", "representation", "buckets", "presence", "saturate", "normalise", "components",
-    "neighbours", "reference_size", "scaling", "least_filled", "seed", "device", "epochs", "learn",
-}  # fmt: skip
 
 
 def detector_class(kind: str) -> type[BaseDetector]:
@@ -50,7 +41,7 @@ def detector_class(kind: str) -> type[BaseDetector]:
 
 
 def make_detector(settings: Mapping[str, Any]) -> BaseDetector:
-    """Make a detector from settings by name, of which ``detector`` says the kind.
+    """Make a detector from settings by name; the setting ``detector`` is the kind.
 
     Examples
     --------
@@ -62,21 +53,22 @@ def make_detector(settings: Mapping[str, Any]) -> BaseDetector:
 
 
 def load(path: str | Path, device: str | None = None) -> BaseDetector:
-    """Read a detector that its ``save`` wrote.
+    """Load a detector from a file written by its ``save`` method.
 
     Parameters
     ----------
     path
         the model file.
     device
-        where a detector of the paper shall score; by default where it was trained, if that device
-        is here, and else on the CPU.
+        device on which one of the paper's detectors scores; by default the one it was trained on
+        if this machine has it, else the CPU.
     """
     arrays, header = model_file.read(path)
     try:
         if header["kind"] != "detector":
             raise ModelFileError(f"it holds a {header['kind']!r}, not a detector")
-        detector = make_detector(_settings(header["settings"]))
+        settings = _settings(header["settings"])
+        detector = detector_class(settings.pop("detector"))(**settings)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise _unusable(path, error) from None
     detector.place(device)
@@ -90,21 +82,13 @@ def load(path: str | Path, device: str | None = None) -> BaseDetector:
 
 
 def _settings(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings from a file, of any version of this library that wrote the same format."""
+    """Return the settings of a file in the types that detectors take."""
     settings = dict(stored)
-    kind = settings["detector"]
     if settings["identity"] is not None:
         rule = settings["identity"]
         settings["identity"] = Identity(drop=tuple(rule["drop"]), pattern=rule["pattern"])
     if "rules" in settings:
         settings["rules"] = tuple(settings["rules"])
-    known = detector_class(kind).setting_names()
-    for name in SETTINGS_OF_ALL - set(known):
-        settings.pop(name, None)
-    if kind != DEFAULT_KIND and settings["window"] == "auto":
-        settings["window"] = detector_class(kind)().get_params()["window"]
-    if "learn" in known and settings["representation"] == "log3 band(8)":
-        settings["representation"] = "full image"  # as it was read before
     return settings
 
 

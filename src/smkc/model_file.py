@@ -1,7 +1,7 @@
-"""Model files: named arrays and a JSON header <-> one safetensors file, never pickle.
+"""Model files: named arrays and a JSON header in one safetensors file, never pickle.
 
-In: arrays and a header, or a path. Out: a file written whole or not at all, or exactly what was
-written; anything else is refused before it is believed.
+Writing is atomic: the file is written whole or not at all. Reading returns exactly what was
+written; a damaged or foreign file raises ModelFileError before any of its content is used.
 """
 
 import contextlib
@@ -24,12 +24,10 @@ from safetensors.numpy import save
 from smkc.errors import ModelFileError
 from smkc.version import VERSION
 
-__all__ = ["FORMAT", "FORMAT_VERSION", "read", "write"]
-
 FORMAT = "smkc-model"
 FORMAT_VERSION = 1
 
-# No model comes near these; a file that claims more is not read at all.
+# Limits far above any real model; a file that claims more is not read.
 MAX_FILE_BYTES = 4 * 1024**3
 MAX_HEADER_BYTES = 256 * 1024**2
 MAX_DIMENSIONS = 8
@@ -38,7 +36,8 @@ _METADATA = "__metadata__"  # safetensors' name for the texts beside the arrays
 _KEY = "smkc"  # ours among those texts
 _LENGTH_BYTES = 8  # safetensors starts with the length of its own header, little-endian
 
-# What a packed file starts with; as a length it is far beyond MAX_HEADER_BYTES.
+# First bytes of a packed file. Read as safetensors' header length they are far beyond
+# MAX_HEADER_BYTES, so that no safetensors file starts with them.
 _PACKED = b"SMKCZLIB"
 _PACKING_LEVEL = 1  # of zlib: the fastest; higher ones gain little on telemetry
 _PIECE_BYTES = 1 << 22
@@ -64,18 +63,11 @@ def write(
     *,
     is_packed: bool = False,
 ) -> None:
-    """Write arrays and a header to one file; the old file stays until the new one is whole.
+    """Write arrays and a header to one file; an existing one is replaced once it is complete.
 
-    Parameters
-    ----------
-    path
-        where to; a file that is there is replaced.
-    arrays
-        bool, uint8, int8 to int64, float32 or float64, of any shape.
-    header
-        what JSON can hold: no NaN, no infinity. Tuples come back as lists.
-    is_packed
-        whether to pack the file with zlib, which :func:`read` must then allow.
+    Arrays are bool, uint8, int8 to int64, float32 or float64, of any shape. The header is JSON
+    without NaN and infinity; tuples are read back as lists. ``is_packed`` compresses the file with
+    zlib, which :func:`read` must then allow.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
@@ -109,10 +101,10 @@ def write(
 def read(
     path: PathLike, *, may_be_packed: bool = False
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Read what :func:`write` wrote: the arrays and the header, to the bit.
+    """Read the arrays and the header that :func:`write` wrote, bit for bit.
 
-    Nothing in the file is executed, and no more memory is taken than the file is long. A packed
-    file may take up to a thousand times as much: allow one only where it is our own.
+    Nothing in the file is executed, and memory use is bounded by the length of the file. A packed
+    file may expand to a thousand times its length: allow packed files only from trusted sources.
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
@@ -130,8 +122,17 @@ def read(
         raise ModelFileError(f"{path} needs more memory than there is; free some") from None
 
 
+def below(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays whose names begin with a prefix, with the prefix removed."""
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
+
+
 class _Reader:
-    """Reads one open file, and refuses it by name."""
+    """Reader of one open file; its errors name the path."""
 
     def __init__(self, path: PathLike, file: BinaryIO) -> None:
         self._path = path
@@ -154,7 +155,7 @@ class _Reader:
         return arrays, header
 
     def _described(self) -> dict[str, Any]:
-        """Return the file's own description of its content: safetensors' header."""
+        """Return the safetensors header: the file's description of its content."""
         if self._n_bytes > MAX_FILE_BYTES:
             self._foreign(f"it is {self._n_bytes:,} bytes long")
         length = int.from_bytes(self._file.read(_LENGTH_BYTES), "little")
@@ -165,7 +166,7 @@ class _Reader:
         return self._json(self._file.read(length))
 
     def _envelope(self, metadata: object) -> dict[str, Any]:
-        """Return our part of the description, once its format is known to be ours."""
+        """Return smkc's part of the safetensors header; check its format and version."""
         text = metadata.get(_KEY) if isinstance(metadata, dict) else None
         if not isinstance(text, str):
             self._foreign("it is a safetensors file, but not one of smkc")
@@ -184,22 +185,14 @@ class _Reader:
     def _plans(
         self, described: dict[str, Any], n_bytes: int
     ) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
-        """Return dtype and shape of each array in file order; together they fill the file."""
+        """Return dtype and shape of each array in file order; check that they fill the file."""
         plans = {}
         end = 0
-        for name, entry in sorted(described.items(), key=_offsets):
-            if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
-                self._damaged(f"array {name!r} is not described")
-            dtype, shape = _DTYPES.get(str(entry["dtype"])), entry["shape"]
-            if dtype is None:
-                self._damaged(f"array {name!r} has the unknown type {entry['dtype']!r}")
-            if not _is_shape(shape):
-                self._damaged(f"array {name!r} has no usable shape")
-            size = math.prod(shape) * dtype.itemsize
-            if entry["data_offsets"] != [end, end + size]:
-                self._damaged(f"array {name!r} is not where it should be")
-            end += size
-            plans[name] = (dtype, tuple(shape))
+        for name, entry in described.items():
+            if not _is_array(entry, end):
+                self._damaged(f"array {name!r} is described as {entry!r:.120}")
+            end = entry["data_offsets"][1]
+            plans[name] = (_DTYPES[entry["dtype"]], tuple(entry["shape"]))
         if end != n_bytes:
             self._damaged(f"it holds {n_bytes:,} bytes of arrays, not {end:,}")
         return plans
@@ -217,7 +210,7 @@ class _Reader:
             found = json.loads(
                 text,
                 object_pairs_hook=_without_repeats,
-                parse_constant=_refuse,
+                parse_constant=_finite,
                 parse_float=_finite,
             )
         except (ValueError, RecursionError) as error:
@@ -239,7 +232,7 @@ class _Reader:
 
 
 def _unpacked(path: PathLike, file: BinaryIO) -> BinaryIO:
-    """Return the rest of a packed file, unpacked in memory."""
+    """Decompress the rest of a packed file in memory."""
     unpacker = zlib.decompressobj()
     plain = io.BytesIO()
     try:
@@ -276,7 +269,7 @@ def _writable(target: Path, name: str, array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _checksum(arrays: Mapping[str, NDArray[Any]], envelope: Mapping[str, Any]) -> str:
-    """SHA-256 over the envelope and every array's name, type, shape and bytes."""
+    """Return SHA-256 over the envelope and every array's name, type, shape and bytes."""
     digest = hashlib.sha256()
     kinds = [[name, arrays[name].dtype.str, list(arrays[name].shape)] for name in sorted(arrays)]
     digest.update(json.dumps([kinds, envelope], sort_keys=True, allow_nan=False).encode())
@@ -286,7 +279,7 @@ def _checksum(arrays: Mapping[str, NDArray[Any]], envelope: Mapping[str, Any]) -
 
 
 def _replace(target: Path, content: bytes) -> None:
-    """Write beside the target, then put the new file in its place in one step."""
+    """Write a temporary file beside the target, then rename it to the target."""
     beside = target.parent / f".smkc-{secrets.token_hex(8)}.tmp"
     try:
         with open(beside, "xb") as file:
@@ -298,7 +291,7 @@ def _replace(target: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)
         raise
-    if os.name == "posix":  # make the new name itself last through a power cut
+    if os.name == "posix":  # sync the folder too, so that the rename survives a power cut
         folder = os.open(target.parent, os.O_RDONLY)
         try:
             with contextlib.suppress(OSError):
@@ -307,25 +300,23 @@ def _replace(target: Path, content: bytes) -> None:
             os.close(folder)
 
 
-def _offsets(item: tuple[str, Any]) -> tuple[int, int]:
-    """Return where an array claims to lie; what makes no sense goes first, to be refused."""
-    offsets = item[1].get("data_offsets") if isinstance(item[1], dict) else None
-    if isinstance(offsets, list) and len(offsets) == 2 and all(type(at) is int for at in offsets):
-        return offsets[0], offsets[1]
-    return -1, -1
-
-
-def _is_shape(shape: object) -> bool:
-    return (
-        isinstance(shape, list)
-        and len(shape) <= MAX_DIMENSIONS
-        and all(type(length) is int and length >= 0 for length in shape)
-        and math.prod(max(length, 1) for length in shape) <= MAX_FILE_BYTES
-    )
+def _is_array(entry: object, start: int) -> bool:
+    """Return whether this describes an array that can be read from byte ``start`` on."""
+    if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
+        return False
+    dtype, shape = _DTYPES.get(str(entry["dtype"])), entry["shape"]
+    if dtype is None or not isinstance(shape, list) or len(shape) > MAX_DIMENSIONS:
+        return False
+    if not all(type(length) is int and length >= 0 for length in shape):
+        return False
+    if math.prod(max(length, 1) for length in shape) > MAX_FILE_BYTES:
+        return False
+    end = start + math.prod(shape) * dtype.itemsize
+    return bool(entry["data_offsets"] == [start, end])
 
 
 def _as_read(header: Mapping[str, Any]) -> Any:
-    """Return the header as it will be read: tuples as lists, names as text."""
+    """Return the header as it will be read back: tuples as lists, keys as text."""
     text = json.dumps(dict(header), allow_nan=False)
     return json.loads(text, object_pairs_hook=_without_repeats)
 
@@ -335,10 +326,6 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         raise ValueError("a name occurs twice")
     return found
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number")
 
 
 def _finite(text: str) -> float:

@@ -1,8 +1,8 @@
-"""Threads: one piece of work per processor, each with its own part of the data.
+"""Threads: a function applied to parts of the data, one thread per processor.
 
-In: a function and parts. Out: the function's results, in order. The jitted loops let go of
-Python's lock. Matrix products inside a part should stay on its thread: two thread pools that wait
-for each other cost more than they bring.
+In: a function and parts. Out: the function's results, in order. The jitted loops release Python's
+global interpreter lock. Matrix products inside a part should stay on its thread: two thread pools
+that wait for each other take more time than they save.
 """
 
 import os
@@ -17,18 +17,16 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["fresh_threads", "in_threads", "n_threads", "products_on_one_thread", "scratch"]
-
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 
 def n_threads() -> int:
-    """How many threads are used: ``SMKC_THREADS`` if set, else one a usable processor."""
+    """Return the number of threads: ``SMKC_THREADS`` if set, else one per usable processor."""
     asked = os.environ.get("SMKC_THREADS", "")
     if asked.isdigit():
         return max(1, int(asked))
-    if hasattr(os, "sched_getaffinity"):  # Linux: as many as this process may use
+    if hasattr(os, "sched_getaffinity"):  # Linux: the processors that this process may use
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
@@ -36,7 +34,7 @@ def n_threads() -> int:
 def in_threads(function: Callable[[Part], Result], parts: Iterable[Part]) -> Iterable[Result]:
     """Yield ``function(part)`` for every part, in order, several at a time.
 
-    Parts are taken up only a few ahead of what was yielded, so that results do not pile up.
+    About ``2 * n_threads()`` parts are computed ahead, so that results do not pile up.
 
     Examples
     --------
@@ -56,9 +54,9 @@ def in_threads(function: Callable[[Part], Result], parts: Iterable[Part]) -> Ite
 
 @contextmanager
 def fresh_threads() -> Iterator[None]:
-    """Run what is in this block on threads of its own, without any :func:`scratch` memory yet.
+    """Run this block on new threads, which hold no :func:`scratch` memory yet.
 
-    For measuring: memory that an earlier call left to its threads would not be counted.
+    For measurements: memory that earlier calls left with their threads would not be counted.
     """
     _pool.cache_clear()
     try:
@@ -69,16 +67,16 @@ def fresh_threads() -> Iterator[None]:
 
 
 def products_on_one_thread() -> AbstractContextManager[Any]:
-    """Keep each matrix product inside this block on the thread that asks for it."""
+    """Limit BLAS to 1 thread inside this block: a matrix product stays on the calling thread."""
     limit: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
     return limit
 
 
 def scratch(purpose: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """Return a float32 array of this thread's, to write into at once and to forget.
+    """Return an uninitialised float32 array of this thread, for temporary results.
 
-    The next call for the same purpose gives the same memory: fresh memory of some megabytes costs
-    as much as the work that is done in it.
+    The next call with the same purpose reuses the memory: allocating some megabytes takes as long
+    as the work that is done in them.
     """
     size = prod(shape)
     mine: NDArray[np.float32] | None = getattr(_own, purpose, None)
@@ -96,7 +94,7 @@ def _pool(size: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(size, thread_name_prefix="smkc")
 
 
-# A process made by fork has none of its parent's threads.
+# A forked process has none of its parent's threads.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)
 

@@ -1,27 +1,25 @@
-"""A progress bar for long work: it appears by itself after a second, on terminals only.
+"""A progress bar for long work: it appears after a second, on terminals only.
 
-In: a description and, where known, a total; or a line to write. Out: a function to call with the
+In: a description and, if known, a total; or a line to write. Out: a function to call with the
 amount done.
 """
 
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol
-
-__all__ = ["Advance", "note", "quiet", "task"]
+from typing import Any, Protocol
 
 APPEARS_AFTER_SECONDS = 1.0
 
 
 class Advance(Protocol):
-    """Tells a bar how much more is done and, if given, something to show behind its name."""
+    """Function that advances a bar by an amount, and may set a note to show after its name."""
 
     def __call__(self, amount: float, note: str = "") -> None:
-        """Move the bar."""
+        """Advance the bar."""
 
 
 _is_quiet: ContextVar[bool] = ContextVar("smkc_progress_is_quiet", default=False)
@@ -76,30 +74,29 @@ def task(description: str, total: float | None = None) -> Iterator[Advance]:
 
 
 class _Bar:
-    """A rich progress bar that is only built when the work turns out to be long."""
+    """A progress bar of rich, built only once the work has lasted a second."""
 
     def __init__(self, description: str, total: float | None) -> None:
         self._description = description
         self._total = total
         self._done = 0.0
         self._started = time.monotonic()
-        self._stop: Callable[[], None] | None = None
-        self._show: Callable[[float, str], None] | None = None
+        self._shown: Any = None
 
     def advance(self, amount: float, note: str = "") -> None:
         self._done += amount
-        if self._show is None:
+        if self._shown is None:
             if time.monotonic() - self._started < APPEARS_AFTER_SECONDS:
                 return
             self._open()
-        assert self._show is not None
-        self._show(self._done, f"{self._description}: {note}" if note else self._description)
+        text = f"{self._description}: {note}" if note else self._description
+        self._shown.update(self._shown.task_ids[0], completed=self._done, description=text)
 
     def _open(self) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-        progress = Progress(
+        self._shown = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.percentage:>3.0f}%"),
@@ -107,11 +104,9 @@ class _Bar:
             console=Console(stderr=True, force_terminal=True),
             transient=True,
         )
-        key = progress.add_task(self._description, total=self._total)
-        progress.start()
-        self._stop = progress.stop
-        self._show = lambda done, text: progress.update(key, completed=done, description=text)
+        self._shown.add_task(self._description, total=self._total)
+        self._shown.start()
 
     def close(self) -> None:
-        if self._stop is not None:
-            self._stop()
+        if self._shown is not None:
+            self._shown.stop()

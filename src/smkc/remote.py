@@ -1,7 +1,7 @@
-"""Read, from a Prometheus too: an address and a query -> a recording; all else goes to the reader.
+"""Reading of recordings, from a Prometheus server too.
 
-In: what :func:`smkc.recording.read` takes, or the address of a Prometheus, or of what answers as it
-does (VictoriaMetrics, Thanos, Mimir), with a query. Out: a recording.
+In: what :func:`smkc.recording.read` takes, or the address of a server that speaks the Prometheus
+API (VictoriaMetrics, Thanos, Mimir) and a query. Out: a recording.
 """
 
 import time as clock
@@ -14,23 +14,10 @@ from smkc.errors import InputError, ReadError, SettingError
 from smkc.recording import Recording
 from smkc.recording import read as read_here
 
-__all__ = ["read"]
-
 STEP, HISTORY = "15s", "6h"
 OF_QUERIES = ("start", "end", "token", "timeout_seconds")
 
 
-@overload
-def read(
-    source: str,
-    *,
-    query: str,
-    start: Any = HISTORY,
-    end: Any = None,
-    step: str = STEP,
-    token: str | None = None,
-    timeout_seconds: float = 30.0,
-) -> Recording: ...
 @overload
 def read(source: Any, *, entity: str, **options: Any) -> dict[str, Recording]: ...
 @overload
@@ -47,15 +34,17 @@ def read(
     ----------
     source
         what :func:`smkc.recording.read` takes; or the address of a Prometheus, such as
-        ``http://localhost:9090``, which is asked ``query`` (needs the extra ``serve``).
+        ``http://localhost:9090``, to send ``query`` to (needs the extra ``serve``).
     query
-        PromQL: which series, such as ``{job="node"}``. Counters are handed over as they are.
+        PromQL expression that selects the series, such as ``{job="node"}``. Counters are read as
+        they are, not as rates.
     options
-        for a Prometheus ``start`` (a time, or how long before the end: "6h" by default), ``end``
-        (a time; now by default), ``step`` (from one row to the next: the scrape interval, "15s" by
-        default), ``token`` (sent as a bearer token) and ``timeout_seconds``. For all else those of
-        :func:`smkc.recording.read`: ``layout``, ``time``, ``variable``, ``value``, ``labels``,
-        ``entity``, ``step``, ``time_unit``, ``time_format`` and ``ignore``.
+        for a Prometheus: ``start`` (a time, or a duration before the end: "6h" by default),
+        ``end`` (a time; now by default), ``step`` (time from one row to the next, usually the
+        scrape interval; "15s" by default), ``token`` (sent as a bearer token) and
+        ``timeout_seconds``. For other sources, the options of :func:`smkc.recording.read`:
+        ``layout``, ``time``, ``variable``, ``value``, ``labels``, ``entity``, ``step``,
+        ``time_unit``, ``time_format`` and ``ignore``.
 
     Examples
     --------
@@ -128,7 +117,7 @@ def _asked(
 
 
 def _milliseconds(name: str, time: Any) -> int:
-    """Return milliseconds since 1970 of a date, of ISO text, or of seconds since 1970."""
+    """Convert a date, ISO 8601 text or seconds since 1970 to milliseconds since 1970."""
     from smkc.recording.times import moment
 
     if isinstance(time, int | float) and not isinstance(time, bool):

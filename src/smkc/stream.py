@@ -1,7 +1,7 @@
-"""Stream: the same scores as for a whole recording, one time step at a time.
+"""Base class of streams: the scores of a whole recording, computed one time step at a time.
 
-In: a fitted state and one row after another. Out: the score of each row as it comes. What a row
-is, and when it has no score, is the same for every detector; how a row is scored is not.
+In: a fitted state, then one row after another. Out: the score of each row as it arrives. The base
+class checks rows and saves the state; each detector has a subclass that scores them.
 """
 
 import struct
@@ -18,17 +18,15 @@ from smkc import model_file
 from smkc.errors import InputError, ModelFileError
 from smkc.recording.times import as_times, moment, show_time
 
-__all__ = ["Stream", "next_time", "row_values"]
-
-# Whole numbers below this are numbers to NumPy, too.
+# Integers from here on do not fit NumPy's int64.
 LARGEST_WHOLE = 2**63
 
 
 class Stream(ABC):
-    """Scores a live recording row by row; made by ``detector.stream()``."""
+    """Row-by-row scoring of a live recording; made by ``detector.stream()``."""
 
     kind: str
-    """What its file says that it holds."""
+    """Kind of content recorded in the file header."""
 
     def __init__(self, window: int) -> None:
         self.window = window
@@ -36,11 +34,11 @@ class Stream(ABC):
         self._score = nan
 
     def push(self, time: Any, observations: Mapping[str, float | None]) -> float | None:
-        """Take the next row; return its score, that of the window that ends here.
+        """Add the next row and return its score, that of the window that ends there.
 
-        A value of None, NaN or infinity counts as not observed. The answer is None where there is
-        no score: before the first window is full, between windows if the stride is above 1, and
-        where too little was observed. The default detector has a score from the first row on.
+        A value of None, NaN or infinity counts as not observed. The result is None if there is no
+        score: before the first window is full, between windows if the stride is above 1, and if
+        too little was observed. The default detector scores every row from the first on.
         """
         stamp = next_time(time, self._last_time)
         self._score = self._push(stamp, observations)
@@ -53,16 +51,16 @@ class Stream(ABC):
         return None if isnan(self._score) else self._p_value()
 
     def save(self, path: str | Path, *, is_packed: bool = False) -> None:
-        """Write the stream's state; ``detector.stream(resume=path)`` goes on exactly there.
+        """Write the stream's state; ``detector.stream(resume=path)`` continues exactly from there.
 
-        ``is_packed`` makes the file about half as long.
+        ``is_packed`` compresses the file to about half its size.
         """
         arrays, header = self._to_arrays()
         header = {"kind": self.kind, "model": self._fingerprint(), **header}
         model_file.write(path, arrays, header, is_packed=is_packed)
 
     def resume(self, path: str | Path) -> Self:
-        """Take over the state that :meth:`save` wrote for the same model."""
+        """Restore the state that :meth:`save` wrote for the same model."""
         arrays, header = model_file.read(path, may_be_packed=True)
         try:
             if header["kind"] != self.kind:
@@ -76,16 +74,16 @@ class Stream(ABC):
             ) from None
         return self
 
-    # ------------------------------------------------------------------ of each detector
+    # ------------------------------------------------------------------ for subclasses
 
     @property
     @abstractmethod
     def n_rows(self) -> int:
-        """How many rows were pushed so far."""
+        """Number of rows pushed so far."""
 
     @abstractmethod
     def _push(self, stamp: Any, observations: Mapping[str, float | None]) -> float:
-        """Score the next row; NaN for none."""
+        """Return the score of the next row; NaN if it has none."""
 
     @abstractmethod
     def _p_value(self) -> float:
@@ -93,7 +91,7 @@ class Stream(ABC):
 
     @abstractmethod
     def _fingerprint(self) -> str:
-        """Tell one model from another by what it learned."""
+        """Return text that identifies the model by what it learned."""
 
     @abstractmethod
     def _to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -101,15 +99,13 @@ class Stream(ABC):
 
     @abstractmethod
     def _restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-        """Take over what :meth:`_to_arrays` gave."""
+        """Restore the state that :meth:`_to_arrays` returned."""
 
 
 def next_time(time: Any, last_time: Any) -> Any:
-    """Return a row's time, which comes after that of the row before; None if there was none."""
+    """Return a row's time, checked to be after that of the previous row (None: no such row)."""
     if last_time is None:
-        stamp = as_times([time])[0]
-        moment(stamp, as_times([time]).dtype)
-        return stamp
+        return as_times([time])[0]
     stamp = moment(time, last_time.dtype)
     if not stamp > last_time:
         raise InputError(
@@ -120,9 +116,9 @@ def next_time(time: Any, last_time: Any) -> Any:
 
 
 def row_values(observations: Mapping[str, float | None]) -> NDArray[np.float64]:
-    """(n,) a row's values; NaN, like None, for what was not observed.
+    """Return (n,) values of a row; None becomes NaN, which counts as not observed.
 
-    A value is whatever says which float it is, a Decimal as well; whole numbers stop at 2^63.
+    Any object that converts to float is accepted, a Decimal too, but no int beyond 64 bits.
     """
     if not isinstance(observations, Mapping):
         raise _not_numbers(observations)
@@ -141,12 +137,12 @@ def row_values(observations: Mapping[str, float | None]) -> NDArray[np.float64]:
 
 
 def _floats(values: list[Any]) -> NDArray[np.float64]:
-    """(n,) the values; twice as quick as asking NumPy what they are."""
+    """Return (n,) values as an array; twice as fast as ``np.array``, which inspects types."""
     return np.frombuffer(struct.pack(f"{len(values)}d", *values))
 
 
 def _not_numbers(observations: Any) -> InputError:
-    """Say which value of a row is not a number."""
+    """Return an error that names the value of a row that is not a number."""
     if not isinstance(observations, Mapping):
         return InputError(
             f"a row is a mapping of variables to numbers, not {type(observations).__name__}"

@@ -123,13 +123,6 @@ def test_settings_that_cannot_work(reference, settings, told):
     ("settings", "told"),
     [
         (
-            {"detector": "knn"},
-            r"detector='knn' is a class.*: smkc\.paper\.KnnDetector\(\)",
-        ),
-        ({"detector": "recon", "epochs": 3}, r"smkc\.paper\.ReconDetector\(\)"),
-        ({"detector": "evidence"}, "Detector is the default and has no such setting; leave it out"),
-        ({"detector": "forest"}, r"detector='forest'.*smkc\.paper\.KnnDetector"),
-        (
             {"neighbours": 5},
             r"'neighbours'.*smkc\.paper\.KnnDetector \(--detector knn\)",
         ),

@@ -13,8 +13,8 @@ from smkc.errors import (
     ModelFileError,
     SettingError,
 )
-from smkc.evidence.loud import loud_rows, loudness
-from smkc.evidence.variables.loudest import CALM_ROWS
+from smkc.evidence.causes.loud import loud_rows, loudness
+from smkc.evidence.settings import SETTINGS
 from smkc.paper import KnnDetector
 from smkc.recording import Recording
 
@@ -102,9 +102,12 @@ def test_marks_close_together_are_one_alert(detector):
         scored = detector.score(judged.prepared)
         return replace(scored, windows_scored=quiet).alerts(explain=False)
 
-    (one,) = alerts(CALM_ROWS)
-    assert (one.first_row, one.last_row) == (200, 201 + CALM_ROWS)
-    assert [alert.first_row for alert in alerts(CALM_ROWS + 1)] == [200, 202 + CALM_ROWS]
+    (one,) = alerts(SETTINGS.calm_rows)
+    assert (one.first_row, one.last_row) == (200, 201 + SETTINGS.calm_rows)
+    assert [alert.first_row for alert in alerts(SETTINGS.calm_rows + 1)] == [
+        200,
+        202 + SETTINGS.calm_rows,
+    ]
 
 
 def test_a_short_reference_is_said_to_be_too_short_for_a_low_rate(reference, live):

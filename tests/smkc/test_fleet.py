@@ -134,7 +134,7 @@ def _alert(start: int, end: int) -> Alert:
     )
 
 
-def test_alerts_are_held_against_incidents_by_overlap() -> None:
+def test_alerts_are_matched_with_incidents_by_overlap() -> None:
     one = Incident(start=10, end=20, kind="a", story="", variables=())
     two = Incident(start=50, end=60, kind="b", story="", variables=())
     touching, false = _alert(20, 30), _alert(31, 49)
@@ -144,7 +144,7 @@ def test_alerts_are_held_against_incidents_by_overlap() -> None:
     assert finding.n_found == 1
 
 
-def test_files_give_the_fleet_and_its_labels_back(fleet: Fleet, tmp_path: Path) -> None:
+def test_files_hold_the_fleet_and_its_labels(fleet: Fleet, tmp_path: Path) -> None:
     written = write_fleet(fleet, tmp_path)
     assert sorted(path.name for path in written) == sorted(path.name for path in tmp_path.iterdir())
     for name in ("reference", "live"):

@@ -83,7 +83,7 @@ def test_a_folder_under_smkc_data_is_used_first(folder, tmp_path, monkeypatch):
     ["start,kind,story,variables\n1,a,b,c\n", "start,end,kind,story,variables\nsoon,2,a,b,c\n"],
     ids=["no end", "no number"],
 )
-def test_a_table_that_cannot_be_read_is_said(folder, file, text):
+def test_unreadable_table_is_reported(folder, file, text):
     (folder / file).write_text(text)
     with pytest.raises(ReadError, match=f"line 2 of .*{file} cannot be read; it needs start, end"):
         replay_fleet("made-up")

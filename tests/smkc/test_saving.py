@@ -111,43 +111,6 @@ def test_the_header_describes_hash_and_projection(content):
     assert len(density["sha256"]) == 64
 
 
-# What every kind had before each was a class with settings of its own.
-OF_ALL_KINDS = {
-    "stride": 1,
-    "representation": "log3 band(8)",
-    "buckets": 128,
-    "presence": True,
-    "saturate": True,
-    "normalise": True,
-    "components": 256,
-    "neighbours": 20,
-    "reference_size": 4096,
-    "scaling": "robust",
-    "counters": "auto",
-    "identity": None,
-    "false_alarm_rate": 0.05,
-    "least_filled": 0.5,
-    "align": "sharp",
-    "seed": 0,
-}
-
-
-@pytest.mark.parametrize(
-    ("made", "window"),
-    [(smkc.Detector(false_alarm_rate=0.05), "auto"), (KnnDetector(false_alarm_rate=0.05), "auto")],
-    ids=["evidence", "knn"],
-)
-def test_files_from_before_each_kind_had_a_class_are_read(made, window, table, live, tmp_path):
-    made.fit(worlds.recording_of(table[:250]))
-    made.save(tmp_path / "new")
-    arrays, header = smkc.model_file.read(tmp_path / "new")
-    header["settings"] = {"detector": made.kind, "window": window, **OF_ALL_KINDS}
-    smkc.model_file.write(tmp_path / "old", arrays, header)
-    loaded = smkc.load(tmp_path / "old")
-    assert loaded.get_params() == made.get_params()
-    np.testing.assert_array_equal(loaded.decision_function(live), made.decision_function(live))
-
-
 @pytest.mark.parametrize(
     ("settings", "told"),
     [

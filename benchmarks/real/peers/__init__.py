@@ -1,7 +1,7 @@
-"""Peers: what others would use on recordings whose variables come and go, behind one contract.
+"""Peers: the methods of the real-data benchmark, behind one interface.
 
-In: a normal recording to learn from, then another to judge. Out: one score a row, higher = more
-anomalous. Peers of other libraries (group ``benchmarks``) import them when they are fitted.
+In: a normal recording to learn from, then another to score. Out: one score per row, higher = more
+anomalous. Peers that need another library (group ``benchmarks``) import it when they are fitted.
 """
 
 from benchmarks.real.peers.contract import Peer

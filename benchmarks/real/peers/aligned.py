@@ -1,13 +1,12 @@
 """Aligned columns: the usual workaround for methods that need the same columns in every row.
 
-In: a reference, then recordings with any variables. Out: tables of standardised values, a column
+In: a reference, then recordings with any variables. Out: tables of standardised values, one column
 for each variable of the reference.
 
-This is what people do whose library takes a fixed table: variables that the reference has and a
-row lacks are carried forward from their last value in the recording, and before there is one they
-get the reference's median; variables that the reference lacks are ignored, for ever. A variable
-that was renamed is, to such a method, one that froze and one that is ignored. Every peer that
-needs a table gets it from here, so that none has a better workaround than another.
+A variable of the reference that is missing in a row keeps its last value in the recording; before
+its first value, it has the reference's median. Variables that the reference lacks are always
+ignored. To such a method, a renamed variable becomes a constant, and its new name is ignored. Every
+peer that needs a table uses this module, so that none has a better workaround than another.
 """
 
 from collections.abc import Sequence
@@ -32,30 +31,30 @@ __all__ = [
     "values_by_name",
 ]
 
-# Standardised values lie between -CLIP and CLIP, so that one wild value does not decide alone.
+# Standardised values are clipped to -CLIP..CLIP, so that one extreme value does not dominate.
 CLIP = 10.0
 
-# A variable with fewer observations in the reference has no column: its spread is not known.
+# A variable with fewer observations in the reference has no column, because its spread is unknown.
 FEWEST_OBSERVATIONS = 16
 
 IQR_OF_UNIT_NORMAL = 1.349
-FEWEST_DEVIATIONS = 0.25  # a spread is at least this many standard deviations: rare bursts count
+FEWEST_DEVIATIONS = 0.25  # smallest spread, in standard deviations, for variables with rare bursts
 
-# A variable that never changes in the reference has this share of its value as its spread, and at
+# The spread of a variable that is constant in the reference is this share of its value, and at
 # least SMALLEST_SPREAD.
 SHARE_OF_CONSTANT = 0.1
 SMALLEST_SPREAD = 0.01
-CONSTANT = 1e-9  # of the median: a smaller spread is that of a variable that never changes
+CONSTANT = 1e-9  # with a spread up to this share of its median, a variable counts as constant
 
-# The test part follows on the reference if it starts within so many of the reference's steps.
+# The test part continues the reference if it starts within this many of the reference's steps.
 MOST_STEPS_BETWEEN = 5.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Columns:
-    """The columns that a reference settles: (C,) names, medians and robust spreads.
+    """Columns learned from a reference: (C,) names, medians and robust spreads.
 
-    A spread is the largest of IQR / 1.349 and a quarter of the standard deviation.
+    A spread is the larger of IQR / 1.349 and a quarter of the standard deviation.
 
     Examples
     --------
@@ -95,13 +94,13 @@ class Columns:
         return cls(names=names, centre=centre, spread=np.where(is_constant, usual, spread))
 
     def standardised(self, recording: Recording) -> NDArray[np.float64]:
-        """(T, C) standardised and clipped values, NaN where a variable was not observed."""
+        """Return (T, C) standardised and clipped values, NaN where a variable was not observed."""
         table = values_by_name(recording, self.names)
         standard: NDArray[np.float64] = np.clip((table - self.centre) / self.spread, -CLIP, CLIP)
         return standard
 
     def filled(self, recording: Recording) -> NDArray[np.float64]:
-        """(T, C) standardised values without gaps: carried forward, before that the median."""
+        """Return (T, C) standardised values; gaps get the last value, or else the median."""
         table = self.standardised(recording)
         rows = np.arange(len(table))[:, None]
         latest = np.maximum.accumulate(np.where(np.isnan(table), -1, rows), axis=0)
@@ -110,14 +109,14 @@ class Columns:
 
 
 class AlignedRows:
-    """A reference's rows as windows over aligned columns, and a test part's in the same way.
+    """Windows over aligned columns, of a reference and of test parts.
 
     Parameters
     ----------
     reference
         rows to learn columns from.
     window
-        rows a window; the window of a row ends there.
+        rows per window; a row's window ends at the row.
     """
 
     def __init__(self, reference: Recording, window: int = 1) -> None:
@@ -134,21 +133,21 @@ class AlignedRows:
         self._times = reference.times
 
     def reference_windows(self, at_most: int | None = None) -> NDArray[np.float64]:
-        """(n, C * window) the reference's windows, or so many of them, evenly spread."""
+        """Return (n, C * window) reference windows, at most ``at_most``, evenly spread."""
         windows = sliding(self.rows, self.window)
         return windows if at_most is None else windows[evenly(len(windows), at_most)]
 
     def windows(self, test: Recording) -> NDArray[np.float64]:
-        """(T, C * window) the window that ends at each row of a test part.
+        """Return (T, C * window) the window that ends at each row of a test part.
 
-        Rows before the first are the reference's last ones where the test part follows on it, else
-        the first row again and again.
+        The rows before the first one are the reference's last rows if the test part continues it,
+        otherwise copies of the first row.
         """
         rows = self.columns.filled(test)
         return sliding(np.concatenate([self.before(test, rows), rows]), self.window)
 
     def before(self, test: Recording, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(window - 1, C) what stands before the first of a test part's rows."""
+        """Return (window - 1, C) rows to put before a test part's rows."""
         n_before = self.window - 1
         if n_before and follows_on(self._times, test.times):
             return self.rows[-n_before:]
@@ -156,7 +155,7 @@ class AlignedRows:
 
 
 def values_by_name(recording: Recording, names: Sequence[str]) -> NDArray[np.float64]:
-    """(T, C) a recording's values, a column a name, NaN where not observed."""
+    """Return (T, C) values of a recording, one column per name, NaN where not observed."""
     column_of = {name: column for column, name in enumerate(names)}
     column = np.array([column_of.get(name, -1) for name in recording.names], np.int64)
     columns = column[recording.codes]
@@ -167,7 +166,7 @@ def values_by_name(recording: Recording, names: Sequence[str]) -> NDArray[np.flo
 
 
 def follows_on(earlier: NDArray[Any], later: NDArray[Any]) -> bool:
-    """Tell whether the second of two runs of times takes up where the first ends.
+    """Tell whether the times ``later`` continue the times ``earlier``.
 
     Examples
     --------
@@ -184,7 +183,7 @@ def follows_on(earlier: NDArray[Any], later: NDArray[Any]) -> bool:
 
 
 def sliding(rows: NDArray[np.float64], window: int) -> NDArray[np.float64]:
-    """(T - window + 1, C * window) the windows of (T, C) rows; none if there are too few rows."""
+    """Return (T - window + 1, C * window) windows of (T, C) rows; none if there are too few."""
     if len(rows) < window:
         return np.empty((0, rows.shape[1] * window))
     windows = np.lib.stride_tricks.sliding_window_view(rows, window, axis=0)
@@ -192,7 +191,7 @@ def sliding(rows: NDArray[np.float64], window: int) -> NDArray[np.float64]:
 
 
 def evenly(n: int, at_most: int) -> NDArray[np.int64]:
-    """Choose at most so many of n positions, evenly spread, first and last among them.
+    """Return at most ``at_most`` of n positions, evenly spread, with the first and the last.
 
     Examples
     --------
@@ -203,13 +202,13 @@ def evenly(n: int, at_most: int) -> NDArray[np.int64]:
 
 
 def require_fitted(peer: object, learned: str) -> None:
-    """Raise unless a peer has the attribute that fitting gives it."""
+    """Raise NotFittedError unless a peer has the attribute ``learned``, which fitting sets."""
     if not hasattr(peer, learned):
         raise NotFittedError(f"{type(peer).__name__} has seen no reference; call fit first")
 
 
 def guiltiest(names: Sequence[str], parts: NDArray[np.float64]) -> list[str]:
-    """Return names in the order of their (C,) parts in a score, the largest first, without NaN.
+    """Return names by their (C,) contributions to a score, largest first, without NaN.
 
     Examples
     --------

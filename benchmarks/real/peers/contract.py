@@ -1,6 +1,6 @@
-"""What every peer offers: learn from a normal recording, then score the rows of another.
+"""The interface of peers: learn from a normal recording, then score the rows of another.
 
-In: recordings whose variables need not agree. Out: one number a row, higher = more anomalous.
+In: recordings whose variables may differ. Out: one score per row, higher = more anomalous.
 """
 
 from typing import Protocol, Self, runtime_checkable
@@ -16,22 +16,22 @@ __all__ = ["Blames", "Peer", "follows_by_itself"]
 class Peer(Protocol):
     """A method of the real-data benchmark.
 
-    A peer is made with all its settings, its seed among them; the same settings and recordings give
-    the same scores. Fitting again forgets what was learned before: a peer that may use past test
-    rows is fitted again on the reference and these rows, by whoever runs it.
+    The constructor takes all settings, including the seed; the same settings and recordings give
+    the same scores. Fitting again discards what was learned before: to let a peer learn from past
+    test rows, the caller fits it again on the reference and these rows.
     """
 
     @property
     def look_ahead(self) -> int:
-        """How many rows after a row its score may depend on; 0 if on none."""
+        """Number of rows after a row that its score may depend on."""
         ...
 
     def fit(self, reference: Recording) -> Self:
-        """Learn what is normal; there are no labels."""
+        """Learn normal behaviour; there are no labels."""
         ...
 
     def score(self, test: Recording) -> NDArray[np.float64]:
-        """(T,) how anomalous each row is, higher = more so; NaN where there is no answer.
+        """Return (T,) scores, higher = more anomalous; NaN where there is none.
 
         ``test`` may have other variables than the reference. A row's score may depend on any rows
         before it, and on ``look_ahead`` rows after it. Scoring changes nothing that was learned.
@@ -41,19 +41,19 @@ class Peer(Protocol):
 
 @runtime_checkable
 class Blames(Protocol):
-    """A peer that says which variables made a row anomalous."""
+    """A peer that names the variables that made a row anomalous."""
 
     def blame(self, test: Recording, row: int) -> list[str]:
-        """Name the variables to blame for the score of a row, the guiltiest first.
+        """Return the variables responsible for the score of a row, most guilty first.
 
-        ``test`` is the whole test part, with names as it has them.
+        ``test`` holds the row and rows around it; the names are those that ``test`` uses.
         """
         ...
 
 
 def follows_by_itself(peer: Peer) -> bool:
-    """Tell whether a peer learns from test rows while it scores them, and says so.
+    """Tell whether a peer learns from test rows while it scores them.
 
-    Such a peer has an attribute ``follows_by_itself`` that is True; no other needs one.
+    Such a peer has an attribute ``follows_by_itself`` that is True; other peers need none.
     """
     return getattr(peer, "follows_by_itself", False) is True

@@ -1,6 +1,6 @@
 """Half-space trees: River's streaming detector, which takes rows as dicts.
 
-In: rows in order of time. Out: River's score, high where few reference rows fell.
+In: rows in order of time. Out: River's score, high in regions with few reference rows.
 """
 
 from typing import Any, Self
@@ -14,29 +14,29 @@ from smkc.recording import Recording
 
 __all__ = ["HalfSpaceTrees"]
 
-# Reference rows learned at most, the latest: the trees count the latest window of rows alone.
+# Maximum number of reference rows learned, the latest: the trees count only the last window.
 MOST_LEARNED = 4000
 
 
 class HalfSpaceTrees:
-    """River's ``HalfSpaceTrees`` with its own settings, learned on the reference, then left as is.
+    """River's ``HalfSpaceTrees`` with its default settings, learned on the reference alone.
 
-    River takes rows that lack a variable, so test rows are given as they are, not filled. Variables
-    that the first learned row lacks are ignored by its trees for ever, so reference rows are filled
-    as :mod:`benchmarks.real.peers.aligned` says, and new variables play no part.
+    River accepts rows that lack a variable, so gaps in test rows are not filled. Its trees never
+    use a variable that the first learned row lacks, so gaps in reference rows are filled as in
+    :mod:`benchmarks.real.peers.aligned`, and new variables are ignored.
 
     Parameters
     ----------
     trees, height, window
-        River's ``n_trees``, ``height`` and ``window_size``, with River's defaults; a reference
-        shorter than the window is one window, as otherwise every score would be the same.
+        River's ``n_trees``, ``height`` and ``window_size``, with River's defaults. The window is at
+        most as long as the reference, because otherwise every score would be the same.
     seed
-        of the trees.
+        random seed of the trees.
 
     Notes
     -----
-    River asks for the limits of each variable: they are the reference's smallest and largest
-    value, and a spread to either side for one that never changes there.
+    River needs the limits of each variable: these are the reference's smallest and largest value,
+    or one spread to either side of a constant.
     S. C. Tan, K. M. Ting and T. F. Liu, "Fast anomaly detection for streaming data", IJCAI 2011.
     """
 
@@ -72,7 +72,7 @@ class HalfSpaceTrees:
         return self
 
     def score(self, test: Recording) -> NDArray[np.float64]:
-        """(T,) River's score of each row; NaN where a row has no variable of the reference."""
+        """Return (T,) River's score of each row; NaN if it has no variable of the reference."""
         require_fitted(self, "trees_")
         rows = self.columns_.standardised(test)
         scores = np.full(len(rows), np.nan)

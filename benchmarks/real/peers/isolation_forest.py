@@ -1,6 +1,6 @@
-"""Isolation forest: how few random cuts set a window apart from the reference's.
+"""Isolation forest: windows that few random splits isolate from the reference's windows.
 
-In: windows over aligned columns. Out: scikit-learn's score, turned round.
+In: windows over aligned columns. Out: scikit-learn's score with its sign reversed.
 """
 
 from typing import Any, Self
@@ -19,18 +19,18 @@ __all__ = ["IsolationForest"]
 class IsolationForest:
     """scikit-learn's isolation forest over short windows of aligned columns.
 
-    Columns are aligned as :mod:`benchmarks.real.peers.aligned` says.
+    Columns are aligned as in :mod:`benchmarks.real.peers.aligned`.
 
     Parameters
     ----------
     window
-        rows a window.
+        rows per window.
     trees
-        how many trees.
+        number of trees.
     reference_size
-        how many of the reference's windows are used at most, evenly spread.
+        maximum number of reference windows, evenly spread.
     seed
-        of the trees.
+        random seed of the trees.
 
     Notes
     -----
@@ -59,7 +59,7 @@ class IsolationForest:
         return self
 
     def score(self, test: Recording) -> NDArray[np.float64]:
-        """(T,) score of the window that ends at each row."""
+        """Return (T,) the score of the window that ends at each row."""
         require_fitted(self, "forest_")
         windows = self.aligned_.windows(test)
         if len(windows) == 0:

@@ -1,4 +1,4 @@
-"""PCA: what of a row the reference's principal components leave unexplained.
+"""PCA: the residual of a row outside the reference's principal components.
 
 In: aligned columns. Out: the mean squared residual of each row.
 """
@@ -19,13 +19,13 @@ __all__ = ["PrincipalComponents"]
 class PrincipalComponents:
     """Residual of a row outside the space of the reference's first principal components.
 
-    Columns are aligned as :mod:`benchmarks.real.peers.aligned` says.
+    Columns are aligned as in :mod:`benchmarks.real.peers.aligned`.
 
     Parameters
     ----------
     explained
-        share of the reference's variance that the components kept must explain; one component
-        fewer than there are columns is kept at most, so that something can be left unexplained.
+        share of the reference's variance that the components kept must explain. At most C - 1
+        components are kept for C columns, so that there is a residual.
 
     Notes
     -----
@@ -58,19 +58,19 @@ class PrincipalComponents:
         return self
 
     def score(self, test: Recording) -> NDArray[np.float64]:
-        """(T,) mean squared residual over the columns."""
+        """Return (T,) the mean squared residual over the columns."""
         require_fitted(self, "components_")
         squares: NDArray[np.float64] = np.mean(self._residual(test) ** 2, axis=1)
         return squares
 
     def blame(self, test: Recording, row: int) -> list[str]:
-        """Name the columns of a row by the size of their residuals."""
+        """Return the columns by the size of their residuals in a row, largest first."""
         require_fitted(self, "components_")
         residual = self._residual(test.rows(0, row + 1))[-1]
         return guiltiest(self.aligned_.columns.names, np.abs(residual))
 
     def _residual(self, test: Recording) -> NDArray[np.float64]:
-        """(T, C) what the components leave unexplained."""
+        """Return (T, C) residuals outside the components."""
         rows = self.aligned_.windows(test) - self.mean_
         with products_on_one_thread():
             residual: NDArray[np.float64] = rows - (rows @ self.components_.T) @ self.components_

@@ -1,13 +1,13 @@
-"""PyOD: the two detectors that it recommends itself, on aligned columns.
+"""PyOD: the two detectors that it recommends, on aligned columns.
 
 In: rows of aligned columns. Out: PyOD's ``decision_function``.
 
-Asked for a plan for tables of the benchmark's sizes, PyOD 3.6.7 (``pyod.utils.ad_engine.ADEngine``,
-its rules after ADBench, Han et al., NeurIPS 2022) puts IForest first and ECOD second for all of
-them but two: for SKAB and for cloudmon's purchase, fewer than 20 columns and 5,000 rows, it puts
-KNN first and IForest second. The same two are run everywhere; a kNN is among the other peers. For
-time series it would plan KShape, whose loops in Python cost too much here, and SpectralResidual,
-which transforms the whole recording at once and so looks ahead to its end.
+For tables of the benchmark's sizes, the planner of PyOD 3.6.7 (``pyod.utils.ad_engine.ADEngine``,
+with rules from ADBench, Han et al., NeurIPS 2022) ranks IForest first and ECOD second, with two
+exceptions: for SKAB and for cloudmon's purchase, with fewer than 20 columns and 5,000 rows, it
+ranks KNN first and IForest second. IForest and ECOD are run on all datasets; another peer is a kNN.
+For time series, the planner proposes KShape, whose loops in Python are too slow here, and
+SpectralResidual, which transforms the whole recording at once and so looks ahead to its end.
 """
 
 from typing import Any, Self
@@ -30,7 +30,7 @@ class PyodIForest:
     Parameters
     ----------
     seed
-        of the trees.
+        random seed of the trees.
     reference_size
         how many of the reference's rows are used at most, evenly spread.
     """
@@ -54,7 +54,7 @@ class PyodIForest:
         return self
 
     def score(self, test: Recording) -> NDArray[np.float64]:
-        """(T,) PyOD's score of each row."""
+        """Return (T,) PyOD's score of each row."""
         require_fitted(self, "model_")
         rows = self.aligned_.windows(test)
         if len(rows) == 0:
@@ -64,14 +64,14 @@ class PyodIForest:
 
 
 class PyodEcod:
-    """PyOD's ``ECOD`` on rows, in blocks, as rows would be handed to it while they arrive.
+    """PyOD's ``ECOD`` on blocks of rows, as it would be used on a stream.
 
     Parameters
     ----------
     block
-        rows scored in one call. ECOD ranks the rows of a call together with the reference's, so a
-        score depends on the rows of its block that come after it; the whole recording in one call
-        would let it look ahead to the end.
+        rows per call. ECOD ranks the rows of a call together with the reference's, so a score also
+        depends on later rows of its block; a single call for the whole recording would let it look
+        ahead to the end.
     reference_size
         how many of the reference's rows are used at most, evenly spread.
 
@@ -92,7 +92,7 @@ class PyodEcod:
 
     @property
     def look_ahead(self) -> int:
-        """Rows of a block that may come after a row."""
+        """Number of rows of a block that may come after a row."""
         return self.block - 1
 
     def fit(self, reference: Recording) -> Self:
@@ -103,7 +103,7 @@ class PyodEcod:
         return self
 
     def score(self, test: Recording) -> NDArray[np.float64]:
-        """(T,) PyOD's score of each row among its block."""
+        """Return (T,) PyOD's score of each row within its block."""
         require_fitted(self, "model_")
         rows = self.aligned_.windows(test)
         scores = np.empty(len(rows))
@@ -113,7 +113,7 @@ class PyodEcod:
         return scores
 
     def blame(self, test: Recording, row: int) -> list[str]:
-        """Name the columns by their parts in the sum that is ECOD's score (its ``O``)."""
+        """Return the columns by their terms in the sum that is ECOD's score (its ``O``)."""
         require_fitted(self, "model_")
         first = row - row % self.block
         rows = self.aligned_.windows(test.rows(0, first + self.block))[first:]

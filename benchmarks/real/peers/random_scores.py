@@ -1,4 +1,4 @@
-"""Random scores: what a method gets that knows nothing.
+"""Random scores: a baseline without any information.
 
 In: anything. Out: numbers from a seeded generator.
 """
@@ -16,8 +16,8 @@ __all__ = ["RandomScores"]
 class RandomScores:
     """Uniform random numbers, the same for the same seed.
 
-    Every metric has to be read against these: with half of the rows anomalous they reach an area
-    under precision and recall of a half, and a volume under the surface of more than that.
+    Compare every metric with that of random scores: if half of the rows are anomalous, their area
+    under the precision-recall curve is 0.5, and their volume under the surface is larger.
 
     Examples
     --------
@@ -36,10 +36,10 @@ class RandomScores:
         return self
 
     def score(self, test: Recording) -> NDArray[np.float64]:
-        """(T,) random numbers from 0 to 1."""
+        """Return (T,) random numbers from 0 to 1."""
         return np.random.default_rng(self.seed).random(len(test))
 
     def blame(self, test: Recording, row: int) -> list[str]:
-        """Name the variables in random order."""
+        """Return the variables in random order."""
         order = np.random.default_rng((self.seed, row)).permutation(len(test.names))
         return [test.names[j] for j in order]

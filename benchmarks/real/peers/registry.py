@@ -1,6 +1,6 @@
-"""The peers by name, each with the settings that the benchmark runs it with.
+"""Peers by name, each with the settings that the benchmark uses.
 
-In: a name and a seed. Out: a peer, not fitted.
+In: a name and a seed. Out: an unfitted peer.
 """
 
 from collections.abc import Callable, Mapping
@@ -42,7 +42,7 @@ PEERS: Mapping[str, Callable[[int], Peer]] = MappingProxyType(
 
 
 def make_peer(name: str, seed: int = 0) -> Peer:
-    """Make a peer by its name in ``PEERS``; those without any chance in them ignore the seed."""
+    """Return an unfitted peer by its name in ``PEERS``; deterministic peers ignore the seed."""
     if name not in PEERS:
         raise SettingError(f"no peer is called {name!r}; choose one of {', '.join(PEERS)}")
     return PEERS[name](seed)

@@ -1,7 +1,7 @@
-"""Sketched discords: columns added up with random signs into a few, and discords of these.
+"""Sketched discords: discords of a few random signed sums of columns.
 
 In: aligned columns. Out: the largest distance, over the sums, of the shape that ends at a row to
-the nearest one in the reference.
+the nearest shape in the reference.
 """
 
 from math import ceil, sqrt
@@ -20,37 +20,37 @@ __all__ = ["SketchedDiscord", "nearest_shape"]
 # Shapes compared at a time, to bound memory.
 BLOCK = 1024
 
-# A shape whose standard deviation is no larger stands still.
+# A shape with a standard deviation up to this is constant.
 STILL = 1e-9
 
 
 class SketchedDiscord:
     """Discords of signed random sums of columns.
 
-    Columns are aligned as :mod:`benchmarks.real.peers.aligned` says.
+    Columns are aligned as in :mod:`benchmarks.real.peers.aligned`.
 
     Parameters
     ----------
     window
-        rows a shape; shapes are compared without their level and scale.
+        rows per shape; shapes are compared without their level and scale.
     groups
-        how many sums; None takes the square root of the number of columns, rounded up.
+        number of sums; None takes the square root of the number of columns, rounded up.
     reference_size
-        shapes of the reference compared with at most, evenly spread.
+        maximum number of reference shapes, evenly spread.
     seed
-        of signs and groups.
+        random seed of signs and groups.
 
     Notes
     -----
     C.-C. M. Yeh et al., "Sketching multidimensional time series for fast discord mining",
     arXiv 2311.03393, 2023. Written from its abstract and from general knowledge of such sketches,
-    without the authors' code or the full text at hand. As there: each column is standardised, gets
-    a random sign and a random group, is added to its group's sum, and the sums of the test part are
-    joined with those of the reference. Uncertain: the number of groups, the standardisation (here
-    the robust one of all peers), and that the groups' distances are joined by their maximum. Its
-    search for the responsible column is left out. Columns can be added to and taken out of such a
-    sketch if both parts have them; a variable that only one part has cannot be, so churn is met
-    with the same workaround as elsewhere.
+    without the authors' code or the full text. As in the paper, each column is standardised, gets a
+    random sign and a random group, and is added to its group's sum; the sums of the test part are
+    compared with those of the reference. Three choices may differ from the paper: the number of
+    groups, the standardisation (here the robust one of all peers), and taking the maximum of the
+    groups' distances. The paper's search for the responsible column is left out. Columns can be
+    added to and removed from such a sketch only if both parts have them, so churn needs the same
+    workaround as for other peers.
     """
 
     look_ahead = 0
@@ -86,7 +86,7 @@ class SketchedDiscord:
         return self
 
     def score(self, test: Recording) -> NDArray[np.float64]:
-        """(T,) largest distance, over the sums, of the shape that ends at each row."""
+        """Return (T,) the largest distance, over the sums, of the shape that ends at each row."""
         require_fitted(self, "signs_")
         rows = self.aligned_.columns.filled(test)
         rows = np.concatenate([self.aligned_.before(test, rows), rows])
@@ -102,9 +102,9 @@ class SketchedDiscord:
 
 
 def nearest_shape(shapes: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n,) z-normalised Euclidean distance of each of (n, m) shapes to the nearest of the others.
+    """Return (n,) z-normalised Euclidean distances of (n, m) shapes to the nearest of the others.
 
-    Of two shapes that stand still the distance is 0, of one that does and one that moves sqrt(m).
+    The distance of two constant shapes is 0, that of a constant and a changing one is sqrt(m).
     """
     normal, other = _normalised(shapes), _normalised(others)
     squares = np.sum(other**2, axis=1)
@@ -117,7 +117,7 @@ def nearest_shape(shapes: NDArray[np.float64], others: NDArray[np.float64]) -> N
 
 
 def _normalised(shapes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n, m) shapes with mean 0 and standard deviation 1, or all 0 where they stand still."""
+    """Return (n, m) shapes with mean 0 and standard deviation 1; constant shapes become 0."""
     centred = shapes - shapes.mean(axis=1, keepdims=True)
     deviation = shapes.std(axis=1, keepdims=True)
     is_still = deviation <= STILL

@@ -13,31 +13,34 @@ from numpy.typing import NDArray
 from benchmarks.real.peers.aligned import follows_on, require_fitted
 from smkc.base import BaseDetector
 from smkc.errors import UnscoredWarning, WindowError
-from smkc.evidence.reference.choices import LONGEST
+from smkc.evidence.settings import SETTINGS
 from smkc.loading import make_detector
 from smkc.recording import Recording
 
 __all__ = ["PAPER", "DetectorPeer", "randproj_knn"]
 
 # The paper's training-free detector on real data: windows of 32 rows, and a row gets the largest
-# score of the windows that cover it, as the project's first measurements had it.
+# score of the windows that cover it, as in the project's first measurements.
 PAPER: dict[str, Any] = {"detector": "knn", "window": 32, "align": "sharp"}
 
-# Windows' worth of rows before a row that a detector is shown when asked for causes.
+# Rows before the explained row that a detector is given to name causes, in lengths of a window.
 WINDOWS_BEFORE = 8
 
-# The same of one that learns as it scores.
+# The same for a detector that learns while it scores.
 FOLLOWED_BEFORE = 64
 
 
 class DetectorPeer:
-    """A detector of smkc, with the reference's last rows before a test part that follows on.
+    """A detector of smkc as a peer.
+
+    If the test part continues the reference in time, the reference's last rows are put before it,
+    unless the detector learns while it scores.
 
     Parameters
     ----------
     most_windows
-        windows of the reference at most, by a longer stride, which then holds for test parts too;
-        None leaves the stride as it is.
+        maximum number of reference windows, reached by a longer stride, which then also applies to
+        test parts; None keeps the detector's stride.
     settings
         settings of the detector, by name; the library's defaults for all others.
     """
@@ -51,23 +54,24 @@ class DetectorPeer:
 
     @property
     def look_ahead(self) -> int:
-        """Rows of a window that may come after a row, unless windows count where they end."""
+        """Number of rows of a window that may come after a row; 0 if ``align`` is "prompt"."""
         settings = self.all_settings
         if settings["align"] == "prompt":
             return 0
         window = settings["window"]
-        return (window if isinstance(window, int) else LONGEST) - 1
+        return (window if isinstance(window, int) else SETTINGS.max_window) - 1
 
     @property
     def follows_by_itself(self) -> bool:
-        """Whether the detector learns from rows as it scores them."""
+        """Whether the detector learns from rows while it scores them."""
         return make_detector(self.settings).kind == "evidence"
 
     @property
     def all_settings(self) -> dict[str, Any]:
-        """The settings that this detector has a use for, those left at their defaults too.
+        """All settings of the detector that are not None, including defaults.
 
-        What is None is left out, so that a setting that others get later changes nothing here.
+        None is left out so that saved scores remain valid when a setting is added that this
+        detector does not use.
         """
         detector = make_detector(self.settings)
         known = {"detector": detector.kind, **detector.get_params()}
@@ -83,11 +87,11 @@ class DetectorPeer:
         return self
 
     def score(self, test: Recording) -> NDArray[np.float64]:
-        """(T,) the detector's score of each row; NaN where no window can be scored."""
+        """Return (T,) the detector's score of each row; NaN where no window can be scored."""
         require_fitted(self, "detector_")
         n_before = 0
         whole = test
-        # What learns as it scores keeps the reference's last rows itself.
+        # A detector that learns while it scores keeps the reference's last rows itself.
         if not self.follows_by_itself and follows_on(self.reference_.times, test.times):
             n_before = min(self.detector_.fitted_.window - 1, len(self.reference_))
             before = self.reference_.rows(len(self.reference_) - n_before)
@@ -95,14 +99,14 @@ class DetectorPeer:
         if len(whole) < self.detector_.fitted_.window:
             return np.full(len(test), np.nan)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnscoredWarning)  # NaN says it
+            warnings.simplefilter("ignore", UnscoredWarning)  # NaN shows it
             return self.detector_.decision_function(whole)[n_before:]
 
     def blame(self, test: Recording, row: int) -> list[str]:
-        """Name the causes of the worst window that holds a row; none where none can be scored.
+        """Return the causes of the worst window that holds a row; [] if no window can be scored.
 
-        The detector sees some windows' worth of rows before it, not all: that is what it needs to
-        tell a jump, and much cheaper.
+        The detector is given only some of the rows before it: enough to recognise a jump, and much
+        cheaper than all rows.
         """
         require_fitted(self, "detector_")
         length = self.detector_.fitted_.window
@@ -121,5 +125,5 @@ class DetectorPeer:
 
 
 def randproj_knn(*, seed: int = 0) -> DetectorPeer:
-    """RandProj-kNN as the paper has it: random projection of kernel features, 20 neighbours."""
+    """Return the paper's RandProj-kNN: random projection of kernel features, 20 neighbours."""
     return DetectorPeer(**PAPER, seed=seed)

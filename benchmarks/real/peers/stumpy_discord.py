@@ -1,6 +1,7 @@
-"""STUMPY: discords of the test part against the reference, dimension by dimension.
+"""STUMPY: discords of the test part against the reference, column by column.
 
-In: aligned columns. Out: how far the shapes that end at a row are from any in the reference.
+In: aligned columns. Out: the distance of the shapes that end at a row to the nearest shapes in the
+reference.
 """
 
 import warnings
@@ -23,25 +24,25 @@ __all__ = ["StumpyDiscord"]
 class StumpyDiscord:
     """Mean of the largest few distances to the nearest reference shape over the columns.
 
-    STUMPY's ``mstump`` compares one recording with itself and has no second one to compare with, so
-    ``stump`` joins each column with its reference, and the columns' profiles are sorted and
-    averaged afterwards. Columns are aligned as :mod:`benchmarks.real.peers.aligned` says.
+    STUMPY's ``mstump`` compares a recording only with itself, so ``stump`` joins each column with
+    its reference, and the columns' profiles are sorted and averaged afterwards. Columns are aligned
+    as in :mod:`benchmarks.real.peers.aligned`.
 
     Parameters
     ----------
     window
-        rows a shape; shapes are compared without their level and scale.
+        rows per shape; shapes are compared without their level and scale.
     largest
-        how many columns are averaged, those with the largest distances.
+        number of columns averaged, those with the largest distances.
     reference_size
-        reference rows used at most, the latest, as shapes need rows in a row; the cost is that
-        of test rows times these times columns.
+        maximum number of reference rows, the latest, because shapes need consecutive rows. The
+        cost is proportional to test rows x reference rows x columns.
 
     Notes
     -----
     S. M. Law, JOSS 4, 2019 (STUMPY). C.-C. M. Yeh, N. Kavantzas and E. Keogh, "Matrix profile VI",
-    ICDM 2017, sort the distances of each pair of shapes before the nearest is sought; here the
-    nearest is sought first.
+    ICDM 2017, sort the distances of each pair of shapes before they search the nearest; here the
+    nearest is searched first.
     """
 
     look_ahead = 0
@@ -57,13 +58,13 @@ class StumpyDiscord:
         self.reference_size = reference_size
 
     def fit(self, reference: Recording) -> Self:
-        """Keep the reference's latest rows."""
+        """Keep the aligned rows of the reference."""
         library("stumpy", "stumpy")
         self.aligned_ = AlignedRows(reference, self.window)
         return self
 
     def score(self, test: Recording) -> NDArray[np.float64]:
-        """(T,) mean of the largest distances of the shapes that end at each row."""
+        """Return (T,) the mean of the largest distances of the shapes that end at each row."""
         require_fitted(self, "aligned_")
         stumpy = library("stumpy", "stumpy")
         rows = self.aligned_.columns.filled(test)
@@ -73,7 +74,7 @@ class StumpyDiscord:
         kept = self.aligned_.rows[-max(self.reference_size, self.window) :]
         profiles = np.empty((rows.shape[1], len(test)))
         with warnings.catch_warnings(), _one_thread():
-            # STUMPY warns of distances near 0, as columns that stand still have.
+            # STUMPY warns of distances near 0, such as those of constant columns.
             warnings.simplefilter("ignore")
             for column in range(rows.shape[1]):
                 joined = stumpy.stump(
@@ -91,9 +92,9 @@ class StumpyDiscord:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Keep compiled loops on one thread: on busy processors, threads wait for each other.
+    """Run compiled loops on one thread, because threads wait for each other on busy processors.
 
-    On two busy ones a join of short columns took 450 ms with two threads and 4 ms with one.
+    On 2 busy processors, a join of short columns took 450 ms with 2 threads and 4 ms with 1.
     """
     before = numba.get_num_threads()
     numba.set_num_threads(1)

@@ -1,6 +1,6 @@
-"""Windowed kNN: how far a window lies from the nearest windows of the reference.
+"""Windowed kNN: the distance of a window to the nearest windows of the reference.
 
-In: windows over aligned columns. Out: the mean Euclidean distance to the nearest ones.
+In: windows over aligned columns. Out: the mean Euclidean distance to the nearest windows.
 """
 
 from typing import Self
@@ -22,21 +22,22 @@ BLOCK = 1024
 class WindowedKnn:
     """Mean distance to the K nearest windows of the reference.
 
-    Columns are aligned as :mod:`benchmarks.real.peers.aligned` says.
+    Columns are aligned as in :mod:`benchmarks.real.peers.aligned`.
 
     Parameters
     ----------
     window
-        rows a window.
+        rows per window.
     neighbours
-        K; fewer where the reference has fewer windows.
+        K; fewer if the reference has fewer windows.
     reference_size
-        how many of the reference's windows are kept at most, evenly spread.
+        maximum number of reference windows, evenly spread.
 
     Notes
     -----
     S. Ramaswamy, R. Rastogi and K. Shim, SIGMOD 2000, rank by the distance to the K-th neighbour;
-    F. Angiulli and C. Pizzuti, PKDD 2002, by the sum over the K nearest, which is used here.
+    F. Angiulli and C. Pizzuti, PKDD 2002, by the sum over the K nearest, of which the mean is used
+    here.
     """
 
     look_ahead = 0
@@ -59,7 +60,7 @@ class WindowedKnn:
         return self
 
     def score(self, test: Recording) -> NDArray[np.float64]:
-        """(T,) mean distance of the window that ends at each row."""
+        """Return (T,) the mean distance of the window that ends at each row."""
         require_fitted(self, "kept_")
         windows = self.aligned_.windows(test)
         n_nearest = min(self.neighbours, len(self.kept_))
@@ -74,7 +75,7 @@ class WindowedKnn:
         return scores
 
     def blame(self, test: Recording, row: int) -> list[str]:
-        """Name the columns by their part in the squared distances to the nearest windows."""
+        """Return the columns by their part in the squared distances to the nearest windows."""
         require_fitted(self, "kept_")
         window = self.aligned_.windows(test.rows(0, row + 1))[-1]
         squares = (self.kept_ - window) ** 2

@@ -1,7 +1,7 @@
-"""z: how far a row's values lie from the reference's, variable by variable.
+"""z-scores: the distances of a row's values from the reference's, variable by variable.
 
-In: a reference's centre and spread of each variable. Out: the mean, or the largest, of the
-distances of a row, in spreads.
+In: a reference, which gives each variable's centre and spread, then rows. Out: the mean, or the
+largest, of a row's distances, in spreads.
 """
 
 from typing import Self
@@ -18,15 +18,15 @@ __all__ = ["CENTRES", "POOLINGS", "PlainZ", "RobustZ"]
 POOLINGS = ("mean", "max")
 CENTRES = ("median", "mean")
 
-# Added to a standard deviation, so that a variable that never changed can be divided by it.
+# Added to standard deviations, to avoid division by 0 for constant variables.
 NOT_ZERO = 1e-9
 
 
 class RobustZ:
     """Distances from medians in robust spreads, clipped, over the variables observed.
 
-    Needs no workaround for churn: what a row lacks is left out, what the reference lacks is not
-    known. A row without any known variable has no score.
+    It needs no workaround for churn: variables that a row lacks are left out, and variables that
+    the reference lacks are ignored. The score of a row without any known variable is NaN.
 
     Parameters
     ----------
@@ -60,29 +60,29 @@ class RobustZ:
         return _pooled(np.abs(self.columns_.standardised(test)), self.pooling)
 
     def blame(self, test: Recording, row: int) -> list[str]:
-        """Name the variables observed in a row, the farthest from its median first."""
+        """Return the variables observed in a row, the farthest from its median first."""
         require_fitted(self, "columns_")
         distances = np.abs(self.columns_.standardised(test.rows(row, row + 1)))[0]
         return guiltiest(self.columns_.names, distances)
 
 
 class PlainZ:
-    """Distances in plain standard deviations, not clipped: what anybody writes in ten lines.
+    """Distances in standard deviations, not clipped, as in a script of ten lines.
 
     Parameters
     ----------
     pooling
         ``mean`` or ``max`` over a row's variables.
     centre
-        what distances are taken from: the ``median`` or the ``mean``.
+        origin of the distances: the ``median`` or the ``mean``.
 
     Notes
     -----
-    "Ten lines" leave open the centre, what is done with variables that never change, and clipping.
-    Some sixty forms were compared on the labelled development data, and this default is the one
-    whose volumes come closest (.011) to those recorded for the project's first prototype; with the
-    mean as centre, the form in textbooks, the largest difference is .031. So that agreement is by
-    choice, and says nothing about how well the prototype is reproduced.
+    Such scripts differ in the centre, in clipping, and in how they treat constant variables. About
+    60 forms were compared on the labelled development data, and this default is the one whose
+    volumes come closest (.011) to those recorded for the project's first prototype; with the mean
+    as centre, the form in textbooks, the largest difference is .031. The agreement is therefore by
+    choice, and does not show how well the prototype is reproduced.
     """
 
     look_ahead = 0
@@ -114,14 +114,14 @@ class PlainZ:
         return _pooled(distances / (self.deviation_ + NOT_ZERO), self.pooling)
 
     def blame(self, test: Recording, row: int) -> list[str]:
-        """Name the variables observed in a row, the farthest from its centre first."""
+        """Return the variables observed in a row, the farthest from its centre first."""
         require_fitted(self, "names_")
         distances = np.abs(values_by_name(test.rows(row, row + 1), self.names_) - self.centre_)
         return guiltiest(self.names_, distances[0] / (self.deviation_ + NOT_ZERO))
 
 
 def _pooled(distances: NDArray[np.float64], pooling: str) -> NDArray[np.float64]:
-    """(T,) mean or largest of each row's (T, C) distances that are not NaN; NaN if none is."""
+    """Return (T,) the mean or largest of (T, C) distances per row, without NaN; NaN if all are."""
     is_observed = ~np.isnan(distances)
     zeros = np.where(is_observed, distances, 0.0)
     n_observed = is_observed.sum(axis=1)

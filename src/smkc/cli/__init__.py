@@ -1,9 +1,8 @@
-"""The command line: arguments -> one library call -> print.
+"""The command line: parse arguments, call the library, print the result.
 
-In: what was typed. Out: text for people on the terminal, or JSON for programs; an exit code:
-0 done, 1 unexpected, 2 wrong usage or input, 3 alerts found (only with ``--fail-on-alert``), 4 runs
-of a benchmark are left, 5 ``doctor`` says no, 130 interrupted, 141 nobody reads the output any
-more.
+In: command-line arguments. Out: text on the terminal, or JSON; and an exit code: 0 success,
+1 unexpected error, 2 wrong usage or input, 3 alerts found (only with ``--fail-on-alert``), 5 the
+verdict of ``doctor`` or ``watch --check`` is no, 130 interrupted, 141 broken pipe.
 """
 
 from smkc.cli.app import main

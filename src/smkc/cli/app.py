@@ -1,7 +1,7 @@
-"""The command ``smkc`` and its subcommands, a file each.
+"""The command ``smkc`` and its subcommands, one file per subcommand.
 
-In: the process's arguments. Out: the exit code. Nothing heavy is imported before a subcommand
-runs, so that ``--help`` is quick.
+In: the arguments of the process. Out: the exit code. Large modules are imported only when a
+subcommand runs, so that ``--help`` is fast.
 """
 
 import sys
@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from smkc.cli.bench import bench
 from smkc.cli.demo import demo
 from smkc.cli.detect import detect
 from smkc.cli.doctor import doctor
@@ -17,15 +16,9 @@ from smkc.cli.explain import explain
 from smkc.cli.failure import INTERRUPTED
 from smkc.cli.fit import fit
 from smkc.cli.mcp import mcp
-from smkc.cli.plan import plan
 from smkc.cli.warmup import warmup
 from smkc.cli.watch import watch
 from smkc.version import VERSION
-
-__all__ = ["app", "main"]
-
-# For commands that take whatever words and options they are given, --help too.
-ANYTHING = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 
 app = typer.Typer(
     name="smkc",
@@ -42,9 +35,7 @@ app.command()(explain)
 app.command()(doctor)
 app.command()(watch)
 app.command()(mcp)
-app.command()(plan)
 app.command()(warmup)
-app.command(hidden=True, context_settings=ANYTHING)(bench)
 
 
 def _show_version(is_asked: bool) -> None:
@@ -62,14 +53,14 @@ def smkc(
 ) -> None:
     """Find anomalies in telemetry whose variables come and go.
 
-    New here? **smkc demo** makes up a small fleet's telemetry, finds the trouble in it and
-    writes a page to look at; the first run compiles, some 15 seconds. Then try your own file:
+    New here? **smkc demo** generates the telemetry of a small fleet, finds the incidents in it and
+    writes an HTML report; the first run compiles for about 15 seconds. Then try your own file with
     **smkc detect metrics.csv --report report.html**, or a live system: **smkc watch --help**
     """
 
 
 def main() -> None:
-    """Run the command and leave quietly when interrupted."""
+    """Run the command; exit with 130 and without a traceback when interrupted."""
     try:
         app()
     except KeyboardInterrupt:

@@ -1,7 +1,7 @@
-"""``smkc demo``: the main job on telemetry with churn, made up or real, held against the truth.
+"""``smkc demo``: detection on synthetic or recorded telemetry with known incidents.
 
-In: a seed, or a recording to replay. Out: a summary of what was found against what was planted, a
-report page, and the telemetry in files to try other commands on.
+In: a seed, or a recording to replay. Out: a summary that compares alerts with the planted
+incidents, a report page, and the telemetry as files for trying other commands.
 """
 
 from pathlib import Path
@@ -16,38 +16,38 @@ if TYPE_CHECKING:
     from smkc.decide import Alert, Scored
     from smkc.fleet import Finding, Fleet
 
-__all__ = ["demo"]
-
 
 def demo(
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write.")] = Path(
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder to write to.")] = Path(
         "smkc-demo"
     ),
-    seed: Annotated[int, typer.Option(min=0, help="Another seed makes another fleet.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed gives another fleet.")] = 0,
     replay: Annotated[
         str | None,
         typer.Option(
             metavar="DATASET",
-            help="Watch a recording of a real system instead: hostwatch or shop.",
+            help="Use a recording of a real system instead: hostwatch, shop, cache or pipeline.",
         ),
     ] = None,
-    png: Annotated[bool, typer.Option("--png", help="Write the plots as PNG files too.")] = False,
+    png: Annotated[bool, typer.Option("--png", help="Also write the plots as PNG files.")] = False,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
-    """Make up a small fleet's telemetry, find the trouble in it, and write a page to look at.
+    """Generate the telemetry of a small fleet, find the incidents in it, and write an HTML report.
 
-    Three services, some ten pods, one variable for each pod and metric. Pods are rolled out under
-    new names, a metric is renamed, samples are lost: all that is routine. Four incidents are not.
-    The summary says honestly what was found, missed and falsely alarmed, with the default settings.
+    The fleet has three services on some ten pods, with one variable per pod and metric. Routine
+    changes are part of it: pods are replaced under new names, a metric is renamed, samples are
+    lost. Four incidents are planted. The summary lists which were found and which were missed, and
+    the false alarms, with default settings.
 
-    The telemetry is written beside the page, to try other commands on: reference and live, each
-    as Parquet (long) and CSV (wide), and what was planted as labels.csv.
+    The telemetry is written to the same folder, to try other commands on: reference and live, each
+    as Parquet (long) and CSV (wide), and the incidents as labels.csv.
 
-    With `--replay` the telemetry is real, recorded by Prometheus while faults were planted:
-    hostwatch is a machine with a small fleet of services, shop is nginx, PostgreSQL, Redis and
-    replicas of an application that are rolled out and scaled. The recordings come with a checkout
-    of the project, in data/.
+    With `--replay` the telemetry is real, recorded by Prometheus while faults were injected:
+    hostwatch is a machine with a small fleet of services; shop is nginx, PostgreSQL, Redis and an
+    application whose replicas are rolled out and scaled; cache is a Redis cluster whose nodes are
+    replaced one by one; pipeline is RabbitMQ with producers, consumers and jobs that come and go.
+    The recordings are part of a checkout of the project, in data/.
 
     **Examples**
 
@@ -57,14 +57,15 @@ def demo(
     """
     with explained_failures(quiet or as_json):
         from smkc.detector import Detector
-        from smkc.fleet import hold_against, write_fleet
+        from smkc.fleet import hold_against, make_fleet, replay_fleet, write_fleet
         from smkc.plot import report
         from smkc.plot.extra import need
 
-        need("matplotlib")  # before the work, not after it
+        need("matplotlib")  # fail before the work rather than after it
         need("jinja2")
         out.mkdir(parents=True, exist_ok=True)
-        fleet, title = _watched(seed, replay)
+        fleet = make_fleet(seed) if replay is None else replay_fleet(replay)
+        subject = "A small fleet's day" if replay is None else "A real system, recorded"
         data = write_fleet(fleet, out)
         scored = Detector().fit(fleet.reference).score(fleet.live)
         alerts = scored.alerts()
@@ -72,7 +73,7 @@ def demo(
         page = report(
             out / "report.html",
             scored,
-            title=title,
+            title=f"{subject}: what smkc found",
             incidents=fleet.incidents,
             routine=fleet.routine,
         )
@@ -80,16 +81,7 @@ def demo(
         if as_json:
             _print_record(fleet, alerts, finding, page, pictures, data)
         else:
-            _print_summary(fleet, alerts, finding, page, pictures, data, quiet)
-
-
-def _watched(seed: int, replay: str | None) -> "tuple[Fleet, str]":
-    """Return what is watched, and the title of its page."""
-    from smkc.fleet import make_fleet, replay_fleet
-
-    if replay is None:
-        return make_fleet(seed), "A small fleet's day: what smkc found"
-    return replay_fleet(replay), "A real system, recorded: what smkc found"
+            _print_summary(fleet, finding, page, pictures, data, quiet)
 
 
 def _save_pictures(out: Path, fleet: "Fleet", scored: "Scored") -> list[Path]:
@@ -104,11 +96,7 @@ def _save_pictures(out: Path, fleet: "Fleet", scored: "Scored") -> list[Path]:
     }
     for view in plot.view_alerts(scored):
         figures[f"alert-{view.number}-traces"] = plot.trace_figure(view)
-        if isinstance(view.detail, plot.KernelView):
-            figures[f"alert-{view.number}-kernel"] = plot.kernel_figure(
-                view.detail.kernel, view.detail.normal
-            )
-        else:
+        if isinstance(view.detail, plot.EvidenceView):
             figures[f"alert-{view.number}-evidences"] = plot.evidence_figure(view.detail)
     return [plot.save_png(figure, out / f"{name}.png") for name, figure in figures.items()]
 
@@ -149,17 +137,15 @@ def _print_record(
 
 def _print_summary(
     fleet: "Fleet",
-    alerts: "list[Alert]",
     finding: "Finding",
     page: Path,
     pictures: list[Path],
     data: list[Path],
     quiet: bool,
 ) -> None:
-    from rich.table import Table
     from rich.text import Text
 
-    from smkc.cli.printing import alert_table, console
+    from smkc.cli.printing import alert_table, console, plain_table
     from smkc.plot.wording import clock
 
     screen = console()
@@ -168,9 +154,8 @@ def _print_summary(
             f"Watched {len(fleet.live):,} rows of {len(fleet.live.names):,} variables, "
             f"having learned from the {len(fleet.reference):,} rows before.\n"
         )
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for heading in ("planted", "when (UTC)", "verdict", "most guilty"):
-        table.add_column(heading, no_wrap=heading != "most guilty", overflow="fold")
+    table = plain_table("planted", "when (UTC)", "verdict")
+    table.add_column("most guilty", overflow="fold")
     for incident, met in finding.by_incident:
         guilty = max(met, key=lambda alert: alert.score).causes[:1] if met else ()
         table.add_row(

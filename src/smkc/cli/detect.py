@@ -1,10 +1,11 @@
 """``smkc detect``: find anomalies in a file.
 
-In: a file, and a model, a reference file or neither. Out: alerts with their causes on the
-terminal or as JSON; on request scores in a file and a report page.
+In: a file, and optionally a model or a reference file. Out: alerts with their causes on the
+terminal or as JSON; optionally a file of scores and a report page.
 """
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,48 +13,34 @@ import typer
 
 from smkc.cli import options
 from smkc.cli.failure import ALERTS_FOUND, explained_failures
-from smkc.errors import SettingError
+from smkc.errors import InputError, SettingError
 
 if TYPE_CHECKING:
-    from smkc.base import BaseDetector
     from smkc.cli.reading import Job
     from smkc.decide import Alert, Scored
 
-__all__ = ["detect"]
+for_scale = partial(typer.Option, rich_help_panel="Large files and clusters")
 
 
-SCALE = "Large files and clusters"
-
-
-class Engine(StrEnum):
-    """Where the work is done."""
-
-    local = "local"
-    ray = "ray"
-
-
-class Align(StrEnum):
-    """How a window's score becomes a time step's."""
-
-    sharp = "sharp"
-    prompt = "prompt"
+# Where the computation runs, and how scores of windows are assigned to time steps.
+Engine = StrEnum("Engine", ["local", "ray"])
+Align = StrEnum("Align", ["sharp", "prompt"])
 
 
 def detect(
-    file: Annotated[
-        Path, typer.Argument(help="CSV or Parquet, a folder or a quoted glob of them.")
-    ],
+    file: options.File,
     reference: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Normal data to learn from.")
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(metavar="MODEL", help="A file that smkc fit wrote.")
+        Path | None, typer.Option(metavar="MODEL", help="A model that smkc fit wrote.")
     ] = None,
     reference_share: Annotated[
         float,
         typer.Option(
             metavar="SHARE",
-            help="Without --reference and --model: learn from this first share of the file.",
+            help="Without --reference and --model: learn from this share of the file, taken from "
+            "its start.",
         ),
     ] = 0.3,
     kind: options.KindOfDetector = None,
@@ -63,9 +50,9 @@ def detect(
     false_alarm_rate: options.FalseAlarmRate = None,
     align: Annotated[
         Align | None,
-        typer.Option(
-            help="sharp marks the whole fault; prompt uses nothing later. [default: sharp]",
-            rich_help_panel=options.DETECTOR,
+        options.for_detector(
+            help="sharp: a fault is marked from its first row to its last; prompt: the score of a "
+            "row uses no later rows. [default: sharp]"
         ),
     ] = None,
     config: options.Config = None,
@@ -76,81 +63,55 @@ def detect(
     read: options.Read = None,
     out: Annotated[
         Path | None,
-        typer.Option(
+        options.for_output(
             metavar="FILE",
-            help="Write a score for each time step: NAME.parquet or NAME.csv.",
-            rich_help_panel=options.OUTPUT,
+            help="Write the score of each time step to NAME.parquet or NAME.csv.",
         ),
     ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.html", help="Write a page to look at.", rich_help_panel=options.OUTPUT
-        ),
-    ] = None,
+    report: options.Page = None,
     fail_on_alert: Annotated[
-        bool,
-        typer.Option(
-            "--fail-on-alert",
-            help="Exit with 3 if alerts are found.",
-            rich_help_panel=options.OUTPUT,
-        ),
+        bool, options.for_output("--fail-on-alert", help="Exit with code 3 if there are alerts.")
     ] = False,
     stream: Annotated[
         bool | None,
-        typer.Option(
-            help="Read Parquet in pieces, in bounded memory; the file must be sorted by time. "
-            "[default: above 50 million observations]",
-            rich_help_panel=SCALE,
+        for_scale(
+            help="Read a Parquet file in pieces, with bounded memory; it must be sorted by time. "
+            "[default: above 50 million observations]"
         ),
     ] = None,
     resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="Go on with a run in pieces that was interrupted.",
-            rich_help_panel=SCALE,
-        ),
+        bool, for_scale("--resume", help="Continue an interrupted run that reads in pieces.")
     ] = False,
     held: Annotated[
         int | None,
-        typer.Option(
+        for_scale(
             metavar="N",
-            help="Observations held back for others that come late. [default: 1000000]",
-            rich_help_panel=SCALE,
+            help="Number of observations to hold back, so that late ones can be sorted in. "
+            "[default: 1000000]",
         ),
     ] = None,
     engine: Annotated[
-        Engine,
-        typer.Option(
-            help="Where the work is done; ray needs the extra ray.",
-            rich_help_panel=SCALE,
-        ),
+        Engine, for_scale(help="Compute in this process, or on a Ray cluster (extra ray).")
     ] = Engine.local,
     ray_address: Annotated[
         str | None,
-        typer.Option(
+        for_scale(
             metavar="HOST:PORT",
-            help="A Ray cluster that runs, or auto. [default: one is started here]",
-            rich_help_panel=SCALE,
+            help="Address of a running Ray cluster, or auto. [default: start one here]",
         ),
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Workers on Ray. [default: one per processor]",
-            rich_help_panel=SCALE,
-        ),
+        for_scale(metavar="N", help="Number of Ray workers. [default: one per processor]"),
     ] = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
-    """Find anomalies in a file of telemetry, and say which variables caused them.
+    """Find anomalies in a file of telemetry, and name the variables that caused them.
 
-    Long files (time, variable, value) and wide ones (time, then a variable each) both work;
-    variables may come and go. What is normal is learned from --reference, from --model, or from
-    the first 30% of the file itself.
+    The file may be long (columns time, variable, value) or wide (time, then one column per
+    variable); variables may come and go. What is normal is learned from --reference, from
+    --model, or from the first 30% of the file itself.
 
     **Examples**
 
@@ -160,60 +121,51 @@ def detect(
     - `smkc detect year.parquet --model shop.smkc --stream --out scores.parquet`
     """
     with explained_failures(quiet or as_json):
-        from smkc.cli.pieces import Asked, are_wanted, score_in_pieces
+        from smkc.cli.pieces import InPieces
         from smkc.cli.printing import print_json
-        from smkc.cli.reading import Job, read_entities, with_reference
-        from smkc.cli.scores_file import check_suffix, write_scores
+        from smkc.cli.reading import make_jobs
         from smkc.cli.settings import gather
+        from smkc.loading import load, make_detector
 
         if report is not None:
             from smkc.plot.extra import need
 
-            need("jinja2")  # before the work, not after it
+            need("jinja2")  # fail before the work rather than after it
         own = {
-            "detector": kind.value if kind else None,
+            "detector": kind,
             "device": device,
             "window": window,
             "stride": stride,
             "false_alarm_rate": false_alarm_rate,
-            "align": align.value if align else None,
+            "align": align,
         }
         settings = gather(config, setting or (), read or (), own, {"time": time, "step": step})
         _refuse_contradictions(reference, model, settings.detector)
-        if out is not None:
-            check_suffix(out)
-        asked = Asked(
+        if out is not None and out.suffix.lower() not in (".parquet", ".csv"):
+            raise InputError(f"--out {out}: call it NAME.parquet or NAME.csv")
+        pieces = InPieces(
+            file=file,
+            out=out,
+            entity=entity,
+            model=model,
+            reference=reference,
+            settings=settings,
             stream=stream,
             resume=resume,
             held=held,
-            engine=engine.value,
+            engine=engine,
             address=ray_address,
             workers=workers,
         )
-        if are_wanted(asked, file, settings.read, entity, out, report):
-            assert out is not None
-            has_alerts = score_in_pieces(
-                asked,
-                file,
-                out,
-                entity,
-                settings.read,
-                model,
-                reference,
-                settings.detector,
-                quiet,
-                as_json,
-            )
+        if pieces.are_wanted(report):
+            has_alerts = pieces.score(quiet, as_json)
             raise typer.Exit(ALERTS_FOUND if has_alerts and fail_on_alert else 0)
-        watched = read_entities(file, settings.read, entity)
-        if model is not None:
-            jobs = [Job(entity=name, watched=recording) for name, recording in watched.items()]
-        else:
-            learned = read_entities(reference, settings.read, entity) if reference else None
-            jobs = with_reference(watched, learned, reference, reference_share)
-        results, scores = [], []
-        for job in jobs:
-            detector = _ready_detector(job, model, settings.detector)
+        results, tables = [], []
+        for job in make_jobs(file, settings.read, entity, model, reference, reference_share):
+            if model is not None:
+                detector = load(model)
+            else:
+                detector = make_detector(settings.detector).fit(job.reference)
             scored = detector.score(job.watched)
             alerts = scored.alerts()
             page = _page_path(report, job.entity)
@@ -223,12 +175,12 @@ def detect(
                 subject = f"{file.name}, {job.entity}" if job.entity is not None else file.name
                 write_report(page, scored, title=f"smkc: {subject}")
             if out is not None:
-                scores.append(_step_scores(job, scored))
-            results.append(_record(job, scored, alerts, model, page))
+                tables.append(_score_table(job, scored))
+            results.append(_record(job, scored, alerts, page))
             if not as_json:
-                _print_result(job, alerts, model, page, quiet)
+                _print_result(job, alerts, page, quiet)
         if out is not None:
-            write_scores(out, scores)
+            _write_tables(out, tables)
             if not as_json and not quiet:
                 typer.echo(f"Scores: {out}")
         if as_json:
@@ -251,39 +203,39 @@ def _refuse_contradictions(
         )
 
 
-def _ready_detector(job: "Job", model: Path | None, settings: dict[str, Any]) -> "BaseDetector":
-    from smkc.loading import load, make_detector
-
-    if model is not None:
-        return load(model)
-    return make_detector(settings).fit(job.reference)
-
-
 def _page_path(report: Path | None, entity: str | None) -> Path | None:
-    """Return where an entity's page goes: beside the name given, told apart by the entity."""
+    """Return the path of an entity's page: the given path with the entity added to its name."""
     if report is None or entity is None:
         return report
     safe = "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in entity)
     return report.with_name(f"{report.stem}-{safe}{report.suffix}")
 
 
-def _step_scores(job: "Job", scored: "Scored") -> Any:
-    from smkc.cli.scores_file import StepScores
+def _score_table(job: "Job", scored: "Scored") -> Any:
+    """Return an Arrow table with one row per time step."""
+    import pyarrow
 
-    return StepScores(
-        entity=job.entity,
-        times=scored.times,
-        scores=scored.scores,
-        threshold=scored.threshold,
-    )
+    from smkc.scale.work import score_table
+
+    table = score_table(scored.times, scored.scores, scored.threshold)
+    if job.entity is None:
+        return table
+    return table.add_column(0, "entity", pyarrow.array([job.entity] * table.num_rows, "string"))
+
+
+def _write_tables(out: Path, tables: list[Any]) -> None:
+    import pyarrow
+    from pyarrow import csv, parquet
+
+    from smkc.scale.work import whole_file
+
+    write = parquet.write_table if out.suffix.lower() == ".parquet" else csv.write_csv
+    with whole_file(out) as draft:
+        write(pyarrow.concat_tables(tables), draft)
 
 
 def _record(
-    job: "Job",
-    scored: "Scored",
-    alerts: "list[Alert]",
-    model: Path | None,
-    page: Path | None,
+    job: "Job", scored: "Scored", alerts: "list[Alert]", page: Path | None
 ) -> dict[str, Any]:
     from smkc.cli.printing import alert_record, time_value
 
@@ -293,7 +245,7 @@ def _record(
         "variables": len(job.watched.names),
         "start": time_value(job.watched.times[0]),
         "end": time_value(job.watched.times[-1]),
-        "learned_from": str(model) if model else job.reference_from,
+        "learned_from": job.learned_from,
         "threshold": scored.threshold,
         "false_alarm_rate": scored.false_alarm_rate,
         "report": str(page) if page else None,
@@ -301,13 +253,7 @@ def _record(
     }
 
 
-def _print_result(
-    job: "Job",
-    alerts: "list[Alert]",
-    model: Path | None,
-    page: Path | None,
-    quiet: bool,
-) -> None:
+def _print_result(job: "Job", alerts: "list[Alert]", page: Path | None, quiet: bool) -> None:
     from smkc.cli.printing import MAX_PRINTED_ALERTS, alert_table, console
     from smkc.recording.visible import visible
 
@@ -316,7 +262,7 @@ def _print_result(
         screen.print(f"\n[bold]{len(alerts)} alerts[/] in", visible(job.entity))
     if not quiet:
         screen.print(
-            f"Learned from {model or job.reference_from}. Judged {len(job.watched):,} rows of "
+            f"Learned from {job.learned_from}. Judged {len(job.watched):,} rows of "
             f"{len(job.watched.names):,} variables.",
             markup=False,
         )

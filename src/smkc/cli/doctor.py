@@ -1,10 +1,9 @@
-"""``smkc doctor``: say whether this works on a file, and what to change if not.
+"""``smkc doctor``: check whether smkc works on a file, and what to change if it does not.
 
-In: a file. Out: a verdict with what it rests on and what to change, on the terminal or as JSON; on
-request a page.
+In: a file. Out: a verdict with its reasons and remedies, on the terminal or as JSON; optionally a
+page.
 """
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,31 +11,30 @@ import typer
 from smkc.cli import options
 from smkc.cli.failure import explained_failures
 
-__all__ = ["DOES_NOT_WORK", "doctor"]
-
-DOES_NOT_WORK = 5  # the exit code of the verdict no
+DOES_NOT_WORK = 5  # exit code for the verdict no
 
 COLOURS = {"yes": "bold green", "partly": "bold yellow", "no": "bold red"}
 
 
 def doctor(
-    file: Annotated[
-        Path, typer.Argument(help="CSV or Parquet, a folder or a quoted glob of them.")
-    ],
+    file: options.File,
     share: Annotated[
         float,
         typer.Option(
-            metavar="SHARE", help="Learn from this first share of the file, try the rest."
+            metavar="SHARE",
+            help="Learn from this share of the file, from its start; test the rest.",
         ),
     ] = 0.6,
     places: Annotated[
-        int, typer.Option(help="Anomalies of each kind and size to plant; more take longer.")
+        int, typer.Option(help="Number of anomalies of each kind and size; more take longer.")
     ] = 8,
     length: Annotated[
         int | None,
-        typer.Option(help="Rows that a planted anomaly lasts. [default: found from the file]"),
+        typer.Option(
+            help="Rows that an anomaly lasts. [default: 1/100 of the tested rows, 8 to 32]"
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of what is planted where.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed that chooses the places and variables.")] = 0,
     kind: options.KindOfDetector = None,
     window: options.Window = None,
     false_alarm_rate: options.FalseAlarmRate = None,
@@ -45,20 +43,16 @@ def doctor(
     time: options.TimeColumn = None,
     step: options.Step = None,
     read: options.Read = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.html", help="Write a page to look at.", rich_help_panel=options.OUTPUT
-        ),
-    ] = None,
+    out: options.Page = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
-    """Say whether smkc works on a file of yours, and what to change if not.
+    """Test whether smkc works on a file of yours, and say what to change if it does not.
 
-    It learns from the first part of the file, plants anomalies of seven kinds in copies of the
-    rest, and counts what would be caught, how soon, and whether the right variable is named. Other
-    copies get churn but no anomaly: what alarms there is a false alarm. No labels are needed.
+    It learns from the first part of the file and plants anomalies of eight kinds in copies of the
+    rest. It counts how many are detected, how soon, and how often the right variable is named. In
+    other copies, variables come and go without any anomaly: every alarm there is a false alarm. No
+    labels are needed.
 
     The exit code is 0 for the verdicts yes and partly, 5 for no, 2 if the file cannot be used.
 
@@ -70,7 +64,7 @@ def doctor(
     """
     with explained_failures(quiet or as_json):
         from smkc.cli.printing import console, print_json
-        from smkc.cli.reading import read_entities
+        from smkc.cli.reading import read_file
         from smkc.cli.settings import gather
         from smkc.doctor import diagnose
         from smkc.loading import make_detector
@@ -78,14 +72,14 @@ def doctor(
         if out is not None:
             from smkc.plot.extra import need
 
-            need("jinja2")  # before the work, not after it
+            need("jinja2")  # fail before the work rather than after it
         own = {
-            "detector": kind.value if kind else None,
+            "detector": kind,
             "window": window,
             "false_alarm_rate": false_alarm_rate,
         }
         settings = gather(config, setting or (), read or (), own, {"time": time, "step": step})
-        recording = read_entities(file, settings.read, None)[None]
+        recording = read_file(file, settings.read)
         diagnosis = diagnose(
             recording,
             make_detector(settings.detector),
@@ -106,8 +100,7 @@ def doctor(
             style = COLOURS[diagnosis.verdict]
             screen.print(diagnosis.summary, style=style, markup=False, soft_wrap=True)
             if not quiet:
-                details = diagnosis.table().removeprefix(f"{diagnosis.summary}\n")
-                screen.print(details, markup=False, soft_wrap=True)
+                screen.print(f"\n{diagnosis.details()}", markup=False, soft_wrap=True)
             if out is not None and not quiet:
                 screen.print(f"\nPage: {out}", markup=False)
     if diagnosis.verdict == "no":

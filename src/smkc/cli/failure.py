@@ -1,6 +1,6 @@
-"""What the command line does when something is wrong: one clear message, one exit code.
+"""Error handling of the command line: one message and one exit code per error.
 
-In: a command's body. Out: the same, with smkc's errors turned into a message on standard error.
+In: the body of a command. Out: errors and warnings as messages on standard error.
 """
 
 import os
@@ -15,19 +15,17 @@ import typer
 from smkc import progress
 from smkc.errors import SmkcError
 
-__all__ = ["ALERTS_FOUND", "BROKEN_PIPE", "INTERRUPTED", "WRONG_INPUT", "explained_failures"]
-
 WRONG_INPUT = 2
 ALERTS_FOUND = 3
 INTERRUPTED = 130  # 128 + SIGINT
-BROKEN_PIPE = 141  # 128 + SIGPIPE, as other tools in a pipe
+BROKEN_PIPE = 141  # 128 + SIGPIPE, as for other programs in a pipe
 
 
 @contextmanager
 def explained_failures(quiet: bool = False) -> Iterator[None]:
-    """Run a command's body: errors become messages, warnings become notes, or silence.
+    """Run the body of a command; print errors as messages and warnings as notes.
 
-    ``quiet`` leaves out notes and progress, never errors.
+    ``quiet`` suppresses notes and progress, but not errors.
     """
     with ExitStack() as stack:
         stack.enter_context(warnings.catch_warnings())
@@ -57,7 +55,7 @@ def _system_message(error: OSError | MemoryError) -> str:
 
 
 def _note(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Show a warning as a plain note; stands in for ``warnings.showwarning``."""
+    """Print a warning as a note; replaces ``warnings.showwarning``."""
     _say("Note", str(message))
 
 
@@ -70,5 +68,5 @@ def _say(kind: str, message: str) -> None:
 
 
 def _printable(message: str) -> str:
-    """Keep a hostile name or path from steering the terminal."""
+    """Escape control characters, which a name or path could use to control the terminal."""
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in message)

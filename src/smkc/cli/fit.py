@@ -1,4 +1,4 @@
-"""``smkc fit``: learn what is normal from a file and keep it.
+"""``smkc fit``: learn what is normal from a file and save it as a model.
 
 In: a file of reference data. Out: a model file for ``detect`` and ``explain``.
 """
@@ -11,12 +11,10 @@ import typer
 from smkc.cli import options
 from smkc.cli.failure import explained_failures
 
-__all__ = ["fit"]
-
 
 def fit(
-    file: Annotated[Path, typer.Argument(help="CSV or Parquet, or a folder of them.")],
-    out: Annotated[Path, typer.Option(metavar="MODEL", help="Where to write the model.")],
+    file: options.File,
+    out: Annotated[Path, typer.Option(metavar="MODEL", help="File to write the model to.")],
     kind: options.KindOfDetector = None,
     device: options.Device = None,
     window: options.Window = None,
@@ -30,14 +28,15 @@ def fit(
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
-    """Learn what is normal from a file of reference data and keep it as a model.
+    """Learn what is normal from a file of reference data, and save it as a model.
 
-    The reference data should be ordinary times, churn included: a day or more, without trouble
-    that you want to hear of. No labels are needed, and no refit when variables come and go.
+    The reference data should show normal operation, including variables that come and go: a day or
+    more, without faults that you want to be alerted to. No labels are needed, and the model need
+    not be fitted again when variables come and go.
 
-    A detector that is trained (--detector recon, prediction or ensemble of both) holds out a fifth
-    of the data, and tells from it when to stop and what a normal score is. Some thousand rows are
-    a start. The model works without a GPU, wherever it was trained.
+    A neural network (--detector recon, prediction, or ensemble for both) holds out a fifth of the
+    data to decide when to stop training and to learn the scores of normal data. Give it at least
+    some thousand rows. The model can be used without a GPU, wherever it was trained.
 
     **Examples**
 
@@ -47,7 +46,7 @@ def fit(
     """
     with explained_failures(quiet or as_json):
         from smkc.cli.printing import console, print_json, time_value
-        from smkc.cli.reading import read_entities
+        from smkc.cli.reading import read_file
         from smkc.cli.settings import gather
         from smkc.loading import make_detector
 
@@ -56,7 +55,7 @@ def fit(
             setting or (),
             read or (),
             {
-                "detector": kind.value if kind else None,
+                "detector": kind,
                 "device": device,
                 "window": window,
                 "stride": stride,
@@ -64,7 +63,7 @@ def fit(
             },
             {"time": time, "step": step},
         )
-        recording = read_entities(file, settings.read, None)[None]
+        recording = read_file(file, settings.read)
         detector = make_detector(settings.detector).fit(recording)
         detector.save(out)
         if as_json:

@@ -4,131 +4,91 @@ In: nothing. Out: annotated types for typer.
 """
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-__all__ = [
-    "Config",
-    "Device",
-    "Entity",
-    "FalseAlarmRate",
-    "Json",
-    "Kind",
-    "KindOfDetector",
-    "Quiet",
-    "Read",
-    "Set",
-    "Step",
-    "Stride",
-    "TimeColumn",
-    "Window",
-]
-
-READING = "Reading the file"
-DETECTOR = "Detector"
-OUTPUT = "Output"
+for_reading = partial(typer.Option, rich_help_panel="Reading the file")
+for_detector = partial(typer.Option, rich_help_panel="Detector")
+for_output = partial(typer.Option, rich_help_panel="Output")
 
 
-class Kind(StrEnum):
-    """The detectors there are: two that need no training, and three that are trained."""
+# Kinds of detector: two that need no training, and three that are trained.
+Kind = StrEnum("Kind", ["evidence", "knn", "recon", "prediction", "ensemble"])
 
-    evidence = "evidence"
-    knn = "knn"
-    recon = "recon"
-    prediction = "prediction"
-    ensemble = "ensemble"
-
-
+File = Annotated[Path, typer.Argument(help="CSV or Parquet file, a folder, or a glob in quotes.")]
 TimeColumn = Annotated[
     str | None,
-    typer.Option("--time", metavar="NAME", help="Where the times are.", rich_help_panel=READING),
+    for_reading("--time", metavar="NAME", help="Column of the times. [default: found by its name]"),
 ]
 Step = Annotated[
     str | None,
-    typer.Option(
-        metavar="15s",
-        help="Align to a grid of this step; gaps become empty rows.",
-        rich_help_panel=READING,
-    ),
+    for_reading(metavar="15s", help="Align rows to a grid of this step; gaps become empty rows."),
 ]
 Entity = Annotated[
     str | None,
-    typer.Option(
+    for_reading(
         metavar="NAME",
-        help="Split the file by this field, a host for example; each is judged by itself.",
-        rich_help_panel=READING,
+        help="Split the file by this column, such as a host; each part is scored separately.",
     ),
 ]
 Read = Annotated[
     list[str] | None,
-    typer.Option(
+    for_reading(
         "--read",
         metavar="KEY=VALUE",
-        help="Any other setting of the reader: layout, variable, value, labels, time_unit, ignore.",
-        rich_help_panel=READING,
+        help="Any other reader setting: layout, variable, value, labels, time_unit, time_format, "
+        "ignore. May be repeated.",
     ),
 ]
 Window = Annotated[
-    int | None,
-    typer.Option(
-        help="Rows a window. [default: found from the reference data]", rich_help_panel=DETECTOR
-    ),
+    int | None, for_detector(help="Rows per window. [default: chosen from the reference data]")
 ]
-Stride = Annotated[
-    int | None,
-    typer.Option(help="Rows from one window to the next. [default: 1]", rich_help_panel=DETECTOR),
-]
+Stride = Annotated[int | None, for_detector(help="Rows from one window to the next. [default: 1]")]
 FalseAlarmRate = Annotated[
     float | None,
-    typer.Option(
-        metavar="RATE",
-        help="False alerts per normal time step. [default: 0.002]",
-        rich_help_panel=DETECTOR,
+    for_detector(
+        metavar="RATE", help="Accepted false alerts per normal time step. [default: 0.002]"
     ),
 ]
 KindOfDetector = Annotated[
     Kind | None,
-    typer.Option(
+    for_detector(
         "--detector",
-        help="evidence asks several questions and follows what is normal; knn is the paper's, "
-        "which needs no training either; the others are trained, which takes minutes, more data "
-        "and the extra deep. [default: evidence]",
-        rich_help_panel=DETECTOR,
+        metavar="KIND",
+        help="evidence: several statistical tests per variable and per row; knn: distance to the "
+        "nearest reference windows; recon, prediction, ensemble: neural networks, which train for "
+        "minutes and need more data and the extra deep. [default: evidence]",
     ),
 ]
 Device = Annotated[
     str | None,
-    typer.Option(
-        metavar="cpu|cuda",
-        help="Where knn and trained detectors do their work. [default: cpu]",
-        rich_help_panel=DETECTOR,
+    for_detector(
+        metavar="cpu|cuda", help="Where knn and the neural networks compute. [default: cpu]"
     ),
 ]
 Config = Annotated[
     Path | None,
-    typer.Option(
+    for_detector(
         metavar="FILE.toml",
-        help="Settings from a file, under [detector], [identity] and [read].",
-        rich_help_panel=DETECTOR,
+        help="Read settings from a file, from its tables [detector], [identity] and [read].",
     ),
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option(
+    for_detector(
         "--set",
         metavar="KEY=VALUE",
-        help="Any setting of the detector, such as neighbours=10, epochs=20 or learn.width=64; "
-        "beats the file.",
-        rich_help_panel=DETECTOR,
+        help="Any detector setting, such as neighbours=10, epochs=20 or learn.width=64; overrides "
+        "--config. May be repeated.",
     ),
 ]
-Quiet = Annotated[
-    bool,
-    typer.Option("--quiet", "-q", help="No progress, no notes.", rich_help_panel=OUTPUT),
+Page = Annotated[
+    Path | None, for_output(metavar="FILE.html", help="Write the results as an HTML page.")
 ]
+Quiet = Annotated[bool, for_output("--quiet", "-q", help="Print no progress and no notes.")]
 Json = Annotated[
-    bool,
-    typer.Option("--json", help="JSON on standard output, nothing else.", rich_help_panel=OUTPUT),
+    bool, for_output("--json", help="Print JSON to standard output, and nothing else.")
 ]

@@ -1,4 +1,4 @@
-"""What commands print: tables for people, JSON for programs.
+"""Output of commands: tables for people, JSON for programs.
 
 In: alerts, causes, times. Out: text on standard output.
 """
@@ -18,22 +18,12 @@ from smkc.plot.wording import duration, percent
 from smkc.recording.times import show_time
 from smkc.recording.visible import visible
 
-__all__ = [
-    "alert_record",
-    "alert_table",
-    "cause_record",
-    "cause_table",
-    "console",
-    "print_json",
-    "time_value",
-]
-
 MAX_PRINTED_ALERTS = 20
-PIPE_WIDTH = 140  # what no terminal shows may be wider than one
+PIPE_WIDTH = 140  # columns, where standard output is not a terminal
 
 
 def console() -> Console:
-    """Return where people read; wide enough for a table when it is no terminal."""
+    """Return a console for standard output, wide enough for tables if it is not a terminal."""
     plain = Console(highlight=False)
     return plain if plain.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
 
@@ -44,25 +34,26 @@ def print_json(content: Any) -> None:
 
 
 def time_value(time: Any) -> str | int | float:
-    """Turn a recording's time into what JSON can hold: ISO 8601, or the number."""
+    """Convert a time of a recording for JSON: a date to ISO 8601, other times to numbers."""
     if isinstance(time, np.datetime64):
         return show_time(time)
     return time.item() if isinstance(time, np.generic) else time  # type: ignore[no-any-return]
 
 
 def cause_record(cause: Cause) -> dict[str, Any]:
-    """Turn a cause into JSON's terms."""
+    """Return a cause as a dictionary for JSON."""
     return {
         "variable": cause.variable,
         "share": round(cause.share, 6),
         "kind": cause.kind,
         "joint_with": list(cause.joint_with),
         "detail": cause.detail,
+        "reason": cause.reason,
     }
 
 
 def alert_record(alert: Alert) -> dict[str, Any]:
-    """Turn an alert into JSON's terms."""
+    """Return an alert as a dictionary for JSON."""
     return {
         "start": time_value(alert.start),
         "end": time_value(alert.end),
@@ -73,37 +64,46 @@ def alert_record(alert: Alert) -> dict[str, Any]:
     }
 
 
-def alert_table(alerts: Sequence[Alert]) -> Table:
-    """Lay alerts out for people, a line each, with the most guilty variable."""
+def plain_table(*headings: str) -> Table:
+    """Return a table without lines, with columns that are not wrapped."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for heading in ("#", "start (UTC)" if _are_dates(alerts) else "start", "lasted", "p-value"):
+    for heading in headings:
         table.add_column(heading, no_wrap=True)
-    table.add_column("most guilty", overflow="fold")
-    for number, alert in enumerate(alerts[:MAX_PRINTED_ALERTS], start=1):
-        guilty = Text("no single variable")
-        if alert.causes:
+    return table
+
+
+def alert_table(alerts: Sequence[Alert], entities: Sequence[str | None] | None = None) -> Table:
+    """Return a table with one line per alert; at most MAX_PRINTED_ALERTS.
+
+    Each line has the alert's first cause or, if given, its entity.
+    """
+    is_dated = bool(alerts) and isinstance(alerts[0].start, np.datetime64)
+    table = plain_table("#", "start (UTC)" if is_dated else "start", "lasted", "p-value")
+    table.add_column("most guilty" if entities is None else "entity", overflow="fold")
+    for at, alert in enumerate(alerts[:MAX_PRINTED_ALERTS]):
+        if entities is not None:
+            last = Text(visible(entities[at] or ""))
+        elif alert.causes:
             first = alert.causes[0]
-            guilty = Text.assemble(
-                visible(first.variable), f"  {percent(first.share)}, {first.kind}"
-            )
+            last = Text.assemble(visible(first.variable), f"  {percent(first.share)}, {first.kind}")
+        else:
+            last = Text("no single variable")
         table.add_row(
-            str(number),
+            str(at + 1),
             show_time(alert.start),
             duration(alert.start, alert.end),
             f"{alert.p_value:.2g}",
-            guilty,
+            last,
         )
     return table
 
 
-def cause_table(causes: Sequence[Cause], limit: int) -> Table:
-    """Lay causes out for people, most guilty first."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for heading in ("share", "kind"):
-        table.add_column(heading, no_wrap=True)
+def cause_table(causes: Sequence[Cause]) -> Table:
+    """Return a table of causes, in the given order."""
+    table = plain_table("share", "kind")
     table.add_column("variable", overflow="fold", ratio=3)
     table.add_column("what happened", overflow="fold", ratio=2)
-    for cause in causes[:limit]:
+    for cause in causes:
         table.add_row(
             percent(cause.share),
             cause.kind,
@@ -111,7 +111,3 @@ def cause_table(causes: Sequence[Cause], limit: int) -> Table:
             Text(visible(cause.detail)),
         )
     return table
-
-
-def _are_dates(alerts: Sequence[Alert]) -> bool:
-    return bool(alerts) and isinstance(alerts[0].start, np.datetime64)

@@ -1,6 +1,6 @@
-"""Files into recordings, one per entity, and the part of them that serves as reference.
+"""Reading of files into recordings, one per entity, and of their reference data.
 
-In: paths and reader settings. Out: recordings by entity; the entity is None where there is none.
+In: paths and reader settings. Out: recordings by entity; the key is None if files are not split.
 """
 
 from collections.abc import Mapping
@@ -8,28 +8,29 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from smkc.errors import InputError, ReadError, SettingError, WindowError
+from smkc.errors import ReadError, SettingError, WindowError
 from smkc.recording import Recording
 from smkc.recording import read as read_recording
-from smkc.recording.times import moment, show_time
-
-__all__ = ["Job", "read_entities", "require_within", "with_reference"]
+from smkc.recording.times import show_time
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """One entity's recording to watch, and what to learn from; no reference with a model."""
+    """One entity's recording to score, and its reference; the reference is None with a model.
+
+    ``learned_from`` describes in words what the detector learns from.
+    """
 
     entity: str | None
     watched: Recording
     reference: Recording | None = None
-    reference_from: str = ""
+    learned_from: str
 
 
 def read_entities(
     path: Path, read: Mapping[str, Any], entity: str | None
 ) -> dict[str | None, Recording]:
-    """Read a file, a folder or a glob; one recording for each entity."""
+    """Read a file, a folder or a glob into one recording per entity."""
     if entity is None:
         recordings: dict[str | None, Recording] = {None: read_recording(str(path), **read)}
     else:
@@ -40,47 +41,47 @@ def read_entities(
     return recordings
 
 
-def require_within(recording: Recording, time: str, option: str) -> Any:
-    """Turn a typed time into one of the recording's kind that lies within it."""
-    try:
-        at = moment(time, recording.times.dtype)
-    except InputError as error:
-        raise InputError(f"{option}: {error}") from None
-    first, last = recording.times[0], recording.times[-1]
-    if not first <= at <= last:
-        raise InputError(
-            f"{option} {time} is outside the recording, which goes from {show_time(first)} to "
-            f"{show_time(last)}; choose a time within"
-        )
-    return at
+def read_file(path: Path, read: Mapping[str, Any]) -> Recording:
+    """Read a file, a folder or a glob into one recording."""
+    return read_entities(path, read, None)[None]
 
 
-def with_reference(
-    watched: Mapping[str | None, Recording],
-    reference: Mapping[str | None, Recording] | None,
-    reference_path: Path | None,
+def make_jobs(
+    file: Path,
+    read: Mapping[str, Any],
+    entity: str | None,
+    model: Path | None,
+    reference: Path | None,
     share: float,
 ) -> list[Job]:
-    """Give each recording its reference: the other file's, or the first share of its own rows."""
-    jobs = []
-    for entity, recording in watched.items():
-        if reference is None:
-            jobs.append(_split(entity, recording, share))
-            continue
-        if entity not in reference:
+    """Read the file, and pair each recording with its reference.
+
+    The reference is that of the other file or, without a model, the first rows of the recording.
+    """
+    watched = read_entities(file, read, entity)
+    if model is not None:
+        return [
+            Job(entity=name, watched=recording, learned_from=str(model))
+            for name, recording in watched.items()
+        ]
+    if reference is None:
+        return [_split(name, recording, share) for name, recording in watched.items()]
+    references = read_entities(reference, read, entity)
+    for name in watched:
+        if name not in references:
             raise ReadError(
-                f"entity {entity!r} is not in the reference {reference_path}; "
+                f"entity {name!r} is not in the reference {reference}; "
                 "add its data there, or leave it out of the file"
             )
-        jobs.append(
-            Job(
-                entity=entity,
-                watched=recording,
-                reference=reference[entity],
-                reference_from=str(reference_path),
-            )
+    return [
+        Job(
+            entity=name,
+            watched=recording,
+            reference=references[name],
+            learned_from=str(reference),
         )
-    return jobs
+        for name, recording in watched.items()
+    ]
 
 
 def _split(entity: str | None, recording: Recording, share: float) -> Job:
@@ -89,7 +90,7 @@ def _split(entity: str | None, recording: Recording, share: float) -> Job:
     rows = int(len(recording) * share)
     if rows < 1 or rows >= len(recording):
         raise WindowError(
-            f"{len(recording)} rows are too few to learn from the first {share:.0%} and judge the "
+            f"{len(recording)} rows are too few to learn from the first {share:.0%} and score the "
             "rest; give a longer recording, or --reference with another file"
         )
     last = show_time(recording.times[rows - 1])
@@ -97,5 +98,5 @@ def _split(entity: str | None, recording: Recording, share: float) -> Job:
         entity=entity,
         watched=recording.rows(rows).canonical(),
         reference=recording.rows(0, rows).canonical(),
-        reference_from=f"the first {share:.0%} of the file ({rows:,} rows, to {last})",
+        learned_from=f"the first {share:.0%} of the file ({rows:,} rows, to {last})",
     )

@@ -1,7 +1,7 @@
-"""Settings from a TOML file, from ``--set key=value`` and from the few options of their own.
+"""Settings from a TOML file, from ``--set key=value`` and from options such as ``--window``.
 
-In: what was typed. Out: keyword arguments for the detector and for the reader; a later source
-beats an earlier one: file, ``--set``, option.
+In: command-line arguments. Out: keyword arguments for the detector and for the reader. Options
+override ``--set`` and ``--read``, which override the file.
 """
 
 import difflib
@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from smkc.errors import SettingError
-
-__all__ = ["Settings", "gather"]
 
 READ_KEYS = (
     *("layout", "time", "variable", "value", "labels", "step", "time_unit", "time_format"),
@@ -37,30 +35,22 @@ def gather(
     detector_options: Mapping[str, Any] | None = None,
     read_options: Mapping[str, Any] | None = None,
 ) -> Settings:
-    """Join all sources and check every key; options that are None were not given."""
+    """Merge all sources and check every key; an option that is None was not given."""
     from smkc.recording import Identity
 
     known = _setting_names()
     file = _read_config(config) if config else {}
-    detector = dict(file.get("detector", {}))
-    read = dict(file.get("read", {}))
-    place = f"[{{}}] of {config}"
-    _check_keys(detector, known, place.format("detector"))
-    _check_keys(read, READ_KEYS, place.format("read"))
-    given = _pairs(detector_pairs, "--set")
-    _check_keys(given, known, "--set")
-    for key, value in given.items():
+    detector = _checked(file.get("detector", {}), known, f"[detector] of {config}")
+    read = _checked(file.get("read", {}), READ_KEYS, f"[read] of {config}")
+    for key, value in _checked(_pairs(detector_pairs, "--set"), known, "--set").items():
         both = isinstance(value, dict) and isinstance(detector.get(key), dict)
         detector[key] = {**detector[key], **value} if both else value
-    given = _pairs(read_pairs, "--read")
-    _check_keys(given, READ_KEYS, "--read")
-    read |= given
+    read |= _checked(_pairs(read_pairs, "--read"), READ_KEYS, "--read")
     detector |= {key: value for key, value in (detector_options or {}).items() if value is not None}
     read |= {key: value for key, value in (read_options or {}).items() if value is not None}
-    detector = {key: _none_or(value) for key, value in detector.items()}
+    detector = {key: _plain(value) for key, value in detector.items()}
     if "identity" in file:
-        rule = file["identity"]
-        _check_keys(rule, ("drop", "pattern"), place.format("identity"))
+        rule = _checked(file["identity"], ("drop", "pattern"), f"[identity] of {config}")
         drop = rule.get("drop", [])
         detector["identity"] = Identity(
             drop=tuple([drop] if isinstance(drop, str) else drop), pattern=rule.get("pattern")
@@ -69,7 +59,7 @@ def gather(
 
 
 def _setting_names() -> tuple[str, ...]:
-    """Return the settings that some kind of detector has; each class refuses those of others."""
+    """Return the settings of all kinds of detector; each class rejects those it does not have."""
     from smkc.loading import KINDS, detector_class
 
     names = ["detector"]
@@ -93,9 +83,9 @@ def _read_config(path: Path) -> dict[str, Any]:
 
 
 def _pairs(pairs: Iterable[str], option: str) -> dict[str, Any]:
-    """Read ``key=value`` texts; a value is read as TOML where it is TOML, else taken as text.
+    """Parse ``key=value`` strings; a value that is not valid TOML is taken as text.
 
-    ``key.inner=value`` puts the value into a table called key.
+    ``key.inner=value`` puts the value into a table named key.
     """
     found: dict[str, Any] = {}
     for pair in pairs:
@@ -115,7 +105,8 @@ def _pairs(pairs: Iterable[str], option: str) -> dict[str, Any]:
     return found
 
 
-def _check_keys(given: Mapping[str, Any], known: tuple[str, ...], place: str) -> None:
+def _checked(given: dict[str, Any], known: tuple[str, ...], place: str) -> dict[str, Any]:
+    """Return the settings; raise SettingError if one is unknown, and suggest the right one."""
     for key in given:
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
@@ -123,8 +114,11 @@ def _check_keys(given: Mapping[str, Any], known: tuple[str, ...], place: str) ->
             raise SettingError(
                 f"{place}: no setting {key!r}; {hint}the settings are {', '.join(known)}"
             )
+    return given
 
 
-def _none_or(value: Any) -> Any:
-    """TOML has no null, so the word none stands for it."""
-    return None if isinstance(value, str) and value.lower() in ("none", "null") else value
+def _plain(value: Any) -> Any:
+    """Convert the words none and null to None, as TOML has no null, and choices to text."""
+    if not isinstance(value, str):
+        return value
+    return None if value.lower() in ("none", "null") else str(value)

@@ -1,6 +1,6 @@
-"""``smkc warmup``: compile the loops ahead, so that no later call waits for that.
+"""``smkc warmup``: compile the loops in advance, so that later calls need not wait for it.
 
-In: nothing. Out: compiled loops on disk, where Numba keeps them.
+In: nothing. Out: compiled loops in Numba's cache on disk.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -13,18 +13,16 @@ from smkc.cli.failure import explained_failures
 if TYPE_CHECKING:
     from smkc.recording import Recording
 
-__all__ = ["warmup"]
-
 ROWS = 1_500
 SEASON_ROWS = 24
 STEP_SECONDS = 3_600
 
 
 def warmup(quiet: options.Quiet = False, as_json: options.Json = False) -> None:
-    """Compile ahead what the first call would compile, some 15 seconds, and keep it on disk.
+    """Compile the default detector in advance and keep the result on disk (about 15 seconds).
 
-    Worth its while in a container image or before a measurement. It concerns the default
-    detector; a second run has nothing left to compile.
+    Otherwise the first use compiles it. This is useful in a container image, or before measuring
+    times. A second run has nothing left to compile.
 
     **Examples**
 
@@ -44,7 +42,7 @@ def warmup(quiet: options.Quiet = False, as_json: options.Json = False) -> None:
         detector.score(live).alerts()
         stream = detector.stream()
         for at in range(20):
-            stream.push(live.times[at], _row(live, at))
+            stream.push(live.times[at], live.row(at))
         seconds = time.perf_counter() - started
         if as_json:
             print_json({"compiled": compiling.n_compiled(), "seconds": round(seconds, 1)})
@@ -55,7 +53,7 @@ def warmup(quiet: options.Quiet = False, as_json: options.Json = False) -> None:
 
 
 def _recordings() -> "tuple[Recording, Recording]":
-    """Make a reference and a live part with a season, a counter, a gap, and pods that change."""
+    """Return a reference and a live recording with a season, a counter and churn."""
     import numpy as np
 
     from smkc.recording import Recording
@@ -71,15 +69,10 @@ def _recordings() -> "tuple[Recording, Recording]":
     table: list[dict[str, Any]] = [
         {name: float(series[at]) for name, series in steady.items()} for at in rows
     ]
-    for at in range(1_200, ROWS):  # a pod is replaced, another falls silent, one jumps
+    for at in range(1_200, ROWS):  # a pod is replaced and later jumps; a variable vanishes
         table[at]['load{pod="9"}'] = table[at].pop('load{pod="0"}') + 9 * (at > 1_300)
         if at > 1_250:
             del table[at]["temperature"]
     times = np.datetime64("2026-01-05", "ns") + rows * np.timedelta64(STEP_SECONDS, "s")
     whole = Recording.from_rows(times, table)
     return whole.rows(0, 1_100).canonical(), whole.rows(1_100).canonical()
-
-
-def _row(recording: "Recording", at: int) -> dict[str, float]:
-    one = recording.rows(at, at + 1)
-    return {one.names[code]: float(v) for code, v in zip(one.codes, one.values, strict=True)}

@@ -1,7 +1,7 @@
-"""``smkc watch``: follow a live system, and say what is wrong with it.
+"""``smkc watch``: follow a live system and report anomalies.
 
-In: a configuration, or the address of a Prometheus and a query. Out: scores, alerts with their
-causes, a dashboard and an API, until it is interrupted; it goes on where it was the next time.
+In: a configuration, or the address of a Prometheus server and a query. Out: scores, alerts with
+their causes, a dashboard and an API, until it is interrupted; the next start resumes from there.
 """
 
 import logging
@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,160 +19,121 @@ import typer
 from smkc.cli import options
 from smkc.cli.doctor import DOES_NOT_WORK
 from smkc.cli.failure import explained_failures
-from smkc.errors import MissingExtraError, SettingError, install_command
+from smkc.errors import SettingError, install_command, optional_module
 
 if TYPE_CHECKING:
     from smkc.serve.config import Config
 
-__all__ = ["watch"]
+for_source = partial(typer.Option, rich_help_panel="What to watch")
+for_receivers = partial(typer.Option, rich_help_panel="Receivers of alerts")
+for_running = partial(typer.Option, rich_help_panel="How to run")
 
-WHAT = "What to watch"
-TOLD = "Who hears of it"
-RUN = "How to run"
-
+# Packages of the extra serve.
 NEEDED = ("cramjam", "fastapi", "httpx", "prometheus_client", "uvicorn")
 
-# Seconds between looks at what is new.
+# Seconds between polls of the service.
 READY_CHECK_SECONDS = 0.2
 
 
 def watch(
     config: Annotated[
         Path | None,
-        typer.Option(
+        for_source(
             metavar="FILE.toml",
-            help="Everything from a file: several watches, tokens, limits, receivers.",
-            rich_help_panel=WHAT,
+            help="Read everything from a file: several watches, tokens, limits, receivers.",
         ),
     ] = None,
     prometheus: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL",
-            help="Where Prometheus is, such as http://localhost:9090.",
-            rich_help_panel=WHAT,
-        ),
+        for_source(metavar="URL", help="Address of Prometheus, such as http://localhost:9090."),
     ] = None,
     query: Annotated[
         str | None,
-        typer.Option(
-            metavar="PROMQL",
-            help="Which series to follow, such as '{job=\"node\"}'.",
-            rich_help_panel=WHAT,
+        for_source(
+            metavar="PROMQL", help="Query for the series to follow, such as '{job=\"node\"}'."
         ),
     ] = None,
-    name: Annotated[
-        str, typer.Option(help="What to call the watch.", rich_help_panel=WHAT)
-    ] = "watch",
+    name: Annotated[str, for_source(help="Name of the watch.")] = "watch",
     step: Annotated[
         str | None,
-        typer.Option(
-            metavar="15s",
-            help="From one row to the next. [default: the scrape interval]",
-            rich_help_panel=WHAT,
+        for_source(
+            metavar="15s", help="Time from one row to the next. [default: the scrape interval]"
         ),
     ] = None,
     history: Annotated[
         str | None,
-        typer.Option(
-            metavar="6h",
-            help="How much of the past to fetch and learn from. [default: 6h]",
-            rich_help_panel=WHAT,
-        ),
+        for_source(metavar="6h", help="Past to fetch and learn from. [default: 6h]"),
     ] = None,
     entity: Annotated[
         str | None,
-        typer.Option(
+        for_source(
             metavar="LABEL",
-            help="Judge each value of this label by itself: namespace, say, or instance.",
-            rich_help_panel=WHAT,
+            help="Score each value of this label separately, such as namespace or instance.",
         ),
     ] = None,
     false_alarms: Annotated[
         float | None,
-        typer.Option(
-            metavar="PER_DAY",
-            help="About how many false alarms a day you can live with. [default: 1]",
-            rich_help_panel=WHAT,
-        ),
+        for_source(metavar="PER_DAY", help="Accepted number of false alarms per day. [default: 1]"),
     ] = None,
     alertmanager: Annotated[
         str | None,
-        typer.Option(
+        for_receivers(
             metavar="URL",
-            help="Send alerts here, such as http://localhost:9093.",
-            rich_help_panel=TOLD,
+            help="Send alerts to this Alertmanager, such as http://localhost:9093.",
         ),
     ] = None,
     webhook: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Post alerts here as JSON.", rich_help_panel=TOLD),
+        str | None, for_receivers(metavar="URL", help="Post alerts to this address as JSON.")
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Where history and models are kept. [default: smkc-data]",
-            rich_help_panel=RUN,
-        ),
+        for_running(metavar="FOLDER", help="Folder for history and models. [default: smkc-data]"),
     ] = None,
     listen: Annotated[
         str | None,
-        typer.Option(
+        for_running(
             metavar="HOST:PORT",
-            help="Where dashboard and API are reached. [default: 127.0.0.1:9469]",
-            rich_help_panel=RUN,
+            help="Address of the dashboard and the API. [default: 127.0.0.1:9469]",
         ),
     ] = None,
     no_serve: Annotated[
-        bool, typer.Option("--no-serve", help="No dashboard, no API.", rich_help_panel=RUN)
+        bool, for_running("--no-serve", help="Run without dashboard and API.")
     ] = False,
     once: Annotated[
         bool,
-        typer.Option(
-            "--once",
-            help="Learn, judge the latest rows, print the result and end.",
-            rich_help_panel=RUN,
-        ),
+        for_running("--once", help="Learn, score the latest rows, print the result and exit."),
     ] = False,
     check: Annotated[
         bool,
-        typer.Option(
+        for_running(
             "--check",
-            help="Only read the configuration and its secrets, learn from the history of each "
-            "watch, say what it would catch, and end: with 5 if that is too little.",
-            rich_help_panel=RUN,
+            help="Check the configuration and its secrets, test on the history of each watch which "
+            "anomalies it would detect, and exit; the exit code is 5 if they are too few.",
         ),
     ] = False,
     quick: Annotated[
         bool,
-        typer.Option(
-            "--quick",
-            help="With --check: ask for one row of each watch alone.",
-            rich_help_panel=RUN,
-        ),
+        for_running("--quick", help="With --check: query only the latest row of each watch."),
     ] = False,
     backtest: Annotated[
         str | None,
-        typer.Option(
+        for_running(
             metavar="7d",
-            help="Only replay so much of Prometheus' past, list the alerts that each of several "
-            "budgets of false alarms would have given, and end.",
-            rich_help_panel=RUN,
+            help="Replay this much of the past from Prometheus, list the alerts for several values "
+            "of --false-alarms, and exit.",
         ),
     ] = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
-    """Follow a live system: point it at a Prometheus, and see what is wrong and who is to blame.
+    """Follow a live system through Prometheus, and raise alerts that name their causes.
 
-    It fetches the last hours, learns what is normal from them, and then judges every new row as it
-    comes. Series may come and go: pods under new names need no new learning. What is anomalous
-    becomes an alert that names its causes, on this terminal, on the dashboard, and wherever you
-    have it sent.
+    It fetches the last hours, learns from them what is normal, and then scores every new row.
+    Series may come and go: pods under new names need no new model. Alerts are shown on this
+    terminal and on the dashboard, and are sent to Alertmanager or a webhook if given.
 
-    Ctrl-C stops it. Started again with the same folder it goes on exactly where it was, and
-    fetches the rows that it missed.
+    Ctrl-C stops it. Started again with the same folder, it continues where it stopped, and fetches
+    the rows that it missed.
 
     **Examples**
 
@@ -184,7 +145,8 @@ def watch(
     - `smkc watch --config watch.toml`
     """
     with explained_failures(quiet or as_json):
-        _require_extra()
+        for package in NEEDED:
+            optional_module(package, package, install_command("serve"))
         plan = _plan(
             config,
             prometheus,
@@ -201,8 +163,8 @@ def watch(
         )
         if as_json and not (once or check or backtest):
             raise SettingError(
-                "--json prints what --once, --check or --backtest found; give one of them, or "
-                "leave it out: while it runs, ask the API"
+                "--json prints the result of --once, --check or --backtest; give one of them, or "
+                "leave it out and query the API of the running service"
             )
         if quick and not check:
             raise SettingError("--quick shortens --check; give that too, or leave it out")
@@ -226,10 +188,11 @@ def watch(
 
 @contextmanager
 def _logging(quiet: bool) -> Iterator[None]:
-    """Write to standard error meanwhile what the service logs and no problem of its health says.
+    """Write log records of the service to standard error within the context.
 
-    Problems are told, and told to be over, by :class:`smkc.cli.watching.Reporter`; when that is
-    quiet, errors are written whatever they are.
+    Records that its health reports as problems are left out, because
+    :class:`smkc.cli.watching.Reporter` prints those. If ``quiet``, only errors are written, but
+    none is left out.
     """
     from smkc.serve.view import is_in_health
 
@@ -250,17 +213,8 @@ def _logging(quiet: bool) -> Iterator[None]:
         logger.removeHandler(handler)
 
 
-def _require_extra() -> None:
-    missing = [package for package in NEEDED if find_spec(package) is None]
-    if missing:
-        raise MissingExtraError(
-            f"watching needs {', '.join(missing)}, which is not installed; "
-            f"install it with: {install_command('serve')}"
-        )
-
-
 def _plan(file: Path | None, prometheus: str | None, query: str | None, **given: Any) -> "Config":
-    """Make the configuration of what was typed."""
+    """Return the configuration from the file, or from the options."""
     from smkc.serve.config import read_config, simple_config
 
     if file is not None:
@@ -283,7 +237,7 @@ def _plan(file: Path | None, prometheus: str | None, query: str | None, **given:
 
 
 def _run(plan: "Config", quiet: bool, serves: bool) -> None:
-    """Follow until somebody ends it."""
+    """Follow until SIGINT or SIGTERM arrives."""
     from smkc.cli.watching import Reporter
     from smkc.serve.api import Server, create_app
     from smkc.serve.service import Service
@@ -314,7 +268,7 @@ def _run(plan: "Config", quiet: bool, serves: bool) -> None:
 
 
 def _run_once(plan: "Config", quiet: bool, as_json: bool) -> None:
-    """Follow until the latest row is judged, and print what was found."""
+    """Follow until the latest row is judged, then print the state of every lane."""
     from smkc.cli.printing import print_json
     from smkc.cli.watching import Reporter, caught_up, summary, summary_record
     from smkc.serve.service import Service
@@ -322,7 +276,7 @@ def _run_once(plan: "Config", quiet: bool, as_json: bool) -> None:
     with Service(plan) as service:
         reporter = Reporter(service, quiet or as_json)
         while not caught_up(service):
-            reporter.look(with_problems=False)  # they may pass; if not, they are the end of it
+            reporter.look(with_problems=False)  # they may pass; if not, caught_up raises an error
             threading.Event().wait(READY_CHECK_SECONDS)
         reporter.look()
         if as_json:

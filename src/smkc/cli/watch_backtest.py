@@ -1,50 +1,37 @@
-"""``smkc watch --backtest 7d``: the alerts that each budget would have given in the past.
+"""``smkc watch --backtest 7d``: the alerts that each budget of false alarms would have given.
 
-In: a configuration and a span. Out: a table of alerts and a count for each budget, or JSON. Nothing
-is written and nobody is told anything.
+In: a configuration and a time span. Out: a table of alerts and the number of alerts per budget, or
+JSON. Nothing is stored, and no receiver is notified.
 """
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
-from smkc.cli.printing import cause_record, console, print_json
+from smkc.cli.printing import cause_record, console, plain_table, print_json
 from smkc.errors import SettingError
 from smkc.recording.visible import visible
+from smkc.serve.backtest import Backtest, with_step
+from smkc.serve.backtest import backtest as replayed
+from smkc.serve.config import Config, WatchConfig, duration
+from smkc.serve.messages import instant
+from smkc.serve.prometheus.client import Prometheus
+from smkc.serve.rows import AlertRecord
 
-if TYPE_CHECKING:
-    from smkc.serve.backtest import Backtest
-    from smkc.serve.config import Config, WatchConfig
-    from smkc.serve.rows import AlertRecord
 
-__all__ = ["backtest"]
+def backtest(plan: Config, span: str, as_json: bool) -> None:
+    """Replay the past of each watch that queries Prometheus, and print its alerts per budget.
 
-
-def backtest(plan: "Config", span: str, as_json: bool) -> None:
-    """Replay the past of each watch that asks Prometheus, and print what it would have told.
-
-    Parameters
-    ----------
-    plan
-        the configuration.
-    span
-        how far to go back, such as ``7d``.
-    as_json
-        whether to print JSON instead of tables.
+    ``span`` is the duration to replay up to now, such as ``7d``.
     """
-    from smkc.serve.backtest import backtest as replayed
-    from smkc.serve.config import duration
-    from smkc.serve.past import with_step
-    from smkc.serve.prometheus.client import Prometheus
-
     back = duration(span)
     watches = [one for one in plan.watches if one.source == "prometheus"]
     if plan.prometheus is None or not watches:
         raise SettingError(
-            "no watch asks Prometheus, so that there is no past to be replayed; add one with a "
-            "query, or replay a file with smkc detect"
+            "no watch queries Prometheus, so there is no past to replay; add a watch with a "
+            "query, or score a file with smkc detect"
         )
     records: list[dict[str, Any]] = []
     with Prometheus.of(plan.prometheus) as client:
@@ -64,7 +51,7 @@ def backtest(plan: "Config", span: str, as_json: bool) -> None:
         print_json(records)
 
 
-def _show(watch: "WatchConfig", span: str, found: list["Backtest"]) -> None:
+def _show(watch: WatchConfig, span: str, found: list[Backtest]) -> None:
     screen = console()
     if not found:
         screen.print(
@@ -92,13 +79,9 @@ def _show(watch: "WatchConfig", span: str, found: list["Backtest"]) -> None:
             screen.print(_table(one))
 
 
-def _table(one: "Backtest") -> Table:
-    """Lay the alerts of the loosest budget out, each with the strictest that gives it too."""
-    from smkc.serve.messages import instant
-
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for heading in ("start (UTC)", "end", "from budget"):
-        table.add_column(heading, no_wrap=True)
+def _table(one: Backtest) -> Table:
+    """Return a table of the largest budget's alerts, each with the smallest budget giving it."""
+    table = plain_table("start (UTC)", "end", "from budget")
     table.add_column("first cause", overflow="fold")
     for alert in one.alerts[max(one.alerts)]:
         cause = alert.causes[0] if alert.causes else None
@@ -109,8 +92,8 @@ def _table(one: "Backtest") -> Table:
     return table
 
 
-def _strictest(one: "Backtest", alert: "AlertRecord") -> float:
-    """Return the smallest budget of which an alert falls into this one."""
+def _strictest(one: Backtest, alert: AlertRecord) -> float:
+    """Return the smallest budget that has an alert which overlaps this one."""
     return min(
         budget
         for budget, alerts in one.alerts.items()
@@ -118,9 +101,7 @@ def _strictest(one: "Backtest", alert: "AlertRecord") -> float:
     )
 
 
-def _record(watch: "WatchConfig", one: "Backtest") -> dict[str, Any]:
-    from smkc.serve.messages import instant
-
+def _record(watch: WatchConfig, one: Backtest) -> dict[str, Any]:
     return {
         "watch": watch.name,
         "entity": one.entity,

@@ -1,47 +1,38 @@
-"""``smkc watch --check``: what a configuration would do, and catch, without doing it.
+"""``smkc watch --check``: check a configuration without starting the service.
 
-In: a configuration. Out: a line for each watch on standard output, with what is doubtful about it,
-and a table of the planted anomalies that it would catch; an error if it cannot work at all. Nothing
-is written and nobody is told anything.
+In: a configuration. Out: one line per watch on standard output, with warnings, and a table of the
+planted anomalies that it would catch; an error if the configuration cannot work. Nothing is stored,
+and no receiver is notified.
 """
 
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import Any
 
+from smkc.cli.printing import console, print_json
 from smkc.errors import SettingError
+from smkc.serve.api import check_listening, read_keys
+from smkc.serve.backtest import past_rows, with_step
+from smkc.serve.config import Config, PeerConfig, WatchConfig, WebhookConfig
+from smkc.serve.intake.entities import Intake
+from smkc.serve.lane.follower import recording_of
+from smkc.serve.lane.learning import time_left
+from smkc.serve.lane.testing import told, tried
+from smkc.serve.messages import address
+from smkc.serve.prometheus.client import Prometheus, SourceError
+from smkc.serve.rows import Row
 
-if TYPE_CHECKING:
-    from smkc.doctor import Diagnosis
-    from smkc.serve.config import Config, PeerConfig, WatchConfig
-    from smkc.serve.prometheus.client import Prometheus
-
-__all__ = ["check"]
-
-# Number of recordings of a split watch that are tried: those with the most rows.
+# Largest number of recordings of a split watch that are tried: those with the most rows.
 MOST_TRIED = 3
 
 
-def check(plan: "Config", as_json: bool, *, quick: bool = False) -> bool:
-    """Look for secrets that are missing, try each watch on its history, and print what was found.
+def check(plan: Config, as_json: bool, *, quick: bool = False) -> bool:
+    """Check that secrets can be read, test each watch on its history, and print the results.
 
-    Parameters
-    ----------
-    plan
-        the configuration.
-    as_json
-        whether to print JSON instead of sentences.
-    quick
-        whether to ask for one row of each watch, and to leave the history.
-
-    Returns
-    -------
-    works
-        whether no watch was found to catch too little or to alarm too often.
+    ``quick`` queries only the latest row of each watch. Returns False if a watch has the verdict
+    ``no``.
     """
-    from smkc.cli.printing import console, print_json
-    from smkc.serve.api import check_listening, read_keys
-
     check_listening(plan.listen, read_keys(plan))
     missing = [f"{whose}: {problem}" for whose, problem in _missing(plan)]
     if missing:
@@ -67,10 +58,8 @@ def check(plan: "Config", as_json: bool, *, quick: bool = False) -> bool:
     return works
 
 
-def _missing(plan: "Config") -> Iterator[tuple[str, str]]:
-    """Yield whose secrets or certificates cannot be read, and why."""
-    from smkc.serve.config import WebhookConfig
-
+def _missing(plan: Config) -> Iterator[tuple[str, str]]:
+    """Yield the section whose secrets or certificates cannot be read, and the reason."""
     for whose, peer in _peers(plan):
         try:
             peer.request_headers()
@@ -81,9 +70,7 @@ def _missing(plan: "Config") -> Iterator[tuple[str, str]]:
             yield whose, str(error)
 
 
-def _peers(plan: "Config") -> "Iterator[tuple[str, PeerConfig]]":
-    from smkc.serve.messages import address
-
+def _peers(plan: Config) -> Iterator[tuple[str, PeerConfig]]:
     if plan.prometheus is not None:
         yield "[prometheus]", plan.prometheus
     for manager in plan.alertmanagers:
@@ -94,11 +81,8 @@ def _peers(plan: "Config") -> "Iterator[tuple[str, PeerConfig]]":
         yield "[remote_write]", plan.remote_write
 
 
-def _asked(plan: "Config", one: "WatchConfig", quick: bool) -> dict[str, Any]:
-    """Ask for rows of a watch, try it on them, and return what is to be said of it."""
-    from smkc.serve.past import with_step
-    from smkc.serve.prometheus.client import Prometheus, SourceError
-
+def _asked(plan: Config, one: WatchConfig, quick: bool) -> dict[str, Any]:
+    """Query the rows of a watch, try it on them, and return the results as a dictionary."""
     said: dict[str, Any] = {"watch": one.name, "source": one.source}
     if one.source != "prometheus" or plan.prometheus is None:
         return said
@@ -113,48 +97,39 @@ def _asked(plan: "Config", one: "WatchConfig", quick: bool) -> dict[str, Any]:
     except SourceError as error:
         if not error.retry:
             raise
-        said["warning"] = f"cannot be asked now, and would be waited for: {error}"
+        said["warning"] = f"Prometheus cannot be queried now; the service would try again: {error}"
     return said
 
 
-def _now(client: "Prometheus", one: "WatchConfig", due: int) -> dict[str, Any]:
-    """Return how many series there are in the latest row, and in how many recordings."""
-    from smkc.serve.intake.entities import Intake
-
+def _now(client: Prometheus, one: WatchConfig, due: int) -> dict[str, Any]:
+    """Return the number of series in the latest row and of recordings, with a warning if 0."""
     samples = client.range(one.query, due, due, one.step)
-    said: dict[str, Any] = {}
-    said["series"] = len(samples.names)
+    said: dict[str, Any] = {"series": len(samples.names)}
     if not samples.names:
         said["warning"] = (
-            f"the query {one.query!r} gives nothing now; try it in Prometheus, and see whether its "
-            "targets are up"
+            f"the query {one.query!r} gives no series now; try it in Prometheus, and check that "
+            "its targets are up"
         )
     elif one.entity:
         said["recordings"] = len(Intake(one).by_entity(samples))
         if not said["recordings"]:
             said["warning"] = (
-                f"none of them has the label {one.entity!r}, which is to split them; correct "
-                "entity, or leave it out"
+                f"none of them has the label {one.entity!r} to split them by; correct entity, or "
+                "leave it out"
             )
     return said
 
 
-def _tried(client: "Prometheus", one: "WatchConfig", due: int) -> dict[str, Any]:
-    """Learn from the history of a watch, and plant anomalies in it."""
-    from dataclasses import asdict
+def _tried(client: Prometheus, one: WatchConfig, due: int) -> dict[str, Any]:
+    """Return self-tests of a watch: learn from its history, with anomalies planted in it.
 
-    from smkc.serve.lane.follower import recording_of
-    from smkc.serve.lane.testing import told, tried
-    from smkc.serve.past import past_rows
-    from smkc.serve.rows import Row
-
+    Return a warning if no recording has enough rows.
+    """
     rows: dict[str, list[Row]] = {}
     for entity, some in past_rows(one, client, due - one.history // one.step * one.step, due):
         rows.setdefault(entity, []).extend(some)
     enough = {entity: found for entity, found in rows.items() if len(found) >= one.min_rows}
     if not enough:
-        from smkc.serve.lane.learning import time_left
-
         most = max((len(found) for found in rows.values()), default=0)
         left = time_left(one, most, one.min_rows)
         return {"warning": f"{most:,} of {one.min_rows:,} rows to learn from: {left}"}
@@ -165,22 +140,21 @@ def _tried(client: "Prometheus", one: "WatchConfig", due: int) -> dict[str, Any]
             {"entity": entity, **asdict(told(diagnosis, one))}
             for entity, diagnosis in diagnoses.items()
         ],
-        "tables": [_table(entity, diagnosis) for entity, diagnosis in diagnoses.items()],
+        "tables": [
+            f"{entity}: {diagnosis}" if entity else str(diagnosis)
+            for entity, diagnosis in diagnoses.items()
+        ],
     }
-
-
-def _table(entity: str, diagnosis: "Diagnosis") -> str:
-    return f"{entity}: {diagnosis}" if entity else str(diagnosis)
 
 
 def _line(said: dict[str, Any]) -> str:
     parts = []
     if said["source"] == "push":
-        parts.append("waits for what is pushed")
+        parts.append("waits for pushed samples")
     if "series" in said:
         parts.append(f"{said['series']:,} series now")
     if "recordings" in said:
-        parts.append(f"{said['recordings']:,} recordings, judged each by itself")
+        parts.append(f"{said['recordings']:,} recordings, scored separately")
     if "step" in said:
         parts.append(f"a row every {said['step'] / 1000:g} s")
     for test in said.get("self_tests", ()):

@@ -1,30 +1,29 @@
-"""Watching, on the terminal: what happens while a live system is followed, a line each.
+"""Terminal output of ``smkc watch``.
 
-In: a running service. Out: progress, alerts and problems on standard error as they come; a summary
-on standard output on request.
+In: a running service. Out: progress, alerts and problems on standard error as they occur, one line
+each; a summary on standard output with ``--once``.
 """
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from smkc.cli.printing import cause_record, console
 from smkc.errors import SmkcError
 from smkc.recording.visible import visible
+from smkc.serve.messages import instant, link_to
+from smkc.serve.rows import AlertRecord
+from smkc.serve.service import Service
+from smkc.serve.view import LaneStatus, WatchStatus
 
-if TYPE_CHECKING:
-    from smkc.serve.rows import AlertRecord
-    from smkc.serve.view import LaneStatus, ServiceView, WatchStatus
-
-__all__ = ["Reporter", "caught_up", "summary", "summary_record"]
-
-# Progress is told in steps of this share where there is no terminal; on one, of the other.
+# Steps in which progress is reported: COARSE if standard error is not a terminal, otherwise FINE.
 COARSE, FINE = 0.25, 0.01
 
-# A source that fails so often is not waited for when there is only one look to be had.
+# Number of failures of a source after which ``--once`` gives up.
 MOST_FAILURES = 3
 
 MOST_CAUSES = 3
 
-# What is over is recalled by so many signs.
+# Number of characters of a problem that are repeated when it is over.
 MOST_RECALLED = 100
 
 WORDS = {
@@ -37,50 +36,42 @@ WORDS = {
 
 
 class Reporter:
-    """Tells what is new.
+    """Printer of progress, alerts and problems of a running service on standard error."""
 
-    Parameters
-    ----------
-    service
-        that runs.
-    quiet
-        whether to say nothing.
-    """
-
-    def __init__(self, service: "ServiceView", quiet: bool) -> None:
+    def __init__(self, service: Service, quiet: bool) -> None:
         self._service, self._quiet = service, quiet
         self._number = 0
         self._told: dict[str, tuple[Any, ...]] = {}
         self._problems: set[str] = set()
-        self._open: dict[tuple[str, str], str] = {}  # the alert that was told of each recording
+        self._open: dict[tuple[str, str], str] = {}  # id of the alert reported for each recording
         self._is_terminal = sys.stderr.isatty()
         self._is_line_open = False
         self._url = service.config.public_url
 
     def begin(self, url: str | None) -> None:
-        """Say where it can be looked at."""
+        """Print the address of the dashboard, and how to stop the service."""
         self._url = self._url or url or ""
         if url is not None:
             self._say(f"Dashboard and API at {self._url}")
-        self._say("Ctrl-C stops it; started again, it goes on where it was.")
+        self._say("Press Ctrl-C to stop. The next start continues from there.")
 
     def end(self) -> None:
-        """Say that the end was noticed: writing checkpoints may take a moment."""
+        """Print that the service is stopping; writing checkpoints may take a moment."""
         self._say("Stopping: writing checkpoints.")
 
     def look(self, *, with_problems: bool = True) -> None:
-        """Tell what happened since the last look."""
+        """Print what happened since the last call."""
         if self._quiet:
             return
         for status in self._service.watches():
             self._tell_progress(status)
-        for update in self._service.subscribe().wait(self._number, 0.0):
+        for update in self._service.subscribe().after(self._number):
             self._number = update.number
             if update.alert is not None:
                 self._tell_alert(update.alert)
         if not with_problems:
             return
-        # As in the lines of progress, a watch is called by its name alone.
+        # Give a watch by its name alone, as in the lines of progress.
         told = self._service.health().problems
         problems = {problem.removeprefix("watch ") for problem in told}
         for problem in sorted(self._problems - problems):
@@ -90,13 +81,11 @@ class Reporter:
             self._say(f"Problem: {problem}")
         self._problems = problems
 
-    def _tell_alert(self, alert: "AlertRecord") -> None:
-        """Say that an alert opened, got worse or closed."""
-        from smkc.serve.messages import link_to
-
+    def _tell_alert(self, alert: AlertRecord) -> None:
+        """Print that an alert opened, got worse or closed."""
         who = alert.watch, alert.entity
         where = f"{alert.watch}, {alert.entity}" if alert.entity else alert.watch
-        start, end = _instant(alert.start), _instant(alert.end)
+        start, end = instant(alert.start), instant(alert.end)
         if not alert.is_open:
             self._open.pop(who, None)
             self._say(f"Closed: {where}, {start} to {end}")
@@ -109,7 +98,7 @@ class Reporter:
         if link := link_to(alert, self._url):
             self._say(f"  {link}")
 
-    def _tell_progress(self, status: "WatchStatus") -> None:
+    def _tell_progress(self, status: WatchStatus) -> None:
         unit = FINE if self._is_terminal else COARSE
         words = f"{status.name}: {WORDS[status.phase]}"
         share = 0.0
@@ -129,8 +118,11 @@ class Reporter:
         is_passing = status.phase in ("backfilling", "collecting")
         self._say(words, stays=not is_passing)
 
-    def _collected(self, status: "WatchStatus") -> tuple[float, str]:
-        """Return how far the fullest recording that has no model yet has come, and say so."""
+    def _collected(self, status: WatchStatus) -> tuple[float, str]:
+        """Return the share of rows collected for the first model, and the same in words.
+
+        It is that of the fullest recording without a model.
+        """
         lanes = [lane for lane in status.lanes if lane.phase == "collecting"]
         if not lanes:
             return 0.0, ", none so far"
@@ -144,10 +136,10 @@ class Reporter:
         return fullest.rows / needed, said
 
     def _say(self, text: str, *, stays: bool = True) -> None:
-        """Write a line with its time to standard error; one that passes is written over."""
+        """Print a line with its time; if it does not stay, the next replaces it on a terminal."""
         if self._quiet:
             return
-        second = f"{_instant(self._service.now())[:19]}Z"
+        second = f"{instant(self._service.now())[:19]}Z"
         plain = f"{second[11:] if self._is_terminal else second} {visible(text)}"
         if not self._is_terminal:
             print(plain, file=sys.stderr, flush=True)
@@ -157,8 +149,11 @@ class Reporter:
         self._is_line_open = not stays
 
 
-def caught_up(service: "ServiceView") -> bool:
-    """Tell whether every watch has judged its latest row, or cannot yet."""
+def caught_up(service: Service) -> bool:
+    """Return whether every watch has judged its latest row or is still collecting rows.
+
+    Raise SmkcError if a source has failed MOST_FAILURES times.
+    """
     steps = {watch.name: watch.step + watch.lateness for watch in service.config.watches}
     for status in service.watches():
         if sum(status.errors.values()) >= MOST_FAILURES and status.last_error:
@@ -172,10 +167,8 @@ def caught_up(service: "ServiceView") -> bool:
     return True
 
 
-def summary_record(service: "ServiceView") -> list[dict[str, Any]]:
-    """Return how every lane stands, in JSON's terms."""
-    from smkc.cli.printing import cause_record
-
+def summary_record(service: Service) -> list[dict[str, Any]]:
+    """Return the state of every lane as dictionaries for JSON."""
     return [
         {
             "watch": lane.watch,
@@ -189,7 +182,7 @@ def summary_record(service: "ServiceView") -> list[dict[str, Any]]:
             if lane.alert is None
             else {
                 "id": lane.alert.id,
-                "start": _instant(lane.alert.start),
+                "start": instant(lane.alert.start),
                 "causes": [cause_record(cause) for cause in lane.alert.causes],
             },
             "problems": list(lane.problems),
@@ -199,10 +192,8 @@ def summary_record(service: "ServiceView") -> list[dict[str, Any]]:
     ]
 
 
-def summary(service: "ServiceView") -> None:
-    """Print how every lane stands."""
-    from smkc.cli.printing import console
-
+def summary(service: Service) -> None:
+    """Print the state of every lane."""
     screen = console()
     lanes = [lane for status in service.watches() for lane in status.lanes]
     if not lanes:
@@ -213,22 +204,16 @@ def summary(service: "ServiceView") -> None:
             screen.print(visible(f"  {cause}"), markup=False)
 
 
-def _lane_line(lane: "LaneStatus") -> str:
+def _lane_line(lane: LaneStatus) -> str:
     where = f"{lane.watch}, {lane.entity}" if lane.entity else lane.watch
     size = f"{lane.rows:,} rows, {lane.series:,} series in the latest"
     if lane.latest is None:
         return (
-            f"{where}: too few rows to learn from as yet, {lane.rows:,} of {lane.rows_needed:,} "
-            f"({lane.series:,} series in the latest); wait for more, or ask for a longer history"
+            f"{where}: too few rows to learn from so far, {lane.rows:,} of {lane.rows_needed:,} "
+            f"({lane.series:,} series in the latest); wait for more, or give a longer --history"
         )
     verdict = "an alert is open" if lane.alert is not None else "nothing unusual"
     return (
         f"{where}: {verdict}; anomaly {lane.latest.anomaly:.2f} (more than 1 is anomalous), "
         f"p = {lane.latest.p_value:.2g} ({size})"
     )
-
-
-def _instant(time: int) -> str:
-    from smkc.serve.messages import instant
-
-    return instant(time)

@@ -1,26 +1,27 @@
-"""Adapters: smkc inside the libraries that people already use.
+"""Adapters that make smkc available inside other libraries ("hosts").
 
-In: a host library's own calls and tables, a row a time step in order, NaN where nothing was
-observed. Out: what that library expects, with its sign and its shapes.
+In: calls and tables of a host library, with one row per time step in order, and NaN where nothing
+was observed. Out: the results that the host expects, with its sign and shapes.
 
-Each host has a module: ``scikit``, ``pyod``, ``aeon``, ``river``, ``tsb_ad``. Importing this room
-imports none of the hosts. An adapter's module can be imported without its host too; only making
-the adapter then fails, with the command that installs what is missing.
+Each host has a module: ``scikit``, ``pyod``, ``aeon``, ``river``, ``tsb_ad``. Importing this
+package imports none of the hosts. The module of an adapter can be imported without its host;
+only creating the adapter then fails, with the command that installs the host.
 
-Names, not positions, tell variables apart: a data frame's columns or a dict's keys may be others
-when judging than when fitting. Columns of a plain array are called ``x0``, ``x1``, and so on.
+Variables are identified by name, not by position: the columns of a data frame or the keys of a
+dict may differ between fitting and scoring. Columns of a plain array are named ``x0``, ``x1``, and
+so on.
 """
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smkc.detector import Detector
-from smkc.errors import CalibrationWarning, InputError, MissingExtraError
+from smkc.errors import CalibrationWarning, InputError, MissingExtraError, optional_module
 from smkc.recording import Recording, canonical
 
 __all__ = [
@@ -29,7 +30,6 @@ __all__ = [
     "detector_of",
     "fitted_detector",
     "host_class",
-    "host_module",
     "reference_scores",
     "scores",
 ]
@@ -37,40 +37,22 @@ __all__ = [
 OWN_SETTINGS = ("window", "false_alarm_rate")
 """Settings of the detector that adapters have as parameters, where they have them at all."""
 
-# Hosts fit on the data that they judge, and half of these should still say what is normal.
+# Smallest number of rows in each half when the data fitted on are scored by halves.
 MIN_ROWS_OF_HALF = 64
 
-# Hosts also fit on a dozen rows. The default wants a variable observed 32 times.
+# Tables with fewer rows are repeated up to this number: hosts also fit on a dozen rows, and the
+# default detector needs a variable to be observed 32 times.
 MIN_FITTED_ROWS = 64
 
 
-def host_module(module: str, package: str, pip_options: str = "") -> Any:
-    """Import a module of a host, or say how to install it.
-
-    Examples
-    --------
-    >>> host_module("no_such_host.base", "no-such-host")
-    Traceback (most recent call last):
-    smkc.errors.MissingExtraError: this needs no-such-host, which cannot be imported (No module
-    named 'no_such_host'); install it with: pip install no-such-host
-    """
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise MissingExtraError(
-            f"this needs {package}, which cannot be imported ({error}); "
-            f"install it with: pip install {pip_options}{package}"
-        ) from error
-
-
 def host_class(module: str, name: str, package: str) -> Any:
-    """Return a host's class to derive from; without the host, one that cannot be made.
+    """Return a class of a host to derive from; without the host, one that cannot be instantiated.
 
-    The error of :func:`host_module` then comes when an adapter is made, so that adapters can be
-    looked at and documented where their host is missing.
+    Creating an adapter then raises MissingExtraError, while its module can still be imported and
+    documented.
     """
     try:
-        return getattr(host_module(module, package), name)
+        return getattr(optional_module(module, package), name)
     except MissingExtraError as error:
         missing = error
 
@@ -81,19 +63,19 @@ def host_class(module: str, name: str, package: str) -> Any:
 
 
 def detector_of(adapter: Any) -> Detector:
-    """Make the detector that an adapter's parameters describe."""
+    """Return a detector with the parameters of an adapter."""
     own = {name: getattr(adapter, name) for name in OWN_SETTINGS if hasattr(adapter, name)}
     return Detector().set_params(**{**own, **(adapter.settings or {})})
 
 
 def fitted_detector(adapter: Any, reference: Recording) -> Detector:
-    """Make an adapter's detector and let it learn; a table of a few rows is repeated, and said."""
+    """Return the fitted detector of an adapter; a short table is repeated, with a warning."""
     detector = detector_of(adapter)
     n = len(reference)
     if 0 < n < MIN_FITTED_ROWS:
         warnings.warn(
-            f"{n} rows say too little of what is normal and are repeated to {MIN_FITTED_ROWS}: "
-            "scores rank, but their threshold means little; fit on some hundred rows or more",
+            f"{n} rows are too few to learn from and are repeated to {MIN_FITTED_ROWS}: scores can "
+            "be ranked, but the threshold is unreliable; fit on some hundred rows or more",
             CalibrationWarning,
             stacklevel=3,
         )
@@ -103,26 +85,17 @@ def fitted_detector(adapter: Any, reference: Recording) -> Detector:
 
 def _repeated(recording: Recording, times: int) -> Recording:
     n = len(recording)
-    shifts = np.repeat(n * np.arange(times), len(recording.codes))
-    return Recording.from_observations(
-        np.arange(n * times),
-        np.tile(recording.row_numbers, times) + shifts,
-        np.tile(recording.codes, times),
-        np.tile(recording.values, times),
-        list(recording.names),
+    return Recording.concat(
+        [replace(recording, times=np.arange(n) + n * number) for number in range(times)]
     )
 
 
 def as_recording(table: Any, names: Iterable[Any] | None = None) -> Recording:
-    """Turn a table of a row a time step into a recording whose times count the rows from 0.
+    """Convert a table with one row per time step into a recording with times 0, 1, and so on.
 
-    Parameters
-    ----------
-    table
-        (T, V) or (T,) numbers, a data frame with a column a variable, a sequence of dicts, or a
-        recording, which stays as it is.
-    names
-        of the columns; by default the data frame's own.
+    The table is (T, V) or (T,) numbers, a data frame with one column per variable, a sequence of
+    dicts, or a recording, which is returned unchanged. Columns without a name are ``x0``, ``x1``,
+    and so on.
 
     Examples
     --------
@@ -142,7 +115,7 @@ def as_recording(table: Any, names: Iterable[Any] | None = None) -> Recording:
             values = np.asarray(table, np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"the table holds what is not a number ({error}); leave such columns out"
+            f"the table holds a value that is not a number ({error}); leave such columns out"
         ) from None
     if values.ndim == 1:
         values = values[:, np.newaxis]
@@ -163,15 +136,15 @@ def as_recording(table: Any, names: Iterable[Any] | None = None) -> Recording:
 
 
 def scores(detector: Detector, table: Any) -> NDArray[np.float64]:
-    """(T,) a score a time step; hosts take no NaN, so one without a score has the usual one."""
+    """Return (T,) scores, one per time step, with missing ones filled: hosts accept no NaN."""
     return _filled(detector, detector.decision_function(as_recording(table)))
 
 
 def reference_scores(detector: Detector, reference: Recording) -> NDArray[np.float64]:
-    """(T,) scores of the reference data themselves, each half by what the other half taught.
+    """Return (T,) scores of the reference data, each half scored after fitting on the other half.
 
-    A row that was learned from looks normal, whatever it is. Where a half is too short to learn
-    from, all rows are judged by the detector itself.
+    A row that was fitted on would look normal even if it is not. If the halves are too short, or
+    fitting on one fails, the given detector scores the rows instead.
     """
     half = len(reference) // 2
     if half < MIN_ROWS_OF_HALF:
@@ -181,13 +154,13 @@ def reference_scores(detector: Detector, reference: Recording) -> NDArray[np.flo
     for judged, learned in ((first, second), (second, first)):
         try:
             other = Detector(**detector.get_params()).fit(learned.canonical())
-        except InputError:  # its variables were hardly observed in that half
+        except InputError:  # variables have too few observations in that half
             other = detector
         parts.append(_filled(other, other.decision_function(judged.canonical())))
     return np.concatenate(parts)
 
 
 def _filled(detector: Detector, by_step: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give steps in which too little was observed the median score of normal steps."""
+    """Replace missing scores by the median score of normal time steps."""
     usual = detector.fitted_.of_steps.usual
     return np.where(np.isnan(by_step), usual, by_step)

@@ -1,6 +1,7 @@
-"""aeon: smkc as a detector of anomalies in one series.
+"""Adapter for aeon: smkc as a detector of anomalies in one series.
 
-In: a series, univariate or multivariate, with missing values or without. Out: a score a time point.
+In: a univariate or multivariate series, which may have missing values. Out: one score per time
+point.
 """
 
 from collections.abc import Mapping
@@ -12,15 +13,13 @@ from numpy.typing import NDArray
 from smkc.compat import as_recording, fitted_detector, host_class, reference_scores, scores
 from smkc.detector import Detector
 
-__all__ = ["SmkcSeriesDetector"]
-
 BaseSeriesAnomalyDetector: Any = host_class(
     "aeon.anomaly_detection.series.base", "BaseSeriesAnomalyDetector", "aeon"
 )
 
 
 class SmkcSeriesDetector(BaseSeriesAnomalyDetector):  # type: ignore[misc]
-    """aeon detector for series whose channels may change after fitting.
+    """An aeon detector for series whose channels may change after fitting.
 
     Parameters
     ----------
@@ -36,10 +35,10 @@ class SmkcSeriesDetector(BaseSeriesAnomalyDetector):  # type: ignore[misc]
 
     Notes
     -----
-    ``fit`` on a normal series and ``predict`` on another is semi-supervised in aeon's words;
-    ``fit_predict`` on one series is unsupervised: each half is judged by what the other half
-    taught. A data frame keeps the names of its channels; an array's are x0, x1, and so on. aeon's
-    axis is 1 (a row a channel) unless a call says ``axis=0``.
+    In aeon's terms, ``fit`` on a normal series and ``predict`` on another is semi-supervised, and
+    ``fit_predict`` on one series is unsupervised: each half is scored after fitting on the other
+    half. A data frame keeps the names of its channels; those of an array are ``x0``, ``x1``, and so
+    on. aeon expects one row per channel unless a call passes ``axis=0``.
     Middlehurst et al., Journal of Machine Learning Research 25, 2024.
     """
 
@@ -75,5 +74,5 @@ class SmkcSeriesDetector(BaseSeriesAnomalyDetector):  # type: ignore[misc]
 
     @classmethod
     def _get_test_params(cls, parameter_set: str = "default") -> dict[str, Any]:
-        """Return settings for aeon's own checks, whose series have 20 time points."""
+        """Return settings for aeon's checks, whose series have 20 time points."""
         return {"window": 4}

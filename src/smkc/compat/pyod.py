@@ -1,6 +1,7 @@
-"""PyOD: smkc as one of its detectors.
+"""Adapter for PyOD: smkc as a PyOD detector.
 
-In: tables, a row a time step in order. Out: scores that are high for what is abnormal, 0 or 1.
+In: tables with one row per time step, in order. Out: scores, higher for abnormal rows, and labels
+0 or 1.
 """
 
 from collections.abc import Mapping
@@ -13,21 +14,20 @@ from smkc.compat import as_recording, fitted_detector, host_class, reference_sco
 from smkc.detector import Detector
 from smkc.recording import Recording
 
-__all__ = ["SmkcDetector"]
-
-# In nats, less than any difference between scores that means something.
+# Largest amount in nats added to break ties; smaller than any meaningful difference of scores.
 MAX_TIE_BREAK = 1e-3
 
 BaseDetector: Any = host_class("pyod.models.base", "BaseDetector", "pyod")
 
 
 class SmkcDetector(BaseDetector):  # type: ignore[misc]
-    """PyOD detector over rows in order of time, whose columns may change after fitting.
+    """A PyOD detector for rows in order of time, whose columns may change after fitting.
 
     Parameters
     ----------
     contamination
-        share of the rows fitted on that counts as abnormal; sets ``threshold_``, as in all of PyOD.
+        share of the rows fitted on that counts as abnormal; sets ``threshold_``, as for every PyOD
+        detector.
     window
         as in :class:`smkc.Detector`.
     settings
@@ -38,14 +38,15 @@ class SmkcDetector(BaseDetector):  # type: ignore[misc]
     detector_
         the fitted :class:`smkc.Detector`, for alerts and causes.
     decision_scores_, threshold_, labels_
-        (T,) scores of the rows fitted on, the score that ``contamination`` of them exceed, and
-        (T,) 1 for those. Each half of the rows is scored by what the other half taught.
+        (T,) scores of the rows fitted on, the score that a share ``contamination`` of them exceeds,
+        and (T,) labels, 1 for those rows. Each half of the rows is scored after fitting on the
+        other half.
 
     Notes
     -----
-    ``predict``, ``predict_proba``, ``predict_confidence`` and the rest are PyOD's own. Quiet rows
-    share the score 0 and the rows of a window may share another. PyOD ranks scores, so ties are
-    broken by a little: up to a thousandth of a nat for how far the row is from the middle.
+    ``predict``, ``predict_proba``, ``predict_confidence`` and other methods are PyOD's own. Quiet
+    rows all have the score 0, and the rows of a window may have equal scores. Because PyOD ranks
+    scores, ties are broken by adding up to 0.001 nats, more for rows farther from the medians.
     Zhao, Nasrullah and Li, Journal of Machine Learning Research 20, 2019.
 
     Examples
@@ -80,7 +81,7 @@ class SmkcDetector(BaseDetector):  # type: ignore[misc]
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """(T,) a score a row; higher is more abnormal."""
+        """Return (T,) scores, one per row; higher is more abnormal."""
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self, ["decision_scores_", "threshold_", "labels_"])
@@ -88,7 +89,10 @@ class SmkcDetector(BaseDetector):  # type: ignore[misc]
         return scores(self.detector_, recording) + self._tie_breaks(recording)
 
     def _tie_breaks(self, recording: Recording) -> NDArray[np.float64]:
-        """(T,) less than MAX_TIE_BREAK, the more the farther a row is from the middle."""
+        """Return (T,) amounts below MAX_TIE_BREAK that grow with a row's distance from the medians.
+
+        The distance is the mean over the known variables, each in units of its mean deviation.
+        """
         centre, spread = np.array([self.middles_.get(n, (0.0, 0.0)) for n in recording.names]).T
         known = spread[recording.codes] > 0
         far = np.abs(recording.values[known] - centre[recording.codes[known]])
@@ -100,7 +104,7 @@ class SmkcDetector(BaseDetector):  # type: ignore[misc]
 
 
 def _middles(recording: Recording) -> dict[str, tuple[float, float]]:
-    """Return the median and the mean distance from it of each variable."""
+    """Return the median of each variable and the mean absolute deviation from it."""
     order = np.argsort(recording.codes, kind="stable")
     values = recording.values[order].astype(np.float64)
     starts = np.searchsorted(recording.codes[order], np.arange(len(recording.names) + 1))

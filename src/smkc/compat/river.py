@@ -1,6 +1,6 @@
-"""River: smkc as an anomaly detector that learns row by row.
+"""Adapter for River: smkc as an anomaly detector that learns row by row.
 
-In: one dict a time step, whose keys may change. Out: the score of the window that ends there.
+In: one dict per time step, whose keys may change. Out: the score of the window that ends with it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,26 +15,25 @@ from smkc.errors import InputError, SettingError
 from smkc.recording import Recording
 from smkc.stream import Stream
 
-__all__ = ["SmkcAnomalyDetector"]
-
-# The first rows may be so many blocks before it is an error that nothing can be learned from them.
+# Number of blocks without enough observations to fit on, from the start, after which it is an
+# error.
 MOST_BLOCKS = 10
 
 AnomalyDetector: Any = host_class("river.base", "AnomalyDetector", "river")
 
 
 class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
-    """River detector for dicts whose keys come and go.
+    """A River detector for dicts whose keys come and go.
 
     Parameters
     ----------
     block
-        rows that are gathered before they are learned: the first block makes the detector, each
-        later one adds to its reference set, in bounded memory. Until then scores are 0. If the
-        first holds too little to learn from, up to nine more join it; a later one that does is left
-        out.
+        number of rows collected before they are learned. The detector is fitted on the first block
+        and updated with each later one, in bounded memory; until the first fit, scores are 0. If
+        the first block has too few observations, up to 9 more are joined to it; a later block with
+        too few is skipped.
     is_frozen
-        whether blocks after the first are left out of the reference set.
+        whether to learn nothing after the first fit.
     window
         as in :class:`smkc.Detector`.
     settings
@@ -42,8 +41,8 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
 
     Notes
     -----
-    Rows are one time step apart. ``score_one`` leaves the model as it is; the row counts as seen
-    once ``learn_one`` has it. A window in which too little was observed has the usual score.
+    Rows are one time step apart. ``score_one`` does not change the model; only ``learn_one`` adds
+    the row to it. A window with too few observations gets the median score of normal windows.
     Montiel et al., Journal of Machine Learning Research 22, 2021.
 
     Examples
@@ -80,7 +79,7 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
         yield {"block": 100}
 
     def learn_one(self, x: Mapping[Any, Any]) -> None:
-        """Take the next row, and learn the block that it completes."""
+        """Add the next row, and learn the block if the row completes one."""
         row = _row(x)
         if self._ahead is not None and self._ahead[0] == row:
             _, self._stream, self._score = self._ahead
@@ -94,10 +93,10 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
                 self._learn_block()
 
     def score_one(self, x: Mapping[Any, Any]) -> float:
-        """Score of the window that would end with this row; higher is more abnormal."""
+        """Return the score of the window that would end with this row; higher is more abnormal."""
         if self._stream is None or self._detector is None:
             return 0.0
-        learned = self._detector.fitted_  # shared by the copies: it is never changed
+        learned = self._detector.fitted_  # never changed, so the copies can share it
         ahead = deepcopy(self._stream, {id(learned): learned})
         row = _row(x)
         score = self._pushed(ahead, row)
@@ -105,12 +104,12 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
         return score
 
     def _pushed(self, stream: Stream, row: dict[str, Any]) -> float:
-        """Push the row and return its score; the usual one where too little was observed."""
+        """Push the row and return its score, or the usual score if too little was observed."""
         score = stream.push(self._n_rows, row)
         return self._usual if score is None else score
 
     def _learn_block(self) -> None:
-        """Learn the gathered rows, and let a stream of the new detector see them again."""
+        """Learn the collected rows, then push them to a new stream of the updated detector."""
         first = self._n_rows - len(self._rows)
         block = Recording.from_rows(np.arange(first, self._n_rows), self._rows)
         detector = self._detector if self._detector is not None else detector_of(self)
@@ -125,7 +124,7 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
                 raise
             return
         self._detector = detector
-        self._usual = detector.fitted_.of_windows.usual
+        self._usual = detector.fitted_.of_steps.usual
         self._stream = detector.stream()
         for time, row in enumerate(self._rows, first):
             self._stream.push(time, row)
@@ -133,5 +132,5 @@ class SmkcAnomalyDetector(AnomalyDetector):  # type: ignore[misc]
 
 
 def _row(x: Mapping[Any, Any]) -> dict[str, Any]:
-    """Copy a row, with its keys as text: River's may be numbers."""
+    """Copy a row with its keys as strings; keys in River may be numbers."""
     return {str(name): value for name, value in x.items()}

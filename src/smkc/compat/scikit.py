@@ -1,6 +1,7 @@
-"""scikit-learn: smkc as an outlier detector in its sense.
+"""Adapter for scikit-learn: smkc as an outlier detector.
 
-In: tables, a row a time step in order. Out: scores that are low for what is abnormal, +1 or -1.
+In: tables with one row per time step, in order. Out: scores, lower for abnormal rows, and labels
++1 or -1.
 """
 
 from collections.abc import Mapping
@@ -13,8 +14,6 @@ from smkc.compat import as_recording, fitted_detector, host_class, scores
 from smkc.detector import Detector
 from smkc.errors import InputError
 from smkc.recording import Recording
-
-__all__ = ["EXPECTED_FAILED_CHECKS", "SmkcOutlierDetector"]
 
 COLUMNS_MAY_CHANGE = "n_features_in_ is not set, because columns may change after fitting"
 ROWS_ARE_TIME_STEPS = "a row is scored with the rows around it, so their order and number matter"
@@ -31,12 +30,13 @@ OutlierMixin: Any = host_class("sklearn.base", "OutlierMixin", "scikit-learn")
 BaseEstimator: Any = host_class("sklearn.base", "BaseEstimator", "scikit-learn")
 
 
-# Hosts fit on a few hundred rows, which show no smaller rate.
+# Default false-alarm rate: with the few hundred rows that hosts fit on, no smaller rate can be
+# calibrated.
 USUAL_RATE = 0.01
 
 
 class SmkcOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
-    """Outlier detector over rows in order of time, whose columns may change after fitting.
+    """An outlier detector for rows in order of time, whose columns may change after fitting.
 
     Parameters
     ----------
@@ -50,18 +50,18 @@ class SmkcOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     detector_
         the fitted :class:`smkc.Detector`, for alerts and causes.
     names_
-        the columns that were there in ``fit``.
+        names of the columns in ``fit``.
     offset_
-        what ``score_samples`` is at the threshold.
+        value of ``score_samples`` at the threshold.
 
     Notes
     -----
-    The sign is scikit-learn's: lower is more abnormal. ``n_features_in_`` and
-    ``feature_names_in_`` are not set, because scikit-learn would then refuse other columns.
-    A row's score depends on the rows around it: shuffling or splitting rows changes it.
+    The sign follows scikit-learn: lower is more abnormal. ``n_features_in_`` and
+    ``feature_names_in_`` are not set, because scikit-learn would then reject other columns.
+    The score of a row depends on the rows around it: shuffling or splitting rows changes it.
     ``EXPECTED_FAILED_CHECKS`` lists the checks of scikit-learn that contradict this, with reasons.
-    ``fit_predict`` is ``fit``, then ``predict``, so that rows are judged by what they taught;
-    ``detector_.labels_`` judges later rows by what earlier ones taught.
+    ``fit_predict`` is ``fit`` followed by ``predict``, so rows are judged by a model fitted on
+    them; in ``detector_.labels_``, later rows are judged by a model fitted on earlier ones.
     Pedregosa et al., Journal of Machine Learning Research 12, 2011.
 
     Examples
@@ -94,7 +94,7 @@ class SmkcOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """(T,) a score a row; lower is more abnormal."""
+        """Return (T,) scores, one per row; lower is more abnormal."""
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
@@ -104,16 +104,16 @@ class SmkcOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(
                 f"X has {len(recording)} rows and {len(recording.names)} columns, of which only "
                 f"{n_known} were there in fit; give one row per time step and one column per "
-                "variable, X.T perhaps"
+                "variable (X.T may be what you meant)"
             )
         return -scores(self.detector_, recording)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """(T,) how far a row's score is from the threshold; below 0 is abnormal."""
+        """Return (T,) distances of the scores from the threshold; below 0 is abnormal."""
         return np.asarray(self.score_samples(X) - self.offset_)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """(T,) -1 for rows past the threshold, else +1."""
+        """Return (T,) labels: -1 for rows beyond the threshold, +1 for others."""
         return np.where(self.decision_function(X) < 0, -1, 1)
 
     def __sklearn_tags__(self) -> Any:
@@ -123,7 +123,7 @@ class SmkcOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _checked(X: Any) -> Recording:
-    """Check a table as scikit-learn does, apart from which and how many columns it has."""
+    """Validate a table as scikit-learn does, except for the names and number of its columns."""
     from sklearn.utils import check_array
 
     is_rows_of_dicts = isinstance(X, list) and bool(X) and isinstance(X[0], Mapping)

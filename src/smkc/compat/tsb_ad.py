@@ -1,9 +1,9 @@
-"""TSB-AD: smkc in the form of its runner functions.
+"""Adapter for TSB-AD: smkc as functions for its runner.
 
-In: (T, V) arrays as its runner hands them over. Out: (T,) a score a time step.
+In: (T, V) arrays from the runner. Out: (T,) scores, one per time step.
 
-The functions need no TSB-AD; only :func:`register`, which adds them to its runner, does:
-``pip install --no-deps TSB-AD``, then what its runner imports.
+The functions do not need TSB-AD; only :func:`register`, which adds them to its runner, does:
+``pip install --no-deps TSB-AD``, then the packages that its runner imports.
 
 Notes
 -----
@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.compat import as_recording, host_module, reference_scores, scores
+from smkc.compat import as_recording, reference_scores, scores
 from smkc.detector import Detector
+from smkc.errors import optional_module
 
-__all__ = ["register", "run_SMKC", "run_SMKC_U"]
-
-# With its dependencies it asks for a NumPy before 2, and smkc for a later one. Its runner works
+# The dependencies of TSB-AD require NumPy below 2, and smkc requires a later one. Its runner works
 # with either, and imports pandas, scikit-learn, scipy, statsmodels and matplotlib.
-PIP_OPTIONS = "--no-deps "
+INSTALL = "pip install --no-deps TSB-AD"
 
 
 def run_SMKC(data_train: Any, data_test: Any, **settings: Any) -> NDArray[np.float64]:
@@ -34,9 +33,9 @@ def run_SMKC(data_train: Any, data_test: Any, **settings: Any) -> NDArray[np.flo
     data_train
         (T_train, V) normal data.
     data_test
-        (T, V) what to score; the runner hands over everything, the beginning too.
+        (T, V) data to score; the runner passes all of it, including the beginning.
     settings
-        of :class:`smkc.Detector`.
+        settings of :class:`smkc.Detector`.
 
     Examples
     --------
@@ -49,7 +48,7 @@ def run_SMKC(data_train: Any, data_test: Any, **settings: Any) -> NDArray[np.flo
 
 
 def run_SMKC_U(data: Any, **settings: Any) -> NDArray[np.float64]:
-    """Score data among themselves, each half by what the other half taught (unsupervised).
+    """Score data without normal data, each half after fitting on the other (unsupervised).
 
     Examples
     --------
@@ -63,13 +62,13 @@ def run_SMKC_U(data: Any, **settings: Any) -> NDArray[np.float64]:
 
 
 def register(**settings: Any) -> None:
-    """Add ``SMKC`` and ``SMKC_U`` to TSB-AD's runner, with these settings in its tables.
+    """Add ``SMKC`` and ``SMKC_U`` to the runner of TSB-AD, with these settings as hyperparameters.
 
-    ``run_Semisupervise_AD("SMKC", ...)`` and ``run_Unsupervise_AD("SMKC_U", ...)`` then work, and
-    so do the pools and the tables of hyperparameters that its scripts read.
+    ``run_Semisupervise_AD("SMKC", ...)`` and ``run_Unsupervise_AD("SMKC_U", ...)`` then work. Both
+    names are also added to the pools and hyperparameter tables that the scripts of TSB-AD read.
     """
-    wrapper = host_module("TSB_AD.model_wrapper", "TSB-AD", PIP_OPTIONS)
-    tables = host_module("TSB_AD.HP_list", "TSB-AD", PIP_OPTIONS)
+    wrapper = optional_module("TSB_AD.model_wrapper", "TSB-AD", INSTALL)
+    tables = optional_module("TSB_AD.HP_list", "TSB-AD", INSTALL)
     pools = {
         "SMKC": (run_SMKC, wrapper.Semisupervise_AD_Pool),
         "SMKC_U": (run_SMKC_U, wrapper.Unsupervise_AD_Pool),

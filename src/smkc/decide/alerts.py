@@ -4,39 +4,49 @@ In: (T,) scores, times, a threshold. Out: alerts, each with its peak, its p-valu
 """
 
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.decide.marks import Mark
-from smkc.decide.thresholds import Thresholds
+from smkc.decide.calibration import Thresholds
 from smkc.recording.times import show_time
 
-__all__ = ["Alert", "Cause", "find_alerts"]
-
-# Variables that a cause is shared with are written out up to this many.
+# Number of joint variables that the text of a cause names.
 MOST_SHOWN = 5
+
+
+class Mark(IntEnum):
+    """What a row means for an alert."""
+
+    NONE = 0
+    NEWS = 1  # a new problem begins while another goes on
+    ECHO = 2  # only averages over earlier rows are unusual: the problem itself is over
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cause:
-    """What contributed to an alert.
+    """A variable that contributed to an alert.
 
     Parameters
     ----------
     variable
-        its identifier.
+        identifier of the variable.
     share
-        its part of the deviation, from 0 to 1.
+        its part of the blame, from 0 to 1.
     kind
-        ``level`` (its own values moved), ``relation`` (it moved differently from the others) or
-        ``presence`` (it appeared or vanished).
+        what is unusual about it, such as ``level`` (its values), ``relation`` (it moved differently
+        from the others) or ``presence`` (it fell silent with others); see
+        ``smkc.decide.words.KINDS``.
     joint_with
-        variables that fell into the same bucket of the sketch, or came or went together with it:
-        the share is theirs too.
+        variables that cannot be told apart from it, such as those that fell silent together; the
+        share is that of all of them together.
     detail
         the change in words.
+    reason
+        name of the question or evidence that contributed most to its share, such as ``long level``;
+        empty for the paper's detectors.
     """
 
     variable: str
@@ -44,10 +54,11 @@ class Cause:
     kind: str
     joint_with: tuple[str, ...] = ()
     detail: str = ""
+    reason: str = ""
 
     @property
     def who(self) -> str:
-        """The variable, and in brackets those that it shares its part with, for people."""
+        """The variable and, in brackets, those that share its part; for display."""
         others = ", ".join(self.joint_with[:MOST_SHOWN])
         if len(self.joint_with) > MOST_SHOWN:
             others += f" and {len(self.joint_with) - MOST_SHOWN} more"
@@ -59,7 +70,23 @@ class Cause:
 
 @dataclass(frozen=True, kw_only=True)
 class Alert:
-    """An interval of time steps past the threshold; both ends belong to it."""
+    """An interval of time steps past the threshold; both ends belong to it.
+
+    Parameters
+    ----------
+    start, end
+        times of its first and last row.
+    peak
+        time of its most unusual row.
+    score
+        the row's alarm at the peak: for the default detector, minus the logarithm of the p-value.
+    p_value
+        that of the peak, after all corrections.
+    first_row, last_row
+        numbers of its first and last row in the recording.
+    causes
+        the variables to blame, the largest share first.
+    """
 
     start: Any
     end: Any
@@ -71,7 +98,7 @@ class Alert:
     causes: tuple[Cause, ...] = ()
 
     def with_causes(self, causes: list[Cause]) -> "Alert":
-        """Return the same alert with its causes, most guilty first."""
+        """Return the same alert with its causes, largest share first."""
         return replace(self, causes=tuple(causes))
 
     def __str__(self) -> str:
@@ -88,25 +115,15 @@ def find_alerts(
     join: int,
     marks: NDArray[np.int8] | None = None,
 ) -> list[Alert]:
-    """Join neighbouring steps over the threshold, with hysteresis.
+    """Find alerts: runs of time steps over the threshold, with hysteresis.
 
-    Parameters
-    ----------
-    scores
-        (T,) one score per time step; NaN counts as quiet.
-    times
-        (T,) the recording's times.
-    calibration
-        turns the peak's score into its p-value.
-    threshold
-        a step above it raises an alert.
-    release
-        the alert goes on in both directions while steps stay above this lower value.
-    join
-        two alerts at most so many quiet steps apart are one.
-    marks
-        (T,) a :class:`Mark` for each step. With news past the threshold, more than ``join`` steps
-        after an alert began, another alert begins. Echoes at the end of an alert are left out.
+    A step of ``scores`` (T,) above ``threshold`` raises an alert, which extends in both directions
+    as long as steps stay above ``release``; NaN counts as below both. Two alerts with at most
+    ``join`` steps between them become one. ``calibration`` gives the p-value of each peak.
+
+    ``marks`` (T,) are the :class:`Mark` of each step. A step marked NEWS and above the threshold
+    begins another alert if the current one began more than ``join`` steps before. Steps marked ECHO
+    at the end of an alert are left out.
     """
     above = np.nan_to_num(scores, nan=-np.inf)
     alerts = []
@@ -134,7 +151,7 @@ def find_alerts(
 
 
 def _runs(is_in: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """First and last step of every run of true values."""
+    """Return the first and last step of every run of true values."""
     edges = np.diff(np.concatenate([[0], is_in.astype(np.int8), [0]]))
     firsts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
     return [(int(first), int(end) - 1) for first, end in zip(firsts, ends, strict=True)]
@@ -143,7 +160,7 @@ def _runs(is_in: NDArray[np.bool_]) -> list[tuple[int, int]]:
 def _joined(
     runs: list[tuple[int, int]], is_loud: NDArray[np.bool_], join: int
 ) -> list[tuple[int, int]]:
-    """Keep runs that are loud somewhere and join those that are close."""
+    """Keep runs with a step over the threshold; join those at most ``join`` steps apart."""
     joined: list[tuple[int, int]] = []
     for first, last in runs:
         if not is_loud[first : last + 1].any():
@@ -158,7 +175,7 @@ def _joined(
 def _divided(
     spans: list[tuple[int, int]], news: NDArray[np.int64], join: int
 ) -> list[tuple[int, int]]:
-    """Begin another alert at each step of news that is not the beginning of one already."""
+    """Split spans at NEWS steps that come more than ``join`` steps after the span's beginning."""
     divided: list[tuple[int, int]] = []
     for first, last in spans:
         begin = first
@@ -173,7 +190,7 @@ def _divided(
 def _without_echoes(
     spans: list[tuple[int, int]], is_echo: NDArray[np.bool_], is_loud: NDArray[np.bool_]
 ) -> list[tuple[int, int]]:
-    """End each alert at its last step that is no echo, but not before it was loud."""
+    """End each span at its last step that is no echo, but not before the threshold is crossed."""
     shortened = []
     for first, last in spans:
         opened = first + int(np.argmax(is_loud[first : last + 1]))

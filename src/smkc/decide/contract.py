@@ -1,7 +1,7 @@
-"""Contract: what a detector asks of what it has learned, however that scores.
+"""Protocols between detectors and their fitted states.
 
-In: recordings. Out: scores of windows and time steps, thresholds, causes. Every caller uses these
-protocols alone: a detector of another kind needs nothing but a class that has them.
+In: recordings. Out: scores of windows and time steps, thresholds, causes. Callers use these
+protocols only: a new kind of detector needs nothing but a class that implements them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,23 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.decide.alerts import Cause
-from smkc.decide.thresholds import Thresholds
+from smkc.decide.calibration import Thresholds
 from smkc.recording import Recording
 from smkc.stream import Stream
-
-__all__ = ["Fitted", "RowScores", "Scan", "ScoredWindows", "Windows"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ScoredWindows:
     """Scores of B windows of a recording, each array (B,); windows are in order of time.
 
-    ``prepared`` is the recording as it was scored. ``alarms`` are what alerts are raised by: the
-    scores, or surprises of each row; ``marks`` are a :class:`~smkc.decide.Mark` for each, of
-    detectors that can tell. Where scores have two parts, ``held`` belongs
-    to the rows of a window and ``prompt`` to its last row alone. ``by_evidence`` says how surprised
-    each evidence was, in nats, for detectors that have evidences. ``checkpoints`` are states at
-    some rows, from which a detector that learns as it scores can go on to explain later ones.
+    ``prepared`` is the recording as it was scored. ``alarms`` are the numbers that alerts are
+    raised from: the scores, or the surprise of each row in nats; ``marks`` has a
+    :class:`~smkc.decide.Mark` for each, if the detector sets them. If scores are a sum of two
+    parts, ``held`` is the part of the whole window and ``prompt`` the part of its last row alone.
+    ``by_evidence`` has the surprise of each evidence in nats, by name, for detectors with
+    evidences. ``checkpoints`` are states at some rows: a detector that adapts while it scores
+    restarts from them to explain later rows.
     """
 
     prepared: Recording
@@ -44,9 +43,10 @@ class ScoredWindows:
     checkpoints: Mapping[int, Any] = field(default_factory=dict)
 
     def worst(self, first: int, last: int) -> int | None:
-        """Return the number of the most alarming window that overlaps rows first to last, if any.
+        """Return the number of the window with the highest alarm that overlaps rows first to last.
 
-        Where each row alarms by itself, that is the window which ends at the worst row.
+        If each row has an alarm of its own, only windows that end in these rows are considered.
+        None if no such window has an alarm.
         """
         begins = self.last_rows if len(self.prompt) else self.first_rows
         overlaps = (begins <= last) & (self.last_rows >= first) & ~np.isnan(self.alarms)
@@ -57,32 +57,19 @@ class ScoredWindows:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Windows:
-    """Windows that are to be scored, with all rows that they need: a time range and its halo.
+    """Windows to score, with all rows that they need: a time range and the rows before it."""
 
-    Parameters
-    ----------
-    prepared
-        the rows, scaled where the detector scales them.
-    starts
-        (B,) where the windows start among them.
-    """
-
-    prepared: Recording
-    starts: NDArray[np.int64]
+    prepared: Recording  # the rows, scaled if the detector scales them
+    starts: NDArray[np.int64]  # (B,) the rows of ``prepared`` at which the windows start
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RowScores:
-    """What was scored at (n,) rows.
+    """Scores of n rows, each array (n,).
 
-    Parameters
-    ----------
-    held
-        (n,) the score of the window that ends at each row; -inf where none ends, NaN where one has
-        no score.
-    prompt, alarms, marks
-        (n,) what belongs to each row alone, what alerts are raised by, and what the row is to an
-        alert; None if the scores of time steps are all there is.
+    ``held`` is the score of the window that ends at each row; -inf where none ends, NaN where one
+    has no score. ``prompt`` is the part of the score that belongs to the row alone. ``prompt``,
+    ``alarms`` and ``marks`` are None for detectors whose alarms are the scores of time steps.
     """
 
     held: NDArray[np.float64]
@@ -92,30 +79,30 @@ class RowScores:
 
 
 class Scan(Protocol):
-    """The scores of one recording, piece by piece, equal to those of the whole.
+    """Piecewise scoring of one recording; the scores equal those of the whole.
 
-    What has to be done in the order of the rows is done in ``begin`` and ``end``. Where windows are
-    independent (:attr:`Fitted.has_independent_windows`), ``score`` may run anywhere in between.
+    ``begin`` and ``end`` do what must be done in the order of the rows. If windows are independent
+    (:attr:`Fitted.has_independent_windows`), ``score`` may run in between in another process.
     """
 
     def begin(self, rows: Recording) -> Windows:
         """Take the next rows; return the windows that end in them."""
 
     def score(self, windows: Windows) -> NDArray[np.float64]:
-        """(B,) or (B, k) scores of windows, as :meth:`end` takes them."""
+        """Return (B,) or (B, k) scores of windows, in the form that :meth:`end` expects."""
 
     def end(self, n_rows: int, windows: Windows, scores: NDArray[np.float64]) -> RowScores:
-        """Return what the last ``n_rows`` rows have, from the scores of their windows."""
+        """Return the scores of the last ``n_rows`` rows, from the scores of their windows."""
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return arrays and a JSON-able header from which :meth:`restore` goes on exactly."""
+        """Return arrays and a JSON-able header from which :meth:`restore` continues exactly."""
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-        """Take over what :meth:`to_arrays` gave; only before any row was taken."""
+        """Restore what :meth:`to_arrays` returned; only before the first row."""
 
 
 class Fitted(Protocol):
-    """What a detector knows after it has seen reference data."""
+    """Everything a detector has learned from reference data."""
 
     @property
     def window(self) -> int:
@@ -127,7 +114,7 @@ class Fitted(Protocol):
 
     @property
     def join(self) -> int:
-        """Most quiet rows between two alerts that are one."""
+        """Largest number of quiet rows between two alerts that are joined into one."""
 
     @property
     def has_independent_windows(self) -> bool:
@@ -135,50 +122,46 @@ class Fitted(Protocol):
 
     @property
     def seasons(self) -> Mapping[str, float]:
-        """Period of each variable that has a season, in seconds for dates; empty if not used."""
+        """Period of each variable with a season, in seconds if times are dates; empty if unused."""
 
     @property
     def of_steps(self) -> Thresholds:
-        """What normal alarms of time steps look like."""
-
-    @property
-    def of_windows(self) -> Thresholds:
-        """What normal scores of windows look like."""
+        """Distribution of the alarms of normal time steps."""
 
     def updated(self, recording: Recording, seed: int) -> "Fitted":
-        """Return what is known after more reference data."""
+        """Return the state after learning from more reference data."""
 
     def score(self, recording: Recording) -> ScoredWindows:
         """Score a recording's windows."""
 
     def step_scores(self, scored: ScoredWindows, align: str) -> NDArray[np.float64]:
-        """(T,) one score for each time step, from the (B,) scores of windows."""
+        """Return (T,) one score per time step, from the (B,) scores of windows."""
 
     def step_alarms(self, scored: ScoredWindows) -> NDArray[np.float64]:
-        """(T,) what alerts are raised by, one number for each time step."""
+        """Return (T,) alarms, from which alerts are raised; one per time step."""
 
     def threshold(self, rate: float) -> float:
-        """Return the score of a time step that reference data exceed at most so often."""
+        """Return the score that time steps of the reference data exceed at this rate."""
 
     def causes(self, scored: ScoredWindows, numbers: Sequence[int]) -> list[list[Cause]]:
-        """Return the causes of some windows, by number and in order of time."""
+        """Return the causes of each of the windows given by number."""
 
     def kernel_images(
         self, scored: ScoredWindows, numbers: Sequence[int]
     ) -> NDArray[np.float32] | None:
-        """(n, K, L, L) kernel images of some windows; None if scores are not made from any."""
+        """Return (n, K, L, L) kernel images of windows; None if scores do not come from any."""
 
     def usual_band(
         self, variable: str, times: NDArray[Any]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """(R,) lower and (R,) upper end of what is usual at some times; None if nobody can say."""
+        """Return (R,) lower and (R,) upper end of a variable's usual values; None if unknown."""
 
     def reference_steps(
         self, reference: Recording
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(T,) scores and (T,) alarms of the rows learned from, as if those had not been.
+        """Return (T,) scores and (T,) alarms of reference rows, as if not learned from them.
 
-        NaN where none can be.
+        NaN for rows that cannot be scored so.
         """
 
     def scan(self) -> Scan:
@@ -191,4 +174,4 @@ class Fitted(Protocol):
         """Return arrays and a JSON-able header for the model file."""
 
     def restored(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> "Fitted":
-        """Return this state, which has learned nothing yet, with what :meth:`to_arrays` gave."""
+        """Return this empty state filled with what :meth:`to_arrays` returned."""

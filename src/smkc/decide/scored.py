@@ -1,12 +1,12 @@
-"""Scored: a recording with all that a detector says of it, from one pass over its rows.
+"""A scored recording: everything a detector finds in one pass over its rows.
 
-In: a recording, its scored windows and what was learned. Out: scores, p-values, evidences, alerts
+In: a recording, its scored windows and the fitted state. Out: scores, p-values, evidences, alerts
 and their causes.
 """
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,15 +15,44 @@ from numpy.typing import NDArray
 
 from smkc.decide.alerts import Alert, Cause, find_alerts
 from smkc.decide.contract import Fitted, ScoredWindows
-from smkc.decide.learned import Learned
 from smkc.decide.scores import Table, WindowScores
 from smkc.errors import WindowError
 from smkc.recording import Aligned, Recording
+from smkc.recording.times import show_time
 
-__all__ = ["RELEASE_RATE", "Scored", "release_threshold"]
-
-# An alert goes on while scores stay above the threshold of the rate times this factor.
+# An alert lasts while alarms stay above the threshold for this factor times the false-alarm rate.
 RELEASE_RATE = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learned:
+    """The rows learned from: their number, and the first and last time as text."""
+
+    rows: int
+    start: str
+    end: str
+
+    @classmethod
+    def of(cls, reference: Recording) -> "Learned":
+        """Describe reference data of at least one row.
+
+        Examples
+        --------
+        >>> Learned.of(Recording.from_rows([10, 20], [{"cpu": 1.0}, {"cpu": 2.0}]))
+        Learned(rows=2, start='10', end='20')
+        """
+        times = reference.times
+        return cls(rows=len(times), start=show_time(times[0]), end=show_time(times[-1]))
+
+    def and_then(self, more: Recording) -> "Learned":
+        """Describe these rows and later ones together."""
+        later = Learned.of(more) if len(more) else replace(self, rows=0)
+        return replace(later, rows=self.rows + later.rows, start=self.start)
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> "Learned":
+        """Rebuild the description from its fields, as a model file holds them."""
+        return cls(rows=int(stored["rows"]), start=str(stored["start"]), end=str(stored["end"]))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -33,13 +62,13 @@ class Scored(Table):
     Parameters
     ----------
     given
-        what was scored, and how its rows lay in what was handed in.
+        the recording, and which row of the input each of its rows came from.
     windows_scored
-        its windows, as the detector scored them.
+        its windows with their scores.
     fitted, learned
-        what the detector had learned, and from which rows.
+        the detector's fitted state, and the rows it was learned from.
     false_alarm_rate, align, settings
-        as they were set when the recording was scored; ``settings`` are all of them by name, and
+        the detector's settings at the time of scoring; ``settings`` holds all of them by name, and
         the kind of detector.
 
     Examples
@@ -71,17 +100,17 @@ class Scored(Table):
 
     @property
     def recording(self) -> Recording:
-        """What was scored, in order of time."""
+        """The recording that was scored, in order of time."""
         return self.given.recording
 
     @property
     def labels(self) -> Any:
-        """(T,) labels of the time steps in the pandas frame handed in; None without one."""
+        """(T,) index labels of the time steps, if the input was a pandas frame; else None."""
         return self.given.labels_at(np.arange(len(self)))
 
     @property
     def zone(self) -> str | None:
-        """Time zone of the times handed in; None where they had none."""
+        """Time zone of the input's times; None if they had none."""
         return self.given.zone
 
     @property
@@ -91,39 +120,39 @@ class Scored(Table):
 
     @cached_property
     def scores(self) -> NDArray[np.float64]:
-        """(T,) one score per time step, higher = more anomalous; NaN where there is none."""
+        """(T,) one score per time step; higher is more anomalous, NaN is unscored."""
         return self.scores_aligned(self.align)
 
     def scores_aligned(self, align: str) -> NDArray[np.float64]:
-        """(T,) the same with another alignment, ``sharp`` or ``prompt``."""
+        """Return (T,) scores with another alignment, ``sharp`` or ``prompt``."""
         return self.fitted.step_scores(self.windows_scored, align)
 
     @property
     def threshold(self) -> float:
-        """Score of a time step that reference data exceed as often as the false-alarm rate says."""
+        """Score that the share ``false_alarm_rate`` of the reference time steps exceeds."""
         return self.fitted.threshold(self.false_alarm_rate)
 
     @cached_property
     def alarms(self) -> NDArray[np.float64]:
-        """(T,) what alerts are raised by: the scores, or how surprising each row was, in nats."""
+        """(T,) numbers that alerts are raised from: scores, or the surprise of each row in nats."""
         return self.fitted.step_alarms(self.windows_scored)
 
     @property
     def alarm_threshold(self) -> float:
-        """What an alarm has to exceed for an alert."""
+        """Value that an alarm must exceed to raise an alert."""
         return self.fitted.of_steps.threshold(self.false_alarm_rate)
 
     @cached_property
     def p_values(self) -> NDArray[np.float64]:
-        """(T,) p-values, under what was normal when each row came; NaN where there is none."""
+        """(T,) p-values under what was normal at the time of each row; NaN if unscored."""
         return self.fitted.of_steps.p_values(self.alarms)
 
     @property
     def evidences(self) -> Mapping[str, NDArray[np.float64]]:
-        """By name, (T,) how surprised each evidence was by each row as it came, in nats.
+        """By name of the evidence, (T,) its surprise at each row, in nats.
 
-        That is minus the logarithm of a p-value; NaN where it had nothing to say. Empty for
-        detectors that have no evidences.
+        A surprise is minus the natural logarithm of a p-value; NaN where the evidence has none.
+        Empty for detectors without evidences.
         """
         return self.windows_scored.by_evidence
 
@@ -147,7 +176,7 @@ class Scored(Table):
     def alerts(self, explain: bool = True) -> list[Alert]:
         """Return intervals of time steps past the threshold, in order of time, with their causes.
 
-        ``explain=False`` leaves the causes out, which take time of their own to find.
+        ``explain=False`` leaves out the causes, which take extra time to find.
         """
         return list(self._explained if explain else self._alerts)
 
@@ -164,10 +193,10 @@ class Scored(Table):
         )
 
     def strangest(self, limit: int, explain: bool = True) -> list[Alert]:
-        """Return the strangest moments beside the alerts, the strangest first.
+        """Return up to ``limit`` moments with the highest alarms outside the alerts, highest first.
 
-        They are what would alert next if more false alarms were allowed; ``explain`` as for
-        :meth:`alerts`. No two of them, or of them and an alert, are within a window.
+        They would be the next alerts at a higher false-alarm rate. Any two of them, and any of
+        them and an alert, are more than a window apart. ``explain`` is that of :meth:`alerts`.
         """
         left = np.where(np.isfinite(self.alarms), self.alarms, 0.0)
         for alert in self._alerts:
@@ -198,14 +227,14 @@ class Scored(Table):
 
     @cached_property
     def is_alert(self) -> NDArray[np.int64]:
-        """(T,) 1 in the time steps of :meth:`alerts`, else 0."""
+        """(T,) 1 for the time steps of :meth:`alerts`, else 0."""
         marked = np.zeros(len(self), np.int64)
         for alert in self._alerts:
             marked[alert.first_row : alert.last_row + 1] = 1
         return marked
 
     def explain(self, start: Any, end: Any = None) -> list[Cause]:
-        """Return the causes of the most anomalous window between two times, most guilty first.
+        """Return the causes of the most anomalous window between two times, largest share first.
 
         Parameters
         ----------
@@ -223,7 +252,7 @@ class Scored(Table):
         return self.fitted.causes(self.windows_scored, [self._worst(first, last)])[0]
 
     def _worst(self, first: int, last: int) -> int:
-        """Return the number of the most alarming window that overlaps rows first to last."""
+        """Return the number of the window with the highest alarm among rows first to last."""
         number = self.windows_scored.worst(first, last)
         if number is None:
             raise WindowError(
@@ -248,7 +277,7 @@ def _around(alert: Alert, rows: int) -> slice:
 
 
 def release_threshold(fitted: Fitted, rate: float) -> float:
-    """Return the alarm below which an alert ends that was raised at a false-alarm rate."""
+    """Return the alarm below which an alert ends, for a false-alarm rate."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return fitted.of_steps.threshold(min(RELEASE_RATE * rate, 0.5))

@@ -5,33 +5,30 @@ In: scores of windows. Out: a table of them, or (T,) scores aligned with the rec
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.errors import MissingExtraError, SettingError
-
-__all__ = ["ALIGNMENTS", "Table", "WindowScores", "step_scores"]
+from smkc.errors import SettingError, optional_module
 
 ALIGNMENTS = ("sharp", "prompt")
 
 
 class Table(ABC):
-    """What is a dict of arrays of one length, for the libraries that people keep tables in."""
+    """Base class of tables, which convert to pyarrow, pandas and polars."""
 
     time_columns: ClassVar[tuple[str, ...]]
-    """Which of them are times, in UTC."""
+    """Names of the columns that are times, in UTC."""
 
     @property
     def labels(self) -> Any:
-        """Labels of the rows in a pandas frame, if one was handed in; None otherwise."""
+        """Index labels of the rows, if the input was a pandas frame; else None."""
         return None
 
     @property
     def zone(self) -> str | None:
-        """Time zone that times were handed in with; None where they had none."""
+        """Time zone of the input's times; None if they had none."""
         return None
 
     @abstractmethod
@@ -50,8 +47,8 @@ class Table(ABC):
         return pyarrow.table(columns)
 
     def to_pandas(self) -> Any:
-        """Return the table as a pandas DataFrame, with the index and time zone handed in."""
-        pandas = _library("pandas")
+        """Return the table as a pandas DataFrame, with the index and time zone of the input."""
+        pandas = optional_module("pandas", "pandas")
         columns: dict[str, Any] = self.to_dict()
         if self.zone is not None:
             for name in self.time_columns:
@@ -60,16 +57,16 @@ class Table(ABC):
 
     def to_polars(self) -> Any:
         """Return the table as a polars DataFrame."""
-        return _library("polars").from_arrow(self.to_arrow())
+        return optional_module("polars", "polars").from_arrow(self.to_arrow())
 
 
 @dataclass(frozen=True, kw_only=True)
 class WindowScores(Table):
     """Scores of B windows, each array (B,); ``end`` is the time of a window's last row.
 
-    A window in which too little was observed has NaN as score and p-value. If a pandas frame was
-    judged, ``labels`` are those of each window's last row, and ``zone`` is its time zone: tables
-    keep both, where arrays hold times in UTC.
+    A window with too few observations has NaN as score and p-value. If the input was a pandas
+    frame, ``labels`` are the index labels of each window's last row, and ``zone`` is its time
+    zone. ``to_pandas`` restores both; the arrays here hold times in UTC.
     """
 
     time_columns = ("start", "end")
@@ -88,7 +85,7 @@ class WindowScores(Table):
 
     @property
     def n_unscored(self) -> int:
-        """How many windows held too few observations to be scored."""
+        """Number of windows with too few observations to be scored."""
         return int(np.isnan(self.score).sum())
 
     def to_dict(self) -> dict[str, NDArray[Any]]:
@@ -101,13 +98,6 @@ class WindowScores(Table):
         }
 
 
-def _library(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise MissingExtraError(f"{name} is not installed; run: pip install {name}") from None
-
-
 def step_scores(
     scores: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -115,14 +105,14 @@ def step_scores(
     n_rows: int,
     align: str,
 ) -> NDArray[np.float64]:
-    """(T,) one score per time step from (B,) scores of windows that start at ``starts``.
+    """Return (T,) one score per time step from (B,) scores of windows that start at ``starts``.
 
-    ``prompt`` gives a step the score of the window that ends there: nothing later is used, but the
-    first window - 1 steps have none (NaN), and a fault keeps scoring until it has left the window.
-    ``sharp`` gives it the largest score of the windows that cover it: the whole fault is marked,
-    with up to window - 1 steps on either side, and the answer for a step is final only once
-    window - 1 more steps have been seen. With a stride above 1, steps after the last window carry
-    its score on.
+    ``prompt`` gives a step the score of the window that ends there: it uses no later row, but the
+    first window - 1 steps have no score (NaN), and the score stays high until a fault has left the
+    window. ``sharp`` gives a step the largest score of the windows that cover it: the whole fault
+    is marked, with up to window - 1 steps on either side, and the score of a step is final only
+    after window - 1 more steps. With a stride above 1, steps between windows (``prompt``) and
+    after the last window (both) repeat the score of the window before.
 
     Examples
     --------
@@ -147,7 +137,7 @@ def step_scores(
 
 
 def _trailing_maximum(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """(n - width + 1,) the largest of each run of ``width`` values, in O(n log width)."""
+    """Return (n - width + 1,) the largest of each run of ``width`` values, in O(n log width)."""
     reach = 1
     best = values
     while reach < width:

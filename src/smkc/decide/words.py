@@ -1,45 +1,27 @@
-"""Words for kinds of causes and for evidences: one table, for terminal, report and dashboard.
+"""Wording of causes and evidences, shared by terminal, report and dashboard.
 
-In: nothing. Out: what each is called where people read it.
+In: nothing. Out: the text shown for each kind of cause and each evidence.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-__all__ = ["EVIDENCES", "KINDS", "OTHER_KIND", "EvidenceWords", "KindWords"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class KindWords:
-    """A kind of cause.
+    """Wording of a kind of cause."""
 
-    Parameters
-    ----------
-    phrase
-        what the variable did, to be read after its name.
-    title
-        the same as the heading of an alert.
-    """
-
-    phrase: str
-    title: str
+    phrase: str  # what the variable did; shown after its name
+    title: str  # the same, as the heading of an alert
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceWords:
-    """An evidence.
+    """Wording of an evidence."""
 
-    Parameters
-    ----------
-    kind
-        what it is evidence of, one of KINDS.
-    sentence
-        what it means that it is surprised.
-    """
-
-    kind: str
-    sentence: str
+    kind: str  # kind of cause that it points to, one of KINDS
+    sentence: str  # what a high surprise of it means
 
 
 KINDS: Mapping[str, KindWords] = MappingProxyType(
@@ -60,7 +42,7 @@ KINDS: Mapping[str, KindWords] = MappingProxyType(
     }
 )
 
-# A kind that has no words of its own.
+# Wording of kinds that are not in KINDS.
 OTHER_KIND = KindWords(phrase="it behaves differently", title="unlike before")
 
 EVIDENCES: Mapping[str, EvidenceWords] = MappingProxyType(

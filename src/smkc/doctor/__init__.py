@@ -1,11 +1,11 @@
-"""Doctor: whether a detector works on a recording, and what to change if not.
+"""Trials of a detector on a recording, with planted anomalies and churn.
 
-In: a recording and a detector's settings. Out: a :class:`Diagnosis`, that is a verdict (yes, partly
-or no) with what it rests on. The detector learns from the first rows and judges the later ones:
-as they are, with churn and no anomaly (``churning.py``), and with anomalies of each kind in several
-sizes (``planting.py``). What it did is counted (``trial.py``) and put into words with what to
-change (``findings.py``). Only a detector's public methods are used, so any with the same ones can
-be tried.
+In: a recording and a detector. Out: a :class:`Diagnosis`: a verdict (yes, partly or no) with the
+figures behind it. The detector learns from the first rows and judges copies of the later rows:
+unchanged, with churn but no anomaly (``churning.py``), and with planted anomalies of each kind in
+several sizes (``planting.py``). ``trial.py`` counts the alarms, and ``findings.py`` turns the
+counts into problems and remedies. Only public methods of the detector are used, so any object with
+the same methods can be checked.
 """
 
 from smkc.doctor.churning import CHURN, add_churn

@@ -1,7 +1,7 @@
-"""Churning: routine comings and goings put into held-out rows, without any anomaly.
+"""Synthetic churn for held-out rows, without any anomaly.
 
-In: held-out rows and a kind of churn. Out: a copy in which every alarm that the untouched rows did
-not have is a false one.
+In: held-out rows and a kind of churn. Out: a copy with that churn. Alarms that the copy raises and
+the unchanged rows do not are false alarms.
 """
 
 from collections.abc import Mapping
@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from smkc.doctor.held_out import HeldOut
 from smkc.recording import Recording, identifier, parse
-
-__all__ = ["CHURN", "add_churn"]
 
 CHURN: Mapping[str, str] = MappingProxyType(
     {
@@ -29,12 +27,12 @@ CHANGED_SHARE = 0.2
 MISSING_SHARE = 0.1
 BURST_ROWS = 10.0
 
-# Changes happen between these shares of the held-out rows.
+# Renames, ends and starts fall between these shares of the held-out rows.
 CHANGE_AT = (0.1, 0.9)
 
 
 def add_churn(held: HeldOut, kind: str, rng: np.random.Generator) -> Recording:
-    """Return a copy with one of ``CHURN`` in it."""
+    """Return a copy of the held-out rows with churn of one kind, a key of ``CHURN``."""
     recording = held.recording
     rows, codes, values = held.rows, recording.codes.astype(np.int64), recording.values
     names = list(recording.names)
@@ -57,34 +55,18 @@ def add_churn(held: HeldOut, kind: str, rng: np.random.Generator) -> Recording:
         if kind == "rename":
             codes = np.where(is_late, other[codes], codes)
         else:
-            rows, codes, values = _with_doubles(held, rows, codes, values, since, other)
+            # A copy of each chosen variable starts at row ``since`` and repeats its values from the
+            # first row on, like a member of the same family that was started later.
+            shifted = rows + since[codes]
+            copied = (other[codes] != codes) & (shifted < len(held))
+            rows = np.concatenate([rows, shifted[copied]])
+            values = np.concatenate([values, values[copied]])
+            codes = np.concatenate([codes, other[codes[copied]]])
     return Recording.from_observations(recording.times, rows, codes, values, names)
 
 
-def _with_doubles(
-    held: HeldOut,
-    rows: NDArray[np.int64],
-    codes: NDArray[np.int64],
-    values: NDArray[np.float32],
-    since: NDArray[np.int64],
-    other: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-    """Add, for each chosen variable, one that starts later and did earlier what that one does.
-
-    Its values are those of the chosen one from the first row on, so it is like a member of the
-    same family that was started at another time.
-    """
-    shifted = rows + since[codes]
-    is_copied = (other[codes] != codes) & (shifted < len(held))
-    return (
-        np.concatenate([rows, shifted[is_copied]]),
-        np.concatenate([codes, other[codes[is_copied]]]),
-        np.concatenate([values, values[is_copied]]),
-    )
-
-
 def _other_names(names: list[str], taken: set[str], rng: np.random.Generator) -> list[str]:
-    """Return names like the given ones that nobody has; labels stay labels."""
+    """Return an unused name for each given name; a random suffix goes into its last label."""
     found = []
     for name in names:
         new = name
@@ -108,7 +90,7 @@ def _lost(
     n_variables: int,
     rng: np.random.Generator,
 ) -> NDArray[np.bool_]:
-    """(N,) which observations are lost: bursts begin anywhere and last as long as chance has it."""
+    """Return an (N,) mask of lost observations: bursts with random starts and geometric lengths."""
     n_bursts = rng.poisson(MISSING_SHARE * n_rows / BURST_ROWS, size=n_variables)
     owner = np.repeat(np.arange(n_variables), n_bursts)
     begin = rng.integers(n_rows, size=len(owner))

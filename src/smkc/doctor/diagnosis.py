@@ -1,36 +1,35 @@
-"""Diagnosis: what was tried on a recording, what came of it, and what to change.
+"""The result of a check: verdict, findings and counts.
 
-In: counts from the trials. Out: a verdict, findings with their remedies, a table, JSON's terms.
+In: counts from the trials. Out: a verdict, findings with their remedies, a text table, and a
+dictionary for JSON.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.doctor.telling import SIZES, details
+from smkc.doctor.planting import KINDS, LARGE, SIZES
 from smkc.doctor.trial import FalseAlarms, Outcome
 from smkc.recording.times import show_time
-
-__all__ = ["Diagnosis", "Finding"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """Something that stands in the way, or that is worth knowing.
+    """A problem that was found, or a note, with its remedy.
 
     Parameters
     ----------
     problem
-        in a few words.
+        the problem in a few words.
     evidence
         the figures that show it.
     remedy
         what to change.
     weight
-        ``no``: it does not work; ``partly``: it works less well for it; ``note``: worth knowing.
+        ``no``: the detector does not work; ``partly``: it works less well; ``note``: information.
     """
 
     problem: str
@@ -41,38 +40,39 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Diagnosis:
-    """Whether a detector works on a recording, as far as planted anomalies can tell.
+    """Result of checking a detector on a recording with planted anomalies.
 
     Parameters
     ----------
     findings
-        what stands in the way, gravest first.
+        problems and notes, most serious first.
     outcomes
-        what became of the planted anomalies, by kind and size.
+        counts of planted and caught anomalies, by kind and size; empty if there was too little
+        data.
     untouched, churn
-        false alarms on the held-out rows as they are, and with churn of each kind.
+        false alarms on the unchanged held-out rows, and with churn of each kind.
     rates, rate_alarms
-        false-alarm rates that were tried, and the share of untouched rows that alarm at each.
+        false-alarm rates that were tried, and the share of unchanged rows that alarm at each.
     false_alarm_rate, threshold
-        as the detector was set.
+        the detector's own rate, and the surprise in nats above which a row alarms at that rate.
     settings
         the detector's settings by name.
     n_rows, n_reference, n_variables
-        rows in all, rows learned from, variables seen.
+        number of all rows, of rows learned from, and of variables.
     length
         rows that a planted anomaly lasts.
     times, scores
-        (T,) of the held-out rows as they are.
+        (T,) times and surprises of the unchanged held-out rows.
     """
 
     findings: tuple[Finding, ...]
-    outcomes: tuple[Outcome, ...]
-    untouched: FalseAlarms | None
-    churn: tuple[FalseAlarms, ...]
-    rates: tuple[float, ...]
-    rate_alarms: tuple[float, ...]
+    outcomes: tuple[Outcome, ...] = ()
+    untouched: FalseAlarms | None = None
+    churn: tuple[FalseAlarms, ...] = ()
+    rates: tuple[float, ...] = ()
+    rate_alarms: tuple[float, ...] = ()
     false_alarm_rate: float
-    threshold: float
+    threshold: float = math.nan
     settings: dict[str, Any]
     n_rows: int
     n_reference: int
@@ -80,28 +80,31 @@ class Diagnosis:
     length: int
     seed: int
     times: NDArray[Any]
-    scores: NDArray[np.float64]
+    scores: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
     @property
     def verdict(self) -> str:
-        """``yes``, ``partly`` or ``no``: as bad as the gravest finding."""
+        """``yes``, ``partly`` or ``no``, given by the most serious finding."""
         weights = {one.weight for one in self.findings}
         return "no" if "no" in weights else "partly" if "partly" in weights else "yes"
 
     @property
     def large(self) -> tuple[Outcome, ...]:
-        """What became of the large anomalies."""
-        return tuple(one for one in self.outcomes if one.size == 2)
+        """Outcomes of the large anomalies."""
+        return tuple(one for one in self.outcomes if one.size == LARGE)
 
     def caught_share(self, size: int, rate_at: int | None = None) -> float:
-        """Share of the anomalies of one size that is caught, all kinds together."""
+        """Return the share of the anomalies of one size that was caught, over all kinds.
+
+        ``rate_at`` is an index into ``rates``; None means the detector's own rate.
+        """
         ones = [one for one in self.outcomes if one.size == size]
         caught = sum(one.caught if rate_at is None else one.caught_at[rate_at] for one in ones)
         planted = sum(one.planted for one in ones)
         return caught / planted if planted else math.nan
 
     def lasting(self, rows: float) -> str:
-        """Say how long so many rows last, such as '6 rows (1.5 min)'."""
+        """Return a number of rows in words with its duration, such as '6 rows (1.5 min)'."""
         words = f"{rows:g} row{'s' * (rows != 1)}"
         if rows == 0 or len(self.times) < 2 or self.times.dtype.kind != "M":
             return words
@@ -114,7 +117,7 @@ class Diagnosis:
 
     @property
     def summary(self) -> str:
-        """The answer in one or two sentences."""
+        """The verdict in one or two sentences."""
         if not self.outcomes or self.untouched is None:
             return f"No: {self.findings[0].problem}."
         caught = sum(one.caught for one in self.large)
@@ -127,42 +130,77 @@ class Diagnosis:
         return (
             f"{lead}{caught} of {planted} large planted anomalies would be caught{soon}; "
             f"{self.untouched.rate:.1%} of the untouched rows alarm, where "
-            f"{self.false_alarm_rate:.1%} was asked for."
+            f"{self.false_alarm_rate:.1%} was requested."
         )
 
-    # ------------------------------------------------------------------ leaving
-
-    def table(self) -> str:
-        """Return all of it as text for a terminal."""
-        return f"{self.summary}\n\n{details(self)}"
+    # ------------------------------------------------------------------ output
 
     def __str__(self) -> str:
-        return self.table()
+        return f"{self.summary}\n\n{self.details()}"
+
+    def details(self) -> str:
+        """Return everything except the summary as text for a terminal, in paragraphs."""
+        parts = []
+        if self.outcomes:
+            parts = [
+                f"It learned from the first {self.n_reference:,} rows and scored the "
+                f"{len(self.scores):,} after them, {self.n_variables:,} variables in all. "
+                "Anomalies were planted in copies of those rows, each for "
+                f"{self.lasting(self.length)}.",
+                "Planted anomalies caught\n" + _aligned(self._outcome_rows()),
+                "Rows that alarm though nothing was planted\n" + _aligned(self._alarm_rows()),
+                "With another false_alarm_rate\n" + _aligned(self._rate_rows()),
+            ]
+        told = [
+            f"{number}. {one.problem}: {one.evidence}\n   -> {one.remedy}"
+            for number, one in enumerate(self.findings, start=1)
+        ]
+        is_all_well = all(one.weight == "note" for one in self.findings)
+        title = "Notes" if is_all_well else "Problems and remedies"
+        parts.append("\n".join([title, *told]) if told else "No problems were found.")
+        return "\n\n".join(parts)
+
+    def _outcome_rows(self) -> list[list[str]]:
+        rows = [["kind", "sizes", *SIZES, "delay (large)", "right variable first"]]
+        for kind, about in KINDS.items():
+            ones = {one.size: one for one in self.outcomes if one.kind == kind}
+            sizes = about.size_words(0, 1, 2)
+            cells = [f"{ones[s].caught}/{ones[s].planted}" if s in ones else "-" for s in range(3)]
+            large = ones.get(LARGE)
+            delay = "-" if large is None or large.delay is None else self.lasting(large.delay)
+            named = f"{large.named}/{large.explained}" if large and large.explained else "-"
+            rows.append([kind, sizes, *cells, delay, named])
+        return rows
+
+    def _alarm_rows(self) -> list[list[str]]:
+        rows = [["churn", "rows", "stretches"]]
+        for one in self._false_alarms:
+            kind = "none (untouched)" if one is self.untouched else one.kind
+            rows.append([kind, f"{one.rate:.2%}", str(one.episodes)])
+        return rows
+
+    def _rate_rows(self) -> list[list[str]]:
+        rows = [["rate", "untouched rows that alarm", *(f"{size} caught" for size in SIZES)]]
+        for at, (rate, alarms) in enumerate(zip(self.rates, self.rate_alarms, strict=True)):
+            mark = " (this one)" if rate == self.false_alarm_rate else ""
+            shares = [self.caught_share(size, at) for size in range(3)]
+            cells = ["-" if math.isnan(share) else f"{share:.0%}" for share in shares]
+            rows.append([f"{rate:g}{mark}", f"{alarms:.2%}", *cells])
+        return rows
+
+    @property
+    def _false_alarms(self) -> list[FalseAlarms]:
+        return [*([self.untouched] if self.untouched else []), *self.churn]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all but the scores in JSON's terms."""
+        """Return everything except the scores as a dictionary for JSON."""
         return {
             "verdict": self.verdict,
             "summary": self.summary,
-            "findings": [
-                {
-                    "problem": one.problem,
-                    "evidence": one.evidence,
-                    "remedy": one.remedy,
-                    "weight": one.weight,
-                }
-                for one in self.findings
-            ],
+            "findings": [asdict(one) for one in self.findings],
             "anomalies": [_outcome_record(one, self.rates) for one in self.outcomes],
             "false_alarms": [
-                {
-                    "kind": one.kind,
-                    "rows": one.rows,
-                    "alarmed": one.alarmed,
-                    "episodes": one.episodes,
-                    "rate": _number(one.rate),
-                }
-                for one in ([self.untouched] if self.untouched else []) + list(self.churn)
+                {**asdict(one), "rate": _number(one.rate)} for one in self._false_alarms
             ],
             "rates": [
                 {
@@ -201,6 +239,16 @@ def _outcome_record(one: Outcome, rates: tuple[float, ...]) -> dict[str, Any]:
         "named_first": one.named,
         "explained": one.explained,
     }
+
+
+def _aligned(rows: list[list[str]]) -> str:
+    """Return rows of cells as lines with aligned columns."""
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    lines = (
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        for row in rows
+    )
+    return "\n".join(f"  {line}".rstrip() for line in lines)
 
 
 def _number(value: float) -> float | None:

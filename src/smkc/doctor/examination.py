@@ -1,6 +1,6 @@
-"""Examination: whether a detector works on a recording, tried on copies of its later rows.
+"""The check itself: a detector tried on changed copies of a recording's later rows.
 
-In: a recording and, if wanted, a detector with its settings. Out: a :class:`Diagnosis`.
+In: a recording and, optionally, a detector. Out: a :class:`Diagnosis`.
 """
 
 import copy
@@ -14,45 +14,44 @@ from numpy.typing import NDArray
 from smkc import progress
 from smkc.detector import Detector
 from smkc.doctor.churning import CHURN, add_churn
-from smkc.doctor.diagnosis import Diagnosis, Finding
+from smkc.doctor.diagnosis import Diagnosis
 from smkc.doctor.findings import LEAST_CAUGHT, Counted, Other, find, too_little
 from smkc.doctor.held_out import HeldOut, hold_out
 from smkc.doctor.look import look_at
-from smkc.doctor.planting import KINDS, plant
-from smkc.doctor.telling import SIZES
+from smkc.doctor.planting import KINDS, LARGE, SIZES, plant
 from smkc.doctor.trial import FalseAlarms, Fate, Judge, Outcome, choose_places, fate, over
 from smkc.errors import InputError, SettingError
 from smkc.paper import KnnDetector
 from smkc.recording import Recording, read
 
-__all__ = ["diagnose"]
-
-# An anomaly lasts a hundredth of the held-out rows, within these bounds.
+# A planted anomaly lasts 1/100 of the held-out rows, within these bounds.
 PART_OF_HELD_OUT = 100
 LENGTHS = (8, 32)
 
-# Anomalies fill this share of a copy at most: trouble is rare, and a detector that follows what is
-# normal would get used to more of it.
+# Largest share of a copy's rows that anomalies fill. A detector that keeps learning would adapt to
+# more of them, and real faults are rare.
 FILLED_SHARE = 0.04
 
-# Rows from one anomaly to the next, in lengths of an anomaly; and rows before the first of them.
+# Distance from one anomaly to the next, and rows before the first, as multiples of its length.
 SPACING, LEAD = 4, 3
 
-# So many anomalies of a kind and size at least, or nothing can be said.
+# Smallest number of anomalies of a kind and size from which a verdict is drawn.
 FEWEST_PLACES = 3
 
-# So many rows are judged at most: the trials take that long about thirty times.
+# Largest number of rows judged; the trials judge them about 30 times.
 MOST_HELD_OUT = 20_000
 
-# The first part of the reference judges its last part.
+# Share of the reference that is learned from to judge the rest of the reference.
 FORWARD_SHARE = 0.6
-
-LARGE = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Plan:
-    """Where the reference ends, and where anomalies go."""
+    """Numbers of rows, anomalies and copies for the trials.
+
+    ``n_copies`` is the number of copies over which the ``n_places`` anomalies of a kind and size
+    are distributed; ``sizes`` are indices into ``SIZES``.
+    """
 
     n_reference: int
     n_held_out: int
@@ -72,28 +71,28 @@ def diagnose(
     sizes: Sequence[str] = SIZES,
     seed: int = 0,
 ) -> Diagnosis:
-    """Say whether a detector works on a recording, with anomalies planted in its later rows.
+    """Check whether a detector works on a recording, with anomalies planted in its later rows.
 
-    The detector learns from the first rows and judges copies of the rest: untouched, with churn of
-    each kind and no anomaly, and with anomalies of each kind in three sizes.
+    The detector learns from the first rows and judges copies of the rest: unchanged, with churn of
+    each kind but no anomaly, and with anomalies of each kind in up to three sizes.
 
     Parameters
     ----------
     recording
         a recording, or anything that :func:`smkc.read` takes.
     detector
-        a detector with the settings to try, fitted or not; it is left as it is. By default
+        a detector with the settings to try, fitted or not; it is not changed. By default
         ``Detector()``.
     share
-        of the rows, the first, that are learned from.
+        share of the rows to learn from, taken from the start.
     places
-        how many anomalies of each kind and size are planted.
+        largest number of anomalies of each kind and size; fewer are planted in a short recording.
     length
-        rows an anomaly lasts; by default found from the number of rows.
+        rows that an anomaly lasts; by default 1/100 of the held-out rows, from 8 to 32.
     sizes
-        of the anomalies, ``large`` among them: the verdict rests on those.
+        sizes of the anomalies; must include ``large``, on which the verdict is based.
     seed
-        of what is planted where.
+        seed of the generator that chooses places, variables and changes.
 
     Examples
     --------
@@ -116,22 +115,25 @@ def diagnose(
         raise InputError("the recording holds no observations; give one with some hundred rows")
     mine = copy.copy(Detector() if detector is None else detector)
     if "align" in mine.get_params():
-        mine.set_params(align="prompt")  # what is known when a row comes, and nothing later
+        mine.set_params(align="prompt")  # judge each row without the rows after it
     plan = _plan(len(recording), share, places, length, sizes)
     if plan.n_places < FEWEST_PLACES:
         needed = _rows_needed(share, length)
         reason = f"{needed:,} are needed to learn from some and to plant anomalies in the others"
-        return _without_trials(
-            recording, mine, plan, seed, too_little(len(recording), needed, reason)
-        )
-    try:
-        return _with_trials(recording, mine, plan, seed)
-    except SettingError:
-        raise
-    except InputError as error:
-        needed = max(2 * len(recording), _rows_needed(share, length))
-        finding = too_little(len(recording), needed, f"the detector says: {error}")
-        return _without_trials(recording, mine, plan, seed, finding)
+    else:
+        try:
+            return _with_trials(recording, mine, plan, seed)
+        except SettingError:
+            raise
+        except InputError as error:
+            needed = max(2 * len(recording), _rows_needed(share, length))
+            reason = f"the detector says: {error}"
+    return Diagnosis(
+        findings=(too_little(len(recording), needed, reason),),
+        false_alarm_rate=float(mine.false_alarm_rate),
+        times=recording.times,
+        **_about(recording, mine, plan, seed),
+    )
 
 
 def _plan(
@@ -210,20 +212,18 @@ def _with_trials(recording: Recording, detector: Any, plan: _Plan, seed: int) ->
         ),
         false_alarm_rate=judge.rate,
         threshold=judge.threshold,
-        settings=_settings(detector),
-        n_rows=len(recording),
-        n_reference=plan.n_reference,
-        n_variables=len(recording.names),
-        length=plan.length,
-        seed=seed,
         times=watched.times,
         scores=untouched,
+        **_about(recording, detector, plan, seed),
     )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Trials:
-    """Copies of the held-out rows with anomalies in them, the same for every detector."""
+    """Copies of the held-out rows with planted anomalies.
+
+    Kinds, sizes and seed are the same for every detector; the places avoid its false alarms.
+    """
 
     held: HeldOut
     plan: _Plan
@@ -232,13 +232,13 @@ class _Trials:
     def outcome(
         self, judge: Judge, untouched: NDArray[np.float64], kind: str, size: int
     ) -> list[Outcome]:
-        """Return what became of the anomalies of a kind and size; nothing if none can be planted.
+        """Return the outcome for one kind and size, or an empty list if none can be planted.
 
-        ``untouched`` are the judge's scores of the held-out rows as they are.
+        ``untouched`` is (T,), the judge's scores of the unchanged held-out rows.
         """
         plan = self.plan
         alarms = over(untouched, judge.threshold)
-        # The same places for every size.
+        # The seed does not depend on the size, so every size has the same places.
         rng = np.random.default_rng([self.seed, 1, tuple(KINDS).index(kind)])
         places = choose_places(alarms, plan.n_places, plan.length, rng)
         fates: list[Fate] = []
@@ -247,7 +247,7 @@ class _Trials:
             planted, plants = plant(self.held, kind, size, some, plan.length, rng)
             if not plants:
                 continue
-            # What comes after the last anomaly tells no more of them.
+            # Rows after the last anomaly do not affect the counts.
             planted = planted.rows(0, some[-1] + 2 * plan.length)
             scores = judge.scores(planted)
             alerts = judge.alerts(planted) if size == LARGE else None
@@ -258,7 +258,10 @@ class _Trials:
 def _try_other(
     detector: Any, reference: Recording, kinds: Sequence[str], trials: _Trials
 ) -> Other | None:
-    """Try the other simple detector on large anomalies that were missed; None if it cannot."""
+    """Try the other untrained detector on the kinds of which large anomalies were missed.
+
+    Return None if the recording is too short for it.
+    """
     is_default = getattr(detector, "kind", None) == Detector.kind
     another = (KnnDetector if is_default else Detector)(false_alarm_rate=detector.false_alarm_rate)
     try:
@@ -266,7 +269,7 @@ def _try_other(
         untouched = judge.scores(trials.held.recording)
         found = [one for kind in kinds for one in trials.outcome(judge, untouched, kind, LARGE)]
     except InputError:
-        return None  # too short for it, or a copy that ends after its last anomaly is
+        return None  # the reference, or a copy that ends after its last anomaly, is too short
     return Other(
         name="smkc.paper.KnnDetector" if is_default else "smkc.Detector",
         outcomes={one.kind: one for one in found},
@@ -274,14 +277,21 @@ def _try_other(
     )
 
 
-def _settings(detector: Any) -> dict[str, Any]:
-    """Return a detector's settings by name, and its kind if it has one."""
+def _about(recording: Recording, detector: Any, plan: _Plan, seed: int) -> dict[str, Any]:
+    """Return the fields of a diagnosis that do not depend on the trials."""
     kind = {"detector": detector.kind} if hasattr(detector, "kind") else {}
-    return {**kind, **detector.get_params()}
+    return {
+        "settings": {**kind, **detector.get_params()},
+        "n_rows": len(recording),
+        "n_reference": plan.n_reference,
+        "n_variables": len(recording.names),
+        "length": plan.length,
+        "seed": seed,
+    }
 
 
 def _forward(reference: Recording, detector: Any, length: int) -> FalseAlarms | None:
-    """Count alarms when the first part of the reference judges its last."""
+    """Count alarms in the last part of the reference after learning from its first part."""
     cut = int(FORWARD_SHARE * len(reference))
     if len(reference) - cut < 2 * length:
         return None
@@ -291,26 +301,3 @@ def _forward(reference: Recording, detector: Any, length: int) -> FalseAlarms | 
     except InputError:
         return None  # too short for this detector
     return FalseAlarms.count("reference", scores, judge.threshold)
-
-
-def _without_trials(
-    recording: Recording, detector: Any, plan: _Plan, seed: int, finding: Finding
-) -> Diagnosis:
-    return Diagnosis(
-        findings=(finding,),
-        outcomes=(),
-        untouched=None,
-        churn=(),
-        rates=(),
-        rate_alarms=(),
-        false_alarm_rate=float(detector.false_alarm_rate),
-        threshold=float("nan"),
-        settings=_settings(detector),
-        n_rows=len(recording),
-        n_reference=plan.n_reference,
-        n_variables=len(recording.names),
-        length=plan.length,
-        seed=seed,
-        times=recording.times,
-        scores=np.empty(0),
-    )

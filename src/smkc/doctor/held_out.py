@@ -1,7 +1,7 @@
-"""HeldOut: the part of a recording that is judged, ready to have things planted in it.
+"""The rows to judge, prepared for planting anomalies.
 
-In: the reference and the rows after it. Out: each variable's observations at hand, and in what
-measure it can be changed: its own spread, its kind, whether it moves with others.
+In: the reference and the rows after it. Out: each variable's observations, its spread, whether it
+is a counter, its season, and whether it moves together with other variables.
 """
 
 from collections.abc import Mapping
@@ -10,17 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from smkc.doctor.look import table_of
 from smkc.recording import Recording, Scaling
 from smkc.recording.counters import clock
 
-__all__ = ["HeldOut", "hold_out"]
-
-# Variables with a correlation of at least this much move together: from row to row, or in their
-# means over stretches of rows, in both halves of the recording (two drifts may agree by chance).
+# Variables move together if their correlation is at least this: from row to row, or between their
+# means over blocks of rows. The latter must hold in both halves of the rows, because two drifts may
+# agree by chance.
 TOGETHER, TOGETHER_SLOWLY = 0.5, 0.8
 
 # Limits of the search for relations: the largest number of variables and of rows, and the smallest
-# number of stretches in either half of the rows, for relations over longer times.
+# number of blocks in each half of the rows for relations between block means.
 MOST_COMPARED = 400
 FEWEST_STRETCHES = 12
 MOST_ROWS_COMPARED = 20_000
@@ -28,23 +28,29 @@ MOST_ROWS_COMPARED = 20_000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeldOut:
-    """Rows to judge, and what is known of their variables.
+    """Rows to judge, with properties of their V variables.
 
     Parameters
     ----------
     recording
         the held-out rows.
     spread
-        (V,) a variable's robust spread in the reference; of its rate, for a counter; 0 if it
-        never changes or was seen too rarely to say.
+        (V,) robust spread of a variable in the reference, or in the held-out rows if it is new;
+        for a counter, of its rate. 0 if it never changes or was observed too rarely.
     is_counter, is_whole
-        (V,) whether it only counts up, holds whole numbers only.
+        (V,) whether it only counts up, and whether it holds only whole numbers.
     has_partner, has_slow_partner
-        (V,) whether another one moves with it from row to row, or over longer times.
+        (V,) whether another variable moves with it from row to row, or in means over blocks of
+        rows.
     period
-        (V,) of its season, in the unit of ``clock``; NaN where the detector found none.
+        (V,) period of its season, in the unit of ``clock``; NaN where the detector found none.
     clock
         (T,) time since the first row, in seconds for dates.
+    by_variable, starts
+        (N,) numbers of the observations sorted by variable, and (V + 1,) where each variable's
+        begin.
+    rows
+        (N,) row number of each observation.
     """
 
     recording: Recording
@@ -60,17 +66,17 @@ class HeldOut:
     rows: NDArray[np.int64]
 
     def all_of(self, variable: int) -> NDArray[np.int64]:
-        """(n,) the numbers of a variable's observations, in order of time."""
+        """Return the (n,) numbers of a variable's observations, in order of time."""
         return self.by_variable[self.starts[variable] : self.starts[variable + 1]]
 
     def between(self, variable: int, first: int, last: int) -> tuple[int, int]:
-        """Return the part of :meth:`all_of` that lies in rows first to last, as in slicing."""
+        """Return the slice of :meth:`all_of` for rows first to last, both included."""
         rows = self.rows[self.all_of(variable)]
         begin, end = np.searchsorted(rows, [first, last + 1])
         return int(begin), int(end)
 
     def observed(self, first: int, last: int) -> NDArray[np.int64]:
-        """(n,) variables that are observed in at least half of the rows first to last."""
+        """Return the (n,) variables observed in at least half of the rows first to last."""
         span = slice(
             int(self.recording.indptr[first]), int(self.recording.indptr[min(last + 1, len(self))])
         )
@@ -89,7 +95,7 @@ def hold_out(
     Parameters
     ----------
     length
-        rows over which relations are looked for.
+        rows per block in the search for relations.
     seasons
         period of each variable that has a season.
     """
@@ -127,7 +133,11 @@ def hold_out(
 def _partners(
     recording: Recording, may: NDArray[np.bool_], length: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """(V,) whether another variable moves with this one within stretches of rows, and over them."""
+    """Return two (V,) masks: whether another variable moves with this one, by rows and by blocks.
+
+    Correlations by rows are taken after subtracting the mean of each block of ``length`` rows.
+    Only variables in ``may`` that are observed in at least half of the rows are compared.
+    """
     n_rows = min(len(recording), MOST_ROWS_COMPARED) // length * length
     counts = np.bincount(recording.codes, minlength=len(may))
     chosen = np.flatnonzero(may & (2 * counts >= len(recording)))
@@ -136,13 +146,7 @@ def _partners(
     quick, slow = np.zeros(len(may), bool), np.zeros(len(may), bool)
     if n_rows == 0 or len(chosen) < 2:
         return quick, slow
-    part = recording.rows(0, n_rows)
-    place = np.full(len(may), -1)
-    place[chosen] = np.arange(len(chosen))
-    is_in = place[part.codes] >= 0
-    table = np.full((n_rows, len(chosen)), np.nan)
-    table[part.row_numbers[is_in], place[part.codes[is_in]]] = part.values[is_in]
-    stretches = table.reshape(-1, length, len(chosen))
+    stretches = table_of(recording.rows(0, n_rows), chosen).reshape(-1, length, len(chosen))
     n_seen = np.maximum((~np.isnan(stretches)).sum(axis=1, keepdims=True), 1)
     means = np.nansum(stretches, axis=1, keepdims=True) / n_seen
     within = np.nan_to_num((stretches - means).reshape(n_rows, -1))
@@ -156,7 +160,7 @@ def _partners(
 
 
 def _likeness(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(V, V) correlations of the columns of a table with zero means; 0 of each with itself."""
+    """Return (V, V) correlations of columns that have zero mean, with 0 on the diagonal."""
     norms = np.sqrt((table**2).sum(axis=0))
     scaled = table / np.where(norms > 0, norms, 1.0)
     found: NDArray[np.float64] = scaled.T @ scaled

@@ -1,8 +1,9 @@
-"""Looking at the reference: whether its rows are of one piece, and what is in them.
+"""Quality of the reference rows, without any detector.
 
-In: reference rows. Out: shares and counts that speak for or against learning from them.
+In: reference rows. Out: the shares of outlying and of empty rows, and the constant variables.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,18 +11,19 @@ from numpy.typing import NDArray
 
 from smkc.recording import Recording, Scaling
 
-__all__ = ["Look", "far_rows", "look_at"]
-
-# Rows further out than so many spreads stand apart from the rest.
+# A row is an outlier if its deviation exceeds the centre of all rows' deviations by more than this
+# many of their spreads.
 FAR = 6.0
 
-# Deviations count up to so many spreads: one wild variable is no reason to call a row strange.
+# Deviations are capped at this many spreads, so that one variable alone cannot dominate a row's
+# mean.
 MOST_SPREADS = 20.0
 
-# Trouble is looked for in all variables together, and in the share of them that deviates most.
+# Besides the mean deviation of all variables, the deviation that this share of them reaches or
+# exceeds is tested.
 MOST_STRUCK = 0.05
 
-# The shortest interval that holds half of a normal distribution is so many deviations long.
+# Length, in standard deviations, of the shortest interval that holds half of a normal distribution.
 HALF_OF_NORMAL = 1.349
 
 MAX_ROWS_LOOKED_AT, MAX_VARIABLES_LOOKED_AT = 5_000, 400
@@ -29,30 +31,24 @@ MAX_ROWS_LOOKED_AT, MAX_VARIABLES_LOOKED_AT = 5_000, 400
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What the reference rows look like.
+    """Properties of the reference rows."""
 
-    Parameters
-    ----------
-    far
-        share of the rows that stand far from most of the others.
-    constant
-        variables that never change.
-    empty
-        share of the rows without any observation.
-    """
-
-    far: float
-    constant: tuple[str, ...]
-    empty: float
+    far: float  # share of the rows that lie far from most of the others
+    constant: tuple[str, ...]  # variables that never change
+    empty: float  # share of the rows without any observation
 
 
 def look_at(reference: Recording) -> Look:
-    """Look at reference rows before any detector does."""
+    """Measure properties of the reference rows."""
     scaling = Scaling.fit(reference)
     constant = [name for name, is_so in zip(scaling.names, scaling.constant, strict=True) if is_so]
     left_out = {*constant, *(np.array(scaling.names, object)[scaling.counter].tolist())}
+    is_usual = 2 * np.bincount(reference.codes, minlength=len(reference.names)) >= len(reference)
+    chosen = [
+        code for code, name in enumerate(reference.names) if is_usual[code] and name not in left_out
+    ]
     step = max(1, len(reference) // MAX_ROWS_LOOKED_AT)
-    table = _table(reference, step, left_out)
+    table = table_of(reference, chosen[:MAX_VARIABLES_LOOKED_AT], step)
     return Look(
         far=far_rows(table) if table.size else 0.0,
         constant=tuple(constant),
@@ -61,11 +57,11 @@ def look_at(reference: Recording) -> Look:
 
 
 def far_rows(table: NDArray[np.float64]) -> float:
-    """Return the share of rows of a (T, V) table that stand far from most others.
+    """Return the share of rows of a (T, V) table that lie far from most others.
 
-    Centre and spread are those of the shortest interval that holds half of the values, so that
-    rows which stand apart widen the measure little while they are at most about a third of all;
-    more of them than that may go unseen, as they are then nearly as usual as the others.
+    Centre and spread come from the shortest interval that holds half of the values, so outlying
+    rows hardly widen the spread as long as they are at most about a third of all rows. If they are
+    more, they may not be found.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         centre, spread = _shortest_half(table)
@@ -85,7 +81,7 @@ def far_rows(table: NDArray[np.float64]) -> float:
 
 
 def _far(away: NDArray[np.float64]) -> float:
-    """Return the share of (T,) deviations that are far above most of them."""
+    """Return the share of (T,) deviations that are far above most others."""
     middle, width = (float(part[0]) for part in _shortest_half(away[:, None]))
     return float(np.mean(away > middle + FAR * width)) if width > 0 else 0.0
 
@@ -93,7 +89,7 @@ def _far(away: NDArray[np.float64]) -> float:
 def _shortest_half(
     table: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(V,) centre and spread of each variable, from the shortest interval with half its values."""
+    """Return (V,) centres and spreads, from the shortest interval with half the values."""
     ordered = np.sort(table, axis=0)  # NaN last
     counts = np.isfinite(table).sum(axis=0)
     centre, spread = np.zeros(table.shape[1]), np.zeros(table.shape[1])
@@ -109,17 +105,14 @@ def _shortest_half(
     return centre, spread
 
 
-def _table(reference: Recording, step: int, left_out: set[str]) -> NDArray[np.float64]:
-    """(T, V) every ``step``-th row, NaN where not observed; variables seen in most rows only."""
-    counts = np.bincount(reference.codes, minlength=len(reference.names))
-    is_usual = 2 * counts >= len(reference)
-    chosen = [
-        code for code, name in enumerate(reference.names) if is_usual[code] and name not in left_out
-    ][:MAX_VARIABLES_LOOKED_AT]
-    place = np.full(len(reference.names), -1)
+def table_of(
+    recording: Recording, chosen: Sequence[int] | NDArray[np.int64], step: int = 1
+) -> NDArray[np.float64]:
+    """Return every ``step``-th row as a (T, V) table of the chosen codes, NaN if not observed."""
+    place = np.full(len(recording.names), -1)
     place[chosen] = np.arange(len(chosen))
-    rows = reference.row_numbers
-    is_in = (rows % step == 0) & (place[reference.codes] >= 0)
-    table = np.full(((len(reference) + step - 1) // step, len(chosen)), np.nan)
-    table[rows[is_in] // step, place[reference.codes[is_in]]] = reference.values[is_in]
+    rows = recording.row_numbers
+    is_in = (rows % step == 0) & (place[recording.codes] >= 0)
+    table = np.full((-(-len(recording) // step), len(chosen)), np.nan)
+    table[rows[is_in] // step, place[recording.codes[is_in]]] = recording.values[is_in]
     return table

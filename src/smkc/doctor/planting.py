@@ -1,10 +1,10 @@
-"""Planting: anomalies of each kind, in several sizes, put into held-out rows.
+"""Synthetic anomalies of each kind and size, planted in held-out rows.
 
-In: held-out rows, a kind, a size and the places. Out: a copy with the anomalies in it, and which
-rows and variables they are.
+In: held-out rows, a kind, a size and the places. Out: a copy with the anomalies, and the rows and
+variables that they change.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -14,20 +14,23 @@ from numpy.typing import NDArray
 from smkc.doctor.held_out import HeldOut
 from smkc.recording import Recording
 
-__all__ = ["KINDS", "Kind", "Plant", "plant"]
+SIZES = ("small", "medium", "large")
+LARGE = SIZES.index("large")
 
 SPIKE_ROWS = 3
 
-# A kind that changes values strikes this share of the variables at hand, one at least.
+# Share of the suitable variables, at least one, that is changed by a kind whose sizes are not
+# shares of variables.
 STRUCK_SHARE = 0.1
 
-# Times from which values are taken on trial where variables move together over longer times only.
+# Number of other times tried as a source of values where variables move together only in their
+# means over blocks of rows; the one whose level differs most is used.
 TIMES_TRIED = 8
 
-# Another hour's values must be this part of a variable's spread away from those of this hour.
+# Smallest difference, in spreads, between the medians of the other hour's and this hour's values.
 HOUR_DIFFERENCE = 0.5
 
-# A variable can be seen to stand still if at least this share of its steps are changes.
+# A variable can be frozen only if its value changes in at least this share of its steps.
 LIVELY = 0.5
 
 
@@ -38,11 +41,12 @@ class Kind:
     Parameters
     ----------
     many, story
-        what several of them are called, and what happens.
+        its name in the plural, and what happens.
     sizes
-        small, medium and large.
+        the small, medium and large size.
     unit
-        what sizes count: the variable's own spreads, a share ``of variables`` or ``of a period``.
+        unit of the sizes: ``spreads`` of the variable, or a share ``of variables`` or ``of a
+        period``.
     """
 
     many: str
@@ -51,7 +55,7 @@ class Kind:
     unit: str = "spreads"
 
     def size_words(self, *sizes: int) -> str:
-        """Say how large some sizes are.
+        """Return some sizes with their unit, as text.
 
         Examples
         --------
@@ -108,10 +112,8 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class Plant:
-    """One planted anomaly; both rows belong to it."""
+    """One planted anomaly, from its first row to its last, both included."""
 
-    kind: str
-    size: int
     first_row: int
     last_row: int
     variables: tuple[str, ...]
@@ -125,25 +127,26 @@ def plant(
     length: int,
     rng: np.random.Generator,
 ) -> tuple[Recording, list[Plant]]:
-    """Put one anomaly at each place and return the copy and what was planted.
+    """Plant one anomaly at each place and return the changed copy and the anomalies.
 
     Parameters
     ----------
     held
         the held-out rows.
     kind, size
-        one of ``KINDS``; 0 small, 1 medium, 2 large.
+        a key of ``KINDS``; 0 small, 1 medium, 2 large.
     places
-        first rows, far enough apart.
+        first row of each anomaly; anomalies must not overlap.
     length
-        rows an anomaly lasts; a spike lasts three.
+        rows that an anomaly lasts; a spike lasts at most 3.
     rng
-        the same generator strikes the same variables with every size.
+        generator; with the same seed, a larger size changes the same variables or more of them,
+        except for the kind ``wrong hour``.
 
     Returns
     -------
     Recording, list of Plant
-        a place where no variable can show this kind is left as it is.
+        the copy and its anomalies; a place without a suitable variable is left unchanged.
     """
     values = held.recording.values.astype(np.float64)
     is_kept = np.ones(len(values), bool)
@@ -166,7 +169,7 @@ def plant(
             else:
                 _strike(held, values, kind, KINDS[kind].sizes[size], variable, begin, end, own)
         names = tuple(sorted(held.recording.names[variable] for variable in struck))
-        plants.append(Plant(kind=kind, size=size, first_row=first, last_row=last, variables=names))
+        plants.append(Plant(first_row=first, last_row=last, variables=names))
     copy = held.recording
     if not is_kept.all():
         copy = Recording.from_observations(
@@ -177,7 +180,7 @@ def plant(
 
 
 def _able(held: HeldOut, kind: str, size: int, first: int, last: int) -> NDArray[np.int64]:
-    """(n,) variables in which this kind of anomaly could be seen there."""
+    """Return the (n,) variables in which this kind of anomaly is visible in rows first to last."""
     present = held.observed(first, last)
     if kind == "vanished":
         return present
@@ -194,7 +197,7 @@ def _able(held: HeldOut, kind: str, size: int, first: int, last: int) -> NDArray
 
 
 def _differs(held: HeldOut, variable: int, shift: float, first: int, last: int) -> bool:
-    """Whether what is usual part of a period away is clearly not so at these rows."""
+    """Return whether the values a share of a period away clearly differ from those here."""
     begin, end = held.between(variable, first, last)
     values = held.recording.values[held.all_of(variable)].astype(np.float64)
     other = _at_another_hour(held, variable, values, begin, end, shift)
@@ -207,9 +210,9 @@ def _differs(held: HeldOut, variable: int, shift: float, first: int, last: int) 
 def _at_another_hour(
     held: HeldOut, variable: int, values: NDArray[np.float64], begin: int, end: int, shift: float
 ) -> NDArray[np.float64] | None:
-    """(n,) a variable's own values that part of a period earlier or later; None if it has none.
+    """Return the (n,) values of a variable a share of a period earlier or later.
 
-    Of the two, those that differ more from the present ones.
+    Of the two, the one whose median differs more is returned; None if neither was recorded.
     """
     at = held.clock[held.rows[held.all_of(variable)]]
     found = []
@@ -238,16 +241,16 @@ def _strike(
     end: int,
     rng: np.random.Generator,
 ) -> None:
-    """Change a variable's observations begin to end in place; a counter through its rate."""
+    """Change observations begin to end of a variable in place; for a counter, change its rate."""
     mine = held.all_of(variable)
     if kind == "wrong hour":
         other = _at_another_hour(held, variable, values[mine], begin, end, size)
         values[mine[begin:end]] = values[mine[begin:end]] if other is None else other
         return
     is_slow = kind == "relation" and not held.has_partner[variable]
-    change = _at_another_level if is_slow else _CHANGES[kind]
+    size = size * held.spread[variable]
     if not held.is_counter[variable]:
-        new = change(values[mine], begin, end, size * held.spread[variable], rng)
+        new = _changed(kind, is_slow, values[mine], begin, end, size, rng)
         values[mine[begin:end]] = np.round(new) if held.is_whole[variable] else new
         return
     begin = max(begin, 1)
@@ -257,61 +260,56 @@ def _strike(
     if kind == "frozen":
         rates[begin:end] = 0.0
     else:
-        rates[begin:end] = change(rates, begin, end, size * held.spread[variable], rng)
+        rates[begin:end] = _changed(kind, is_slow, rates, begin, end, size, rng)
     steps = np.maximum(rates[begin:end], 0.0) * lasted[begin - 1 : end - 1]
     new = old[begin - 1] + np.cumsum(steps)
     new = np.round(new) if held.is_whole[variable] else new
-    # What follows counts on from there, until the counter starts anew.
+    # Shift the later counts by the same amount, until the counter is reset.
     falls = np.flatnonzero(np.diff(old[end - 1 :]) < 0)
     until = end + int(falls[0]) if len(falls) else len(old)
     values[mine[end:until]] += new[-1] - old[end - 1]
     values[mine[begin:end]] = new
 
 
-Change = Callable[[NDArray[np.float64], int, int, float, np.random.Generator], NDArray[np.float64]]
+def _changed(
+    kind: str,
+    is_slow: bool,
+    trace: NDArray[np.float64],
+    begin: int,
+    end: int,
+    size: float,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Return new values for observations begin to end of a variable's trace.
+
+    ``is_slow``: a broken relation is one between means over blocks of rows.
+    """
+    here, count = trace[begin:end], end - begin
+    if kind in ("spike", "level shift"):
+        return here + size * _sign(rng)
+    if kind == "ramp":
+        rise = np.arange(1, count + 1) / count
+        return here + size * _sign(rng) * rise
+    if kind == "noise":
+        return here + size * rng.normal(size=count)
+    if kind == "frozen":
+        return np.full(count, here[0])
+    present = np.median(here)
+    if is_slow:
+        tried = [_taken_from_elsewhere(trace, begin, end, rng) for _ in range(TIMES_TRIED)]
+        return max(tried, key=lambda one: abs(float(np.median(one) - present)))
+    other = _taken_from_elsewhere(trace, begin, end, rng)
+    return other - np.median(other) + present
 
 
 def _sign(rng: np.random.Generator) -> float:
     return float(rng.choice((-1.0, 1.0)))
 
 
-def _moved(
-    trace: NDArray[np.float64], begin: int, end: int, size: float, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    return trace[begin:end] + size * _sign(rng)
-
-
-def _drifted(
-    trace: NDArray[np.float64], begin: int, end: int, size: float, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    rise = np.arange(1, end - begin + 1) / (end - begin)
-    return trace[begin:end] + size * _sign(rng) * rise
-
-
-def _scattered(
-    trace: NDArray[np.float64], begin: int, end: int, size: float, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    return trace[begin:end] + size * rng.normal(size=end - begin)
-
-
-def _frozen(
-    trace: NDArray[np.float64], begin: int, end: int, size: float, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    return np.full(end - begin, trace[begin])
-
-
-def _parted(
-    trace: NDArray[np.float64], begin: int, end: int, size: float, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Take the variable's own values of another time, at the level of this one."""
-    other = _taken_from_elsewhere(trace, begin, end, size, rng)
-    return other - np.median(other) + np.median(trace[begin:end])
-
-
 def _taken_from_elsewhere(
-    trace: NDArray[np.float64], begin: int, end: int, size: float, rng: np.random.Generator
+    trace: NDArray[np.float64], begin: int, end: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Take the variable's own values of another time."""
+    """Return the variable's values from a random other time; reverse the present ones if none."""
     count = end - begin
     before = np.arange(0, max(begin - 2 * count, 0))
     after = np.arange(end + count, len(trace) - count)
@@ -320,24 +318,3 @@ def _taken_from_elsewhere(
         return trace[begin:end][::-1].copy()
     start = int(sources[rng.integers(len(sources))])
     return trace[start : start + count]
-
-
-def _at_another_level(
-    trace: NDArray[np.float64], begin: int, end: int, size: float, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Take the variable's own values of a time when its level was another, of some tried."""
-    present = np.median(trace[begin:end])
-    tried = [_taken_from_elsewhere(trace, begin, end, size, rng) for _ in range(TIMES_TRIED)]
-    return max(tried, key=lambda one: abs(float(np.median(one) - present)))
-
-
-_CHANGES: Mapping[str, Change] = MappingProxyType(
-    {
-        "spike": _moved,
-        "level shift": _moved,
-        "ramp": _drifted,
-        "noise": _scattered,
-        "relation": _parted,
-        "frozen": _frozen,
-    }
-)

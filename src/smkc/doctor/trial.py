@@ -1,7 +1,7 @@
-"""Trial: a fitted detector judges copies of the held-out rows, and what it did is counted.
+"""Trials: counts of what a fitted detector does on copies of the held-out rows.
 
-In: a fitted detector, held-out rows. Out: how many planted anomalies were caught, how soon, whether
-the right variable was named, and how often nothing alarmed.
+In: a fitted detector, held-out rows. Out: the number of planted anomalies caught, the delay of the
+alarms, whether a planted variable was named as the cause, and the number of false alarms.
 """
 
 import warnings
@@ -17,53 +17,41 @@ from smkc.doctor.planting import KINDS, Plant
 from smkc.errors import CalibrationWarning
 from smkc.recording import Recording
 
-__all__ = ["RATES", "FalseAlarms", "Fate", "Judge", "Outcome", "choose_places", "fate", "over"]
-
-# False-alarm rates that are tried beside the one asked for.
+# False-alarm rates that are tried in addition to the detector's own.
 RATES = (0.0003, 0.001, 0.003, 0.01, 0.03)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fate:
-    """What became of one planted anomaly.
+    """Result for one planted anomaly."""
 
-    Parameters
-    ----------
-    caught_at
-        whether it was caught, at each false-alarm rate that was tried.
-    delay
-        rows from its first to the alarm, at the rate asked for; None if it was missed.
-    change
-        mean of its rows' surprises less those of the same rows untouched.
-    is_named
-        whether a planted variable was the first cause; None if there was no alert to explain.
-    """
-
-    caught_at: tuple[bool, ...]
-    delay: int | None
-    change: float
-    is_named: bool | None = None
+    caught_at: tuple[bool, ...]  # at each false-alarm rate that was tried
+    delay: int | None  # rows to the alarm, at the detector's own rate; None if it was missed
+    change: float  # mean surprise of its rows minus that of the same rows unchanged, in nats
+    is_named: bool | None = None  # whether the first cause is right; None without an alert
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What became of the anomalies of one kind and size.
+    """Counts for the planted anomalies of one kind and size.
 
     Parameters
     ----------
     kind, size, words
-        the kind; 0 small, 1 medium, 2 large; the size in words.
+        the kind; 0 small, 1 medium, 2 large; the size as text.
     planted, caught
-        how many there were, and how many raised an alarm that the untouched rows did not.
+        number of anomalies, and number of those that raised an alarm where the unchanged rows did
+        not.
     caught_at
-        the same at each false-alarm rate that was tried.
+        number caught at each false-alarm rate that was tried.
     raised, lowered
-        how many had a higher, and a lower, mean score than the same rows untouched.
+        number of anomalies whose mean surprise was higher, or lower, than that of the same rows
+        unchanged.
     delay
-        rows from the first planted row to the alarm, the median over those caught, or None.
+        median number of rows from the first planted row to the alarm; None if none was caught.
     explained, named
-        how many had an alert that was explained, and in how many of these a planted variable was
-        the first cause; only large ones are explained.
+        number of anomalies with an explained alert, and number of those in which a planted
+        variable was the first cause; only large anomalies are explained.
     """
 
     kind: str
@@ -80,7 +68,7 @@ class Outcome:
 
     @classmethod
     def of(cls, kind: str, size: int, fates: Sequence[Fate]) -> "Outcome":
-        """Count the fates of one kind and size."""
+        """Count the results for one kind and size."""
         delays = [one.delay for one in fates if one.delay is not None]
         return cls(
             kind=kind,
@@ -98,20 +86,21 @@ class Outcome:
 
     @property
     def share(self) -> float:
-        """Share caught; NaN where nothing could be planted."""
+        """Share of the anomalies that was caught; NaN if none was planted."""
         return self.caught / self.planted if self.planted else float("nan")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FalseAlarms:
-    """How often rows without any planted anomaly alarm.
+    """Count of alarms in rows without planted anomalies.
 
     Parameters
     ----------
     kind
-        ``untouched``, or the kind of churn.
+        ``untouched``, ``reference``, or the kind of churn.
     rows, alarmed, episodes
-        rows with a score, those past the threshold, and in how many stretches.
+        number of rows with a score, of those above the threshold, and of runs of consecutive rows
+        above it.
     """
 
     kind: str
@@ -121,12 +110,12 @@ class FalseAlarms:
 
     @property
     def rate(self) -> float:
-        """Share of the rows that alarm; NaN without any score."""
+        """Share of the rows with a score that alarm; NaN if no row has a score."""
         return self.alarmed / self.rows if self.rows else float("nan")
 
     @classmethod
     def count(cls, kind: str, scores: NDArray[np.float64], threshold: float) -> "FalseAlarms":
-        """Count the alarms in (T,) scores."""
+        """Count the alarms in (T,) surprises."""
         alarms = over(scores, threshold)
         return cls(
             kind=kind,
@@ -137,48 +126,38 @@ class FalseAlarms:
 
 
 class Judge:
-    """A fitted detector with its thresholds at every rate that is tried."""
+    """A fitted detector with its thresholds at every rate that is tried.
+
+    A threshold is the surprise in nats above which a row alarms. ``doubts`` holds the texts of the
+    detector's calibration warnings at its own rate.
+    """
 
     def __init__(self, detector: Any) -> None:
         self.rate = float(detector.false_alarm_rate)
         self.rates = tuple(sorted({*RATES, self.rate}))
-        self.doubts: list[str] = []
+        self.thresholds = tuple(-float(np.log(rate)) for rate in self.rates)
+        self.threshold = -float(np.log(self.rate))
         self._detector = detector
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            self.thresholds = tuple(self._threshold(rate) for rate in self.rates)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            self.threshold = self._threshold(self.rate)
+            _ = detector.threshold_  # warns if the reference data are too few for the rate
         self.doubts = [str(w.message) for w in caught if issubclass(w.category, CalibrationWarning)]
 
     def scores(self, recording: Recording) -> NDArray[np.float64]:
-        """(T,) the surprise of each row, minus the logarithm of its p-value: what alerts go by."""
+        """Return the (T,) surprises in nats: minus the logarithm of each row's p-value."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return -np.log(np.asarray(self._detector.p_values(recording), np.float64))
 
     def alerts(self, recording: Recording, explain: bool = True) -> list[Alert]:
-        """Return the alerts with their causes."""
+        """Return the alerts, with their causes unless ``explain`` is False."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return list(self._detector.alerts(recording, explain=explain))
 
-    def _threshold(self, rate: float) -> float:
-        """Return the surprise above which a row is marked.
-
-        The detector is asked for its own threshold too, as it warns of rates it cannot know.
-        """
-        self._detector.set_params(false_alarm_rate=rate)
-        try:
-            _ = self._detector.threshold_
-        finally:
-            self._detector.set_params(false_alarm_rate=self.rate)
-        return -float(np.log(rate))
-
 
 def over(scores: NDArray[np.float64], threshold: float) -> NDArray[np.bool_]:
-    """(T,) which scores are past the threshold; none where there is no score."""
+    """Return a (T,) mask of the scores above the threshold; False where there is no score."""
     with np.errstate(invalid="ignore"):
         found: NDArray[np.bool_] = scores > threshold
     return found
@@ -187,14 +166,16 @@ def over(scores: NDArray[np.float64], threshold: float) -> NDArray[np.bool_]:
 def choose_places(
     alarms: NDArray[np.bool_], n_places: int, length: int, rng: np.random.Generator
 ) -> list[int]:
-    """Return first rows for anomalies, evenly spread, where the untouched rows are quietest.
+    """Return first rows for anomalies, one in each of ``n_places`` equal parts of the rows.
+
+    Within its part, each place is drawn from those with the fewest alarms around them.
 
     Parameters
     ----------
     alarms
-        (T,) where the untouched rows alarm already.
+        (T,) whether each unchanged row alarms.
     n_places, length
-        how many anomalies there shall be, and how many rows each may last.
+        number of anomalies, and rows that each may last.
     """
     lead = 2 * length
     edges = np.linspace(lead, len(alarms) - length, n_places + 1).astype(np.int64)
@@ -216,10 +197,10 @@ def fate(
     length: int,
     alerts: Sequence[Alert] | None = None,
 ) -> Fate:
-    """Say what became of one planted anomaly.
+    """Return the result for one planted anomaly.
 
-    It is caught if, while it lasts or within ``length`` rows after, a row is past the threshold
-    that was not so untouched. ``scores`` may end after that.
+    It is caught if, during the anomaly or within ``length`` rows after it, a row exceeds the
+    threshold that does not exceed it in the unchanged rows.
     """
     stretch = slice(one.first_row, min(one.last_row + 1 + length, len(scores)))
     new = [over(scores[stretch], t) & ~over(untouched[stretch], t) for t in judge.thresholds]
@@ -236,7 +217,10 @@ def fate(
 
 
 def _is_named(one: Plant, alerts: Sequence[Alert], length: int) -> bool | None:
-    """Whether a planted variable is the first cause of the strongest alert over it."""
+    """Return whether a planted variable is the first cause of the strongest overlapping alert.
+
+    Return None if no alert overlaps the anomaly or the ``length`` rows after it.
+    """
     meeting = [
         alert
         for alert in alerts

@@ -1,33 +1,32 @@
-"""Checkpoints: the evidences at some rows of a recording, to go on from there once more.
+"""Checkpoints: saved states at some rows of a recording, from which scoring can be repeated.
 
-In: a state before each part of the rows, and how alarming the part was. Out: the latest state
-before a row. Causes are asked of the state at the moment of an alert; without checkpoints, that
-would need a second pass over all rows before it.
+In: the state before each part of the rows, and the largest alarm of the part. Out: the saved states
+by row. Finding the causes of an alert needs the state at that row; without checkpoints, that would
+need a second pass over all rows before it.
 """
 
 from typing import Any
 
 from numpy.typing import NDArray
 
-from smkc.evidence.reference import EvidenceState, ReferenceEvidence
+from smkc.evidence.model import ReferenceEvidence
+from smkc.evidence.state import EvidenceState
 
-__all__ = ["Checkpoints", "Saved", "resumed"]
-
-# Memory that checkpoints may take; those before the least alarming parts make room.
+# Memory limit for checkpoints; those before the least alarming parts are dropped first.
 MAX_CHECKPOINT_BYTES = 128_000_000
 
 Saved = tuple[dict[str, NDArray[Any]], dict[str, Any]]
 
 
 class Checkpoints:
-    """States by the number of the row that comes next."""
+    """Saved states by the number of the row that comes next."""
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[float, int, Saved]] = {}
         self._size = 0
 
     def save(self, state: EvidenceState) -> Saved:
-        """Return a state as it is now."""
+        """Return a copy of a state as arrays and a header."""
         arrays, header = state.to_arrays()
         return {name: array.copy() for name, array in arrays.items()}, header
 
@@ -41,11 +40,11 @@ class Checkpoints:
             self._size -= self._kept.pop(quietest)[1]
 
     def by_row(self) -> dict[int, Saved]:
-        """Return the states that were kept, in order of their rows."""
+        """Return the states that are kept, in order of their rows."""
         return {row: saved for row, (_, _, saved) in sorted(self._kept.items())}
 
 
 def resumed(model: ReferenceEvidence, saved: Saved) -> EvidenceState:
-    """Return a state of its own that goes on where ``saved`` was."""
+    """Return a new state that continues from ``saved``, which stays unchanged."""
     arrays, header = saved
     return model.start().restored({name: array.copy() for name, array in arrays.items()}, header)

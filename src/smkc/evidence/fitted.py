@@ -1,7 +1,7 @@
-"""EvidenceFitted: what a detector has learned that joins evidences.
+"""The fitted state of the default detector.
 
-In: reference data. Out: scores of rows, their p-values under what was normal when each came, and
-causes that name the evidence which spoke.
+In: reference data, then recordings. Out: scores of rows, their p-values under what was normal when
+each row came, and causes.
 """
 
 import warnings
@@ -15,43 +15,40 @@ from numpy.typing import NDArray
 from smkc import progress
 from smkc.decide import ALIGNMENTS, Calibration, Cause, ScoredWindows
 from smkc.errors import CalibrationWarning, InputWarning, SettingError
+from smkc.evidence.causes.loud import loud_rows, loudness
+from smkc.evidence.causes.wording import causes_of
 from smkc.evidence.checkpoints import Checkpoints, Saved, resumed
-from smkc.evidence.loud import loud_rows, loudness
-from smkc.evidence.reference import EvidenceScores, ReferenceEvidence
+from smkc.evidence.decision.thresholds import SurpriseThresholds
+from smkc.evidence.model import ReferenceEvidence
 from smkc.evidence.scan import EvidenceScan
+from smkc.evidence.settings import SETTINGS
+from smkc.evidence.state import EvidenceScores
 from smkc.evidence.stream import EvidenceStream
-from smkc.evidence.thresholds import SurpriseThresholds
 from smkc.evidence.usual import usual_band
-from smkc.evidence.variables.loudest import CALM_ROWS
-from smkc.evidence.wording import causes_of
 from smkc.recording import Identity, Recording
 from smkc.recording.rules import Rule
 
-__all__ = ["EvidenceFitted"]
-
-# Rows scored at a time; causes go on from where one of these parts begins.
+# Rows scored at a time. A checkpoint is saved before each part, for finding causes later.
 ROWS_PER_CHECKPOINT = 512
-
-# Reference rows are scored by evidences that were fitted on this share of them, the first.
-REFERENCE_FITTED_SHARE = 0.6
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class EvidenceFitted:
-    """The evidences and their reference.
+    """The settings of the default detector and the model it has learned.
 
     Parameters
     ----------
     align
-        how a row's score is placed: ``prompt`` where it is known, ``sharp`` where its window began.
+        the row that a window's score is assigned to: ``prompt`` for its last row, ``sharp`` for its
+        first.
     wanted
         rows per window, or "auto".
     identity, counters
-        of the scaling.
+        as for :meth:`ReferenceEvidence.fit`.
     rules
-        what the user says of some variables.
+        the user's rules for some variables.
     model
-        what was learned; None before any data.
+        the learned model; None before any data.
     """
 
     align: str
@@ -66,19 +63,19 @@ class EvidenceFitted:
 
     @property
     def known(self) -> ReferenceEvidence:
-        """What was learned."""
+        """The learned model."""
         assert self.model is not None
         return self.model
 
     @property
     def window(self) -> int:
-        """Rows a window."""
+        """Rows per window."""
         return self.known.choices.window
 
     @property
     def join(self) -> int:
-        """Most quiet rows between two alerts that are one."""
-        return CALM_ROWS
+        """Largest number of quiet rows within one alert."""
+        return SETTINGS.calm_rows
 
     @property
     def seasons(self) -> Mapping[str, float]:
@@ -88,16 +85,11 @@ class EvidenceFitted:
 
     @property
     def of_steps(self) -> SurpriseThresholds:
-        """What normal alarms of time steps look like; each row of the null says something."""
+        """Distribution of normal alarms of time steps, based on each row of the null."""
         return SurpriseThresholds(self.known.normal.n_independent * self.window)
 
-    @property
-    def of_windows(self) -> SurpriseThresholds:
-        """What normal scores of windows look like."""
-        return self.of_steps
-
     def updated(self, recording: Recording, seed: int) -> "EvidenceFitted":
-        """Return what is known after more reference data; nothing in it is left to chance."""
+        """Return the state after more reference data; ``seed`` is ignored, as nothing is random."""
         if self.model is not None:
             return replace(self, model=self.model.learned(recording))
         model = ReferenceEvidence.fit(
@@ -135,9 +127,9 @@ class EvidenceFitted:
         )
 
     def step_scores(self, scored: ScoredWindows, align: str) -> NDArray[np.float64]:
-        """(T,) a score for each time step: a window's, at its last row or at its first.
+        """Return (T,) scores of time steps: a window's score, at its last or at its first row.
 
-        What single variables add belongs to the row itself, however windows are aligned.
+        The part of single variables always belongs to the row itself.
         """
         if align not in ALIGNMENTS:
             raise SettingError(f"align={align!r} is not known; use one of {', '.join(ALIGNMENTS)}")
@@ -148,19 +140,19 @@ class EvidenceFitted:
         return begun + scored.prompt
 
     def step_alarms(self, scored: ScoredWindows) -> NDArray[np.float64]:
-        """(T,) how surprising each time step is, in nats; known as soon as the row is."""
+        """Return (T,) the surprise of each time step in nats, which depends on no later row."""
         return scored.alarms.copy()
 
     def threshold(self, rate: float) -> float:
-        """Return the score of a time step that reference data exceed at most so often."""
-        self.of_steps.threshold(rate)  # which warns of rates that the data cannot show
+        """Return the score that time steps of reference data exceed at most at this rate."""
+        self.of_steps.threshold(rate)  # warns if the rate is too small for the data
         normal = self.known.normal
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CalibrationWarning)
             return Calibration(np.sort(normal.totals), normal.n_independent).threshold(rate)
 
     def causes(self, scored: ScoredWindows, numbers: Sequence[int]) -> list[list[Cause]]:
-        """Return the causes of some windows, asked of the evidences at that moment."""
+        """Return the causes of the windows ``numbers``, from the state after each window's rows."""
         recording = scored.prepared
         wanted = sorted(set(numbers))
         found: dict[int, list[Cause]] = {}
@@ -175,7 +167,7 @@ class EvidenceFitted:
                     state, at = resumed(self.known, checkpoints[nearest]), nearest
                 state.push_rows(recording.rows(at, end))
                 at = end
-                # A surprise is held for two windows; the loud rows among them made it.
+                # A score is held for 2 windows; it is explained by the loud rows among them.
                 oldest = max(0, end - 2 * self.window + 1)
                 loud = {row: loudness(said[row] for said in nats) for row in range(oldest, end)}
                 first, last = loud_rows(loud, oldest, end - 1)
@@ -187,8 +179,11 @@ class EvidenceFitted:
     def reference_steps(
         self, reference: Recording
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(T,) scores and alarms of the last rows of the reference by the first; NaN for those."""
-        cut = int(REFERENCE_FITTED_SHARE * len(reference))
+        """Return (T,) scores and (T,) alarms of the reference's own rows.
+
+        The model is fitted on the first 60% of them, which have NaN.
+        """
+        cut = int(SETTINGS.fitted_share * len(reference))
         ours = replace(self, model=None).updated(reference.rows(0, cut), 0)
         scored = ours.score(reference.rows(cut, len(reference)))
         unknown = np.full(cut, np.nan)
@@ -200,13 +195,16 @@ class EvidenceFitted:
     def kernel_images(
         self, scored: ScoredWindows, numbers: Sequence[int]
     ) -> NDArray[np.float32] | None:
-        """Return None: no kernel image is behind these scores."""
+        """Return None: this detector has no kernel images."""
         return None
 
     def usual_band(
         self, variable: str, times: NDArray[Any]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """(R,) lower and (R,) upper end of what is usual at some times; None if nobody can say."""
+        """Return (R,) lower and (R,) upper ends of the usual values at (R,) times.
+
+        None for counters, and for variables that the reference does not know.
+        """
         return usual_band(self.known, variable, times)
 
     def scan(self) -> EvidenceScan:
@@ -218,7 +216,7 @@ class EvidenceFitted:
         return EvidenceStream(self)
 
     def _warn_of_strangers(self, recording: Recording) -> None:
-        """Warn if the reference knows no variable of a recording, and no family of any."""
+        """Warn if the reference knows no variable of a recording, nor any of their families."""
         known = self.known.names
         if not len(recording) or not recording.names or not set(known).isdisjoint(recording.names):
             return
@@ -234,7 +232,7 @@ class EvidenceFitted:
         )
 
     def _scored(self, recording: Recording) -> tuple[list[EvidenceScores], dict[int, Saved]]:
-        """Push all rows through one state, some at a time."""
+        """Return the scores of all rows in parts, and checkpoints by the row that comes next."""
         state = self.known.start()
         checkpoints, parts = Checkpoints(), []
         with progress.task("scoring rows", len(recording)) as advance:
@@ -250,14 +248,14 @@ class EvidenceFitted:
     # ------------------------------------------------------------------ saving
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return arrays and a JSON-able header for the model file."""
+        """Return arrays and a JSON-serializable header for the model file."""
         arrays, header = self.known.to_arrays()
         return arrays, {"evidence": header}
 
     def restored(
         self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
     ) -> "EvidenceFitted":
-        """Return this (empty) state with what :meth:`to_arrays` gave."""
+        """Return a copy of these settings with the model that :meth:`to_arrays` returned."""
         return replace(
             self, model=ReferenceEvidence.restored(arrays, header["evidence"], self.rules)
         )

@@ -1,7 +1,7 @@
-"""Now: the variables that are most unusual by themselves in one row, whether it alerts or not.
+"""The variables that are most unusual by themselves in one row, whether it alerts or not.
 
-In: the surprises of variables in the row, the row, and what the reference taught. Out: the loudest
-variables, each with what is unusual about it, its value and its usual band.
+In: the surprises of the variables, the row, and the fitted model. Out: the loudest variables, each
+with the kind of its surprise, its value and its usual band.
 """
 
 from collections.abc import Mapping
@@ -10,12 +10,10 @@ from math import exp
 
 import numpy as np
 
-from smkc.evidence.reference import ReferenceEvidence
+from smkc.evidence.causes.wording import KIND_OF_EVIDENCE, detail_of
+from smkc.evidence.model import ReferenceEvidence
 from smkc.evidence.usual import usual_band
-from smkc.evidence.wording import KIND_OF_EVIDENCE, detail_of
 from smkc.recording import Recording
-
-__all__ = ["LoudVariable", "loudest_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,16 +25,16 @@ class LoudVariable:
     variable
         its identifier.
     kind
-        what is unusual about it, as of a :class:`smkc.decide.Cause`.
+        what is unusual about it, with the same values as in :class:`smkc.decide.Cause`.
     p_value
-        how often it is as unusual as this while all is normal, for this variable and this question
-        alone: of many variables some always are.
+        how often it is at least as unusual while all is normal. It is not corrected for the number
+        of variables and questions: among many variables some always have a small one.
     value
-        in the row; None if it is not there.
+        its value in the row; None if it was not observed.
     lower, upper
-        between which values it usually is at that time; None for counters and newcomers.
+        ends of its usual band at that time; None for counters and newcomers.
     detail
-        the same in words.
+        description in words.
     """
 
     variable: str
@@ -59,9 +57,13 @@ def loudest_of(
     Parameters
     ----------
     by_question
-        nats of each variable, by what it was asked.
+        surprise of each variable in nats, by question.
     row
-        the row alone.
+        a recording of that row only.
+    known
+        the fitted model.
+    n
+        largest number of variables.
     """
     loud: dict[str, tuple[float, str]] = {}
     for question, nats in by_question.items():

@@ -1,7 +1,7 @@
-"""Scan of evidences: a recording's rows, piece by piece, scored as in one go.
+"""Scan: scores of a recording that comes in pieces, equal to those of the whole recording.
 
-In: rows in order of time. Out: of each row what its window scored, what it adds by itself, and how
-surprising it was.
+In: rows in order of time. Out: for each row the score of its window, the score that it adds by
+itself, its surprise and its mark.
 """
 
 from collections.abc import Mapping
@@ -11,27 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.decide import RowScores, Windows
-from smkc.evidence.reference import ReferenceEvidence
+from smkc.evidence.model import ReferenceEvidence
 from smkc.recording import Recording
 
-__all__ = ["ROWS_AT_A_TIME", "EvidenceScan"]
-
-# Rows scored at a time, which bounds memory.
+# Rows scored at a time, to limit memory.
 ROWS_AT_A_TIME = 2_048
 
 
 class EvidenceScan:
-    """The evidences at one moment of a recording that comes in pieces."""
+    """The state of the default detector while it scans a recording."""
 
     def __init__(self, model: ReferenceEvidence) -> None:
         self._state = model.start()
 
     def begin(self, rows: Recording) -> Windows:
-        """Take the next rows; a window ends at each."""
+        """Return the windows of the next rows; one ends at each row."""
         return Windows(prepared=rows, starts=np.arange(len(rows)))
 
     def score(self, windows: Windows) -> NDArray[np.float64]:
-        """(n, 4) of each row: its window's score, what it adds by itself, its alarm, its mark."""
+        """Return (n, 4): the score of each row's window, the row's own, its alarm and its mark."""
         rows = windows.prepared
         parts = [np.empty((0, 4))]
         for first in range(0, len(rows), ROWS_AT_A_TIME):
@@ -41,14 +39,14 @@ class EvidenceScan:
         return np.concatenate(parts)
 
     def end(self, n_rows: int, windows: Windows, scores: NDArray[np.float64]) -> RowScores:
-        """Return what the rows have."""
+        """Return the result of :meth:`score` as row scores."""
         held, prompt, alarms, marks = np.ascontiguousarray(scores.T)
         return RowScores(held=held, prompt=prompt, alarms=alarms, marks=marks.astype(np.int8))
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return arrays and a JSON-able header from which :meth:`restore` goes on exactly."""
+        """Return arrays and a JSON-serializable header from which :meth:`restore` continues."""
         return self._state.to_arrays()
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-        """Take over what :meth:`to_arrays` gave; only before any row was taken."""
+        """Restore the state that :meth:`to_arrays` returned; only before any row was scored."""
         self._state.restored(arrays, header)

@@ -1,7 +1,7 @@
-"""Stream of evidences: the same scores as for a whole recording, to the bit, row by row.
+"""Stream of the default detector: the scores of a whole recording, row by row, equal to the bit.
 
-In: a fitted state and one row after another. Out: the score of the row, and its p-value under what
-was normal when it came. Memory is bounded, and a row's cost does not grow.
+In: a fitted detector and one row after another. Out: the score of each row, and its p-value under
+what was normal when the row came. Memory is bounded, and the time per row does not grow.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,23 +14,21 @@ from numpy.typing import NDArray
 
 from smkc.decide import Cause
 from smkc.errors import InputError
+from smkc.evidence.causes.wording import causes_of
 from smkc.evidence.now import LoudVariable, loudest_of
-from smkc.evidence.reference import EvidenceScores, EvidenceState
-from smkc.evidence.wording import causes_of
+from smkc.evidence.state import EvidenceScores, EvidenceState
 from smkc.recording import Recording, canonical
 from smkc.stream import Stream, row_values
 
 if TYPE_CHECKING:
     from smkc.evidence.fitted import EvidenceFitted
 
-__all__ = ["EvidenceStream"]
-
-# Spellings of names that are kept; past that the stream forgets all and starts collecting anew.
+# Number of name spellings that are cached; when there are more, the cache is cleared.
 MAX_SPELLINGS = 65_536
 
 
 class EvidenceStream(Stream):
-    """Scores a live recording row by row; made by :meth:`smkc.Detector.stream`.
+    """Stream that scores a live recording row by row; made by :meth:`smkc.Detector.stream`.
 
     Examples
     --------
@@ -51,7 +49,7 @@ class EvidenceStream(Stream):
         self._state: EvidenceState = fitted.known.start()
         self._latest_p_value = float("nan")
         self._name_of: dict[str, str] = {}
-        # How the latest row spelled its names, the same in order, and where each was.
+        # Names of the latest row as given, in canonical order, and the position of each as given.
         self._spelled: tuple[str, ...] | None = None
         self._names: tuple[str, ...] = ()
         self._order = np.empty(0, np.int64)
@@ -73,7 +71,7 @@ class EvidenceStream(Stream):
         return float(self.push_rows(row).totals[0])
 
     def _laid_out(self, spelled: tuple[str, ...]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-        """Return names in canonical spelling and order, and where each was in the row."""
+        """Return names in canonical spelling and order, and the position of each in the row."""
         names = self._canonical(spelled)
         if len(set(names)) < len(names):
             raise InputError(
@@ -84,7 +82,7 @@ class EvidenceStream(Stream):
         return tuple(names[at] for at in order), order
 
     def _canonical(self, spelled: Iterable[str]) -> list[str]:
-        """Return names in canonical spelling; those of earlier rows are at hand."""
+        """Return names in canonical spelling; the spellings of earlier rows are cached."""
         try:
             return list(map(self._name_of.__getitem__, spelled))
         except (KeyError, TypeError):
@@ -94,9 +92,9 @@ class EvidenceStream(Stream):
             return list(map(self._name_of.__getitem__, spelled))
 
     def push_rows(self, rows: Recording) -> EvidenceScores:
-        """Take the next rows of a recording; return what the evidences say of each.
+        """Score the next rows of a recording.
 
-        The same as row by row, to the bit, and quicker.
+        The result is the same as for pushing row by row, to the last bit, but takes less time.
         """
         scored = self._state.push_rows(rows)
         if len(rows):
@@ -106,39 +104,42 @@ class EvidenceStream(Stream):
         return scored
 
     def causes(self, first: int, last: int, rows: Recording) -> list[Cause]:
-        """Return the causes of rows first to last - 1, counted from the stream's first.
+        """Return the causes of rows first to last - 1, counted from the stream's first row.
 
-        They must be among the last :attr:`memory` rows. ``rows`` are those rows, and those of a
-        window before, as they were pushed: the causes' words speak of them. A surprise is held for
-        two windows: the scores of row n were made by rows n - 2 ``window`` + 2 to n.
+        These must be among the last :attr:`memory` rows. ``rows`` are the same rows and those of
+        the window before, as they were pushed; the details of the causes describe them. A score is
+        held for 2 windows: the score of row n depends on rows n - 2 ``window`` + 2 to n.
         """
         return causes_of(self._state.blame(first, last), rows, self._fitted.known)
 
     def loudest(self, row: Recording, n: int) -> tuple[LoudVariable, ...]:
         """Return at most n variables that are most unusual by themselves, the loudest first.
 
-        ``row`` is the latest one as it was pushed.
+        ``row`` is the latest row, as it was pushed.
         """
         said = self._state.loudest(self.n_rows - 1, self.n_rows)
         return loudest_of(said, row, self._fitted.known, n)
 
     def accept(self, first: int, last: int) -> None:
-        """Say that rows first to last - 1, counted from the stream's first, were normal."""
+        """Accept rows first to last - 1, counted from the stream's first row, as normal.
+
+        What was loud in them is muted until it becomes quiet again.
+        """
         self._state.accept(first, last)
 
     @property
     def memory(self) -> int:
-        """How many of the latest rows are remembered."""
+        """Number of latest rows that are remembered."""
         return self._fitted.known.choices.memory
 
     @property
     def block(self) -> int:
-        """Rows after which what was accepted as normal is taken up."""
+        """Rows per block; rows are scored in blocks counted from the stream's first row."""
         return self._fitted.known.choices.block
 
     @property
     def n_rows(self) -> int:
-        """How many rows were pushed so far."""
+        """Number of rows pushed so far."""
         return self._state.n_rows
 
     def _p_value(self) -> float:

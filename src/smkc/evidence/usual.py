@@ -1,7 +1,7 @@
-"""The usual band: between which values a variable usually is, at each time that is drawn.
+"""The usual band of a variable: the range of its usual values at each of some times.
 
-In: what the reference taught, a variable and times. Out: the lower and the upper end, by the time
-of day or of another period if the variable has a season; nothing for what has no usual value.
+In: the fitted model, a variable and times. Out: the lower and the upper end, by time of the day or
+of another period if the variable has a season; None for variables without a usual value.
 """
 
 from typing import Any
@@ -9,23 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.evidence.reference import ReferenceEvidence
+from smkc.evidence.model import ReferenceEvidence
 
-__all__ = ["SPREADS", "usual_band"]
-
-# Half the height of the band. Of a normal distribution 1 value in 370 is outside.
+# Half of the band's height in spreads. Of a normal distribution 1 value in 370 is outside.
 SPREADS = 3.0
 
 Band = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def usual_band(known: ReferenceEvidence, variable: str, times: NDArray[Any]) -> Band | None:
-    """(R,) lower and upper ends; None for counters and newcomers."""
+    """Return (R,) lower and (R,) upper ends at (R,) times; None for counters and newcomers."""
     scaling = known.scaling
     if variable not in scaling.names:
         return None
     at = scaling.names.index(variable)
-    if scaling.counter[at]:  # its usual rate says nothing of the count that is drawn
+    if scaling.counter[at]:  # its usual rate is no range for its count
         return None
     if known.usual(variable, times[0]) is None:
         middle = np.full(len(times), scaling.centre[at])

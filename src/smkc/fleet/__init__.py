@@ -1,15 +1,15 @@
-"""A small fleet's telemetry, made up: routine churn everywhere, trouble in four places.
+"""Synthetic telemetry of a small fleet, with routine churn and 4 incidents.
 
-In: a seed. Out: a :class:`Fleet`, that is two days of reference, one live day that follows it,
-and what was planted in that day, so that what a detector finds can be held against it.
-:func:`replay_fleet` gives the same of a real machine: the project's own recording.
-:func:`write_fleet` puts either into files.
+In: a seed. Out: a :class:`Fleet`: 2 days of reference, 1 live day that follows them, and the
+incidents planted in that day, with which a detector's alerts can be compared.
+:func:`replay_fleet` returns a fleet from a recording of a real system that comes with the project.
+:func:`write_fleet` writes either to files.
 """
 
 from smkc.fleet.files import write_fleet
-from smkc.fleet.make import Fleet, make_fleet
 from smkc.fleet.replay import replay_fleet
-from smkc.fleet.truth import Change, Finding, Incident, hold_against
+from smkc.fleet.telemetry import make_fleet
+from smkc.fleet.truth import Change, Finding, Fleet, Incident, hold_against
 
 __all__ = [
     "Change",

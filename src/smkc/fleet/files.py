@@ -1,4 +1,4 @@
-"""A fleet into files: its telemetry as Parquet and CSV, and the truth about it.
+"""Files of a fleet: its telemetry as Parquet and CSV, and its incidents and routine changes.
 
 In: a :class:`Fleet` and a folder. Out: ``reference`` and ``live``, each as Parquet (long: time,
 variable, value) and CSV (wide: one column per variable), and ``labels.csv``.
@@ -10,19 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from smkc.fleet.make import Fleet
-from smkc.fleet.truth import Change, Incident
+from smkc.fleet.truth import Change, Fleet, Incident
 from smkc.recording import Recording
 from smkc.recording.times import show_time
 
-__all__ = ["write_fleet"]
-
 
 def write_fleet(fleet: Fleet, folder: Path) -> list[Path]:
-    """Write the fleet into a folder and return the paths; :func:`smkc.read` gives it back.
+    """Write the fleet into a folder and return the paths; :func:`smkc.read` reads the telemetry.
 
     ``labels.csv`` has one line per incident and per routine change: start, end (both inclusive),
-    is_incident (1 or 0), kind, the variables that show an incident, and what happened in words.
+    is_incident (1 or 0), kind, the variables that show an incident, and a description.
     """
     from pyarrow import csv, parquet
 
@@ -37,7 +34,7 @@ def write_fleet(fleet: Fleet, folder: Path) -> list[Path]:
 
 
 def _wide(recording: Recording) -> Any:
-    """Return the Arrow table with one row per time step and one column per variable."""
+    """Return an Arrow table with one row per time step and one column per variable."""
     import pyarrow as pa
 
     values = np.zeros((len(recording.names), len(recording)), np.float32)
@@ -45,7 +42,8 @@ def _wide(recording: Recording) -> Any:
     at = recording.codes, recording.row_numbers
     values[at], absent[at] = recording.values, False
     columns = [pa.array(one, mask=gone) for one, gone in zip(values, absent, strict=True)]
-    return pa.table([_times(recording.times), *columns], names=["time", *recording.names])
+    times = [_text(time) for time in recording.times]
+    return pa.table([pa.array(times), *columns], names=["time", *recording.names])
 
 
 def _labels(changes: Iterable[Change]) -> Any:
@@ -64,12 +62,6 @@ def _labels(changes: Iterable[Change]) -> Any:
     )
 
 
-def _times(times: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.array([_text(time) for time in times]) if times.dtype.kind == "M" else pa.array(times)
-
-
 def _text(time: Any) -> Any:
-    """Write a date in ISO 8601; leave a number as it is."""
+    """Return a date in ISO 8601, or a number unchanged."""
     return show_time(time) if isinstance(time, np.datetime64) else time

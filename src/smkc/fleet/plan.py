@@ -1,6 +1,6 @@
-"""The plan: which pod lives when, which changes are routine, where the trouble will be.
+"""Schedule of a synthetic fleet: lifetimes of pods, routine changes and incidents.
 
-In: a random generator. Out: a :class:`Plan` that the telemetry is made from.
+In: a random generator. Out: a :class:`Plan` from which the telemetry is made.
 """
 
 import numpy as np
@@ -17,13 +17,14 @@ from smkc.fleet.pods import (
 )
 from smkc.fleet.trouble import Flapping, Leak, Loss, Storm, Trouble
 
-__all__ = ["SCRAPE_GAP_ROWS", "Plan"]
-
-SCRAPE_GAP_ROWS = 4  # nothing at all arrives
+SCRAPE_GAP_ROWS = 4  # rows without any sample
 
 
 class Plan:
-    """Who lives when, which changes are routine, and where the trouble will be."""
+    """Lifetimes of pods, routine changes, scrape gaps, the row of the rename, and incidents.
+
+    Each entry of ``routine`` is (first row, row after the last, kind, story).
+    """
 
     def __init__(self, rng: np.random.Generator, with_incidents: bool) -> None:
         self._rng = rng
@@ -83,7 +84,7 @@ class Plan:
         self.pods.append(Pod(service, name, row))
 
     def _roll_out(self, service: str, row: int) -> None:
-        """Replace pod after pod; the new one comes up a minute before the old one goes."""
+        """Replace the pods one by one; each new pod starts a minute before the old one ends."""
         revision, old = self._letters(4), self._alive(service, row)
         for turn, pod in enumerate(old):
             at = row + 4 * ROWS_A_MINUTE * turn
@@ -112,7 +113,7 @@ class Plan:
         self.routine.append((row, row + 1, "rename", f"{service}: {old} is called {new} from now"))
 
     def _leak(self, row: int) -> None:
-        """Kill one pod when its memory is full; it comes back under the same name."""
+        """End one pod after a leak of 75 minutes; it restarts 3 minutes later, same name."""
         pod = self._alive("cart", row)[0]
         crash = row + 75 * ROWS_A_MINUTE
         self.pods.append(Pod(pod.service, pod.name, crash + 3 * ROWS_A_MINUTE))
@@ -120,7 +121,7 @@ class Plan:
         self.troubles.append(Leak([pod], row, crash + 3 * ROWS_A_MINUTE - row))
 
     def _lose(self, row: int) -> None:
-        """Take most of a service away at once; replacements come after 20 minutes."""
+        """End all but one pod of a service at once; replacements start after 20 minutes."""
         lost, kept = self._alive("catalog", row)[:-1], self._alive("catalog", row)[-1:]
         for pod in lost:
             pod.last = row

@@ -1,6 +1,6 @@
-"""The fleet's services and pods, and the clock they all run by.
+"""Services and pods of the synthetic fleet, and its time steps.
 
-In: nothing. Out: constants, and a pod's life in rows.
+In: nothing. Out: constants, and the rows in which a pod is alive.
 """
 
 from dataclasses import dataclass
@@ -8,8 +8,6 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["COUNTER", "RENAMED", "SERVICES", "Metrics", "Pod", "is_alive"]
 
 STEP_SECONDS = 30
 ROWS_A_MINUTE = 60 // STEP_SECONDS
@@ -29,7 +27,7 @@ Metrics: TypeAlias = dict[str, NDArray[np.float64]]
 
 @dataclass(eq=False)
 class Pod:
-    """One pod's life: rows first to last, the latter not included."""
+    """One pod, alive from row ``first`` up to but not including row ``last``."""
 
     service: str
     name: str
@@ -41,11 +39,11 @@ class Pod:
         return f'{metric}{{namespace="{NAMESPACE}",pod="{self.name}",service="{self.service}"}}'
 
     def lives(self, first: int, last: int) -> bool:
-        """Whether the pod lives in any of the rows first to last, the latter not included."""
+        """Return whether the pod is alive in any row from first up to but not including last."""
         return self.first < last and first < self.last
 
 
 def is_alive(pod: Pod) -> NDArray[np.bool_]:
-    """(T,) in which rows the pod lives."""
+    """Return a (T,) mask of the rows in which the pod is alive."""
     rows = np.arange(TOTAL_ROWS)
     return (rows >= pod.first) & (rows < pod.last)

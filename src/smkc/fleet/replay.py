@@ -1,7 +1,7 @@
-"""Replay: the project's own recordings of real systems as fleets to watch.
+"""Fleets from the project's recordings of real systems.
 
-In: the name of a recording that comes with the project. Out: a ``Fleet``, like the made-up one:
-what to learn from, what to watch, the planted faults and the routine changes.
+In: the name of a recording that comes with the project. Out: a ``Fleet`` like the synthetic one:
+reference, live telemetry, planted faults and routine changes.
 """
 
 import csv
@@ -12,25 +12,29 @@ from pathlib import Path
 import numpy as np
 
 from smkc.errors import ReadError, SettingError
-from smkc.fleet.make import Fleet
-from smkc.fleet.truth import Change, Incident
+from smkc.fleet.truth import Change, Fleet, Incident
 from smkc.recording import Recording, read
 
-__all__ = ["RECORDINGS", "replay_fleet"]
-
-# Recordings that come with the project: the folder of each, and the name of its files.
-RECORDINGS = {"hostwatch": ("hostwatch", "host"), "shop": ("shop-1", "shop")}
+# Folder and file name of each recording that comes with the project.
+RECORDINGS = {
+    "hostwatch": ("hostwatch", "host"),
+    "shop": ("shop-1", "shop"),
+    "cache": ("cache-1", "cache"),
+    "pipeline": ("pipeline-1", "pipeline"),
+}
 
 DATA_VARIABLE = "SMKC_DATA"
 
-# Where a checkout keeps the recordings; a wheel does not contain them.
+# Folder of the recordings in a checkout; a wheel does not contain them.
 PROJECT_DATA = Path(__file__).resolve().parents[3] / "data"
 
 
 def replay_fleet(name: str) -> Fleet:
-    """Load a recording that comes with the project as a fleet to watch."""
+    """Load a recording that comes with the project as a fleet."""
     if name not in RECORDINGS:
-        raise SettingError(f"{name!r} cannot be replayed; choose {' or '.join(RECORDINGS)}")
+        *others, last = RECORDINGS
+        choices = f"{', '.join(others)} or {last}" if others else last
+        raise SettingError(f"{name!r} cannot be replayed; choose {choices}")
     place, series = RECORDINGS[name]
     folder = _folder(place)
     live = read(folder / f"{series}.test.parquet")
@@ -43,7 +47,7 @@ def replay_fleet(name: str) -> Fleet:
 
 
 def _folder(name: str) -> Path:
-    """Return the recording's folder: under SMKC_DATA, or else in the checkout."""
+    """Return the folder of a recording: under SMKC_DATA if it is there, or else in the checkout."""
     given = os.environ.get(DATA_VARIABLE, "")
     places = [Path(given) / name] if given else []
     for folder in (*places, PROJECT_DATA / name):
@@ -57,7 +61,7 @@ def _folder(name: str) -> Path:
 
 
 def _incidents(path: Path, live: Recording) -> Iterator[Incident]:
-    """Read the planted faults, each from its first row to its last."""
+    """Yield the planted faults that cover at least one row of the live telemetry."""
     for start, end, entry in _entries(path, ("variables", "kind")):
         first, after = np.searchsorted(live.times, [start, end])
         if first < after:
@@ -72,7 +76,7 @@ def _incidents(path: Path, live: Recording) -> Iterator[Incident]:
 
 
 def _routine(path: Path, live: Recording) -> Iterator[Change]:
-    """Read the routine changes that began while the fleet was watched."""
+    """Yield the routine changes that began during the live telemetry."""
     first, last = live.times[0], live.times[-1]
     for start, end, entry in _entries(path, ("kind", "story")):
         if first <= start <= last:
@@ -82,7 +86,7 @@ def _routine(path: Path, live: Recording) -> Iterator[Change]:
 def _entries(
     path: Path, texts: tuple[str, ...]
 ) -> Iterator[tuple[np.datetime64, np.datetime64, dict[str, str]]]:
-    """Read the lines of a table with start and end in seconds since 1970, and other columns."""
+    """Yield start, end and the columns ``texts`` of each line; times are seconds since 1970."""
     with path.open(newline="", encoding="utf-8") as file:
         for line, entry in enumerate(csv.DictReader(file), start=2):
             try:

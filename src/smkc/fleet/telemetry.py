@@ -1,6 +1,7 @@
-"""Telemetry: what each pod's metrics are, and what of them is recorded.
+"""Telemetry of a synthetic fleet: 2 days to learn from, 1 day to watch with known incidents.
 
-In: a plan. Out: metrics by pod, then a recording in which some samples are lost.
+In: a seed. Out: a :class:`Fleet`. A plan gives the metrics of each pod, and these a recording in
+which some samples are lost.
 """
 
 from collections.abc import Iterable
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 from smkc.fleet.plan import SCRAPE_GAP_ROWS, Plan
 from smkc.fleet.pods import (
     COUNTER,
+    FIRST_TIME,
+    REFERENCE_ROWS,
     RENAMED,
     ROWS_A_DAY,
     ROWS_A_MINUTE,
@@ -23,18 +26,58 @@ from smkc.fleet.pods import (
     Pod,
     is_alive,
 )
+from smkc.fleet.truth import Change, Fleet
 from smkc.recording import Recording
 
-__all__ = ["observe", "simulate"]
-
-LOST_SHARE = 0.05  # of all samples, at random
-BURSTS_A_DAY = 8  # a pod that cannot be scraped for some minutes
+LOST_SHARE = 0.05  # share of samples lost at random
+BURSTS_A_DAY = 8  # bursts per day in which one pod of the fleet cannot be scraped for some minutes
 
 
-def simulate(plan: Plan, rng: np.random.Generator) -> dict[Pod, Metrics]:
-    """Simulate every pod's metrics over all rows; its life is cut out later."""
+def make_fleet(seed: int = 0, *, with_incidents: bool = True) -> Fleet:
+    """Return 3 days of synthetic telemetry of a small shop: 2 days of reference and 1 live day.
+
+    Parameters
+    ----------
+    seed
+        the same seed gives the same fleet.
+    with_incidents
+        whether to plant incidents; without them every alert is a false alarm.
+
+    Examples
+    --------
+    >>> fleet = make_fleet(seed=0)
+    >>> len(fleet.reference), len(fleet.live), len(fleet.incidents)
+    (5760, 2880, 4)
+    >>> fleet.live.names[-1]
+    'request_rate{namespace="shop",pod="checkout-66b2-vm",service="checkout"}'
+    """
+    rngs = np.random.default_rng(seed).spawn(4)
+    plan = Plan(rngs[0], with_incidents)
+    metrics = _simulate(plan, rngs[1])
+    times = FIRST_TIME + np.arange(TOTAL_ROWS) * np.timedelta64(STEP_SECONDS, "s")
+    incidents = (
+        tuple(trouble.tell(times, metrics, rngs[2]) for trouble in plan.troubles)
+        if with_incidents
+        else ()
+    )
+    whole = _observe(plan, metrics, times, rngs[3])
+    routine = tuple(
+        Change(start=times[first], end=times[last - 1], kind=kind, story=story)
+        for first, last, kind, story in sorted(plan.routine)
+        if first >= REFERENCE_ROWS
+    )
+    return Fleet(
+        reference=whole.rows(0, REFERENCE_ROWS).canonical(),
+        live=whole.rows(REFERENCE_ROWS).canonical(),
+        incidents=tuple(sorted(incidents, key=lambda incident: incident.start)),
+        routine=routine,
+    )
+
+
+def _simulate(plan: Plan, rng: np.random.Generator) -> dict[Pod, Metrics]:
+    """Simulate the metrics of every pod over all rows; :func:`_observe` cuts out its lifetime."""
     hours = np.arange(TOTAL_ROWS) / ROWS_AN_HOUR
-    day = 1.0 - 0.45 * np.cos(2 * np.pi * (hours - 3.0) / 24)  # quiet at three in the morning
+    day = 1.0 - 0.45 * np.cos(2 * np.pi * (hours - 3.0) / 24)  # lowest at 03:00
     short = 0.06 * np.sin(2 * np.pi * hours / 0.5)  # clients that poll every half hour
     common = day + short + 0.05 * _drift(TOTAL_ROWS, 1, 0.98, rng)[:, 0]
     metrics = {}
@@ -52,7 +95,10 @@ def simulate(plan: Plan, rng: np.random.Generator) -> dict[Pod, Metrics]:
 def _pod_metrics(
     pod: Pod, share: NDArray[np.float64], fair: float, rng: np.random.Generator
 ) -> Metrics:
-    """One pod under its share of the load (T,); ``fair`` is the share it was built for."""
+    """Return one pod's metrics under its (T,) share of the load, in requests per second.
+
+    ``fair`` is the nominal share, with the service's usual number of pods and requests.
+    """
     noise = _drift(TOTAL_ROWS, 5, 0.7, rng)
     age = np.maximum(np.arange(TOTAL_ROWS) - pod.first, 0) / ROWS_A_MINUTE  # minutes
     busy = share / fair
@@ -69,7 +115,7 @@ def _pod_metrics(
 
 
 def _drift(rows: int, count: int, keep: float, rng: np.random.Generator) -> NDArray[np.float64]:
-    """(rows, count) noise of unit variance whose every step keeps a part of the one before."""
+    """Return (rows, count) first-order autoregressive noise of unit variance and lag-1 ``keep``."""
     fresh: NDArray[np.float64] = rng.standard_normal((rows, count)) * np.sqrt(1 - keep**2)
     fresh[0] /= np.sqrt(1 - keep**2)
     for row in range(1, rows):
@@ -77,10 +123,10 @@ def _drift(rows: int, count: int, keep: float, rng: np.random.Generator) -> NDAr
     return fresh
 
 
-def observe(
+def _observe(
     plan: Plan, metrics: dict[Pod, Metrics], times: NDArray[Any], rng: np.random.Generator
 ) -> Recording:
-    """Sample what lives, lose some of it on the way, and put names to the rest."""
+    """Record the samples of living pods and of the node under their names, except lost ones."""
     rows: list[NDArray[np.int64]] = []
     codes: list[NDArray[np.int32]] = []
     values: list[NDArray[np.float64]] = []
@@ -119,7 +165,7 @@ def observe(
 def _named(
     pod: Pod, metric: str, at: NDArray[np.int64], rename_row: int
 ) -> Iterable[tuple[str, NDArray[np.int64]]]:
-    """Under which name a metric is seen in which rows."""
+    """Return the names under which a metric is recorded, each with its rows."""
     service, old, new = RENAMED
     if (pod.service, metric) != (service, old):
         return [(pod.variable(metric), at)]
@@ -128,7 +174,7 @@ def _named(
 
 
 def _bursts(rng: np.random.Generator) -> NDArray[np.bool_]:
-    """(T,) rows in which one pod cannot be scraped, a few minutes at a time."""
+    """Return a (T,) mask of rows in which one pod cannot be scraped: bursts of 3 to 14 rows."""
     is_lost = np.zeros(TOTAL_ROWS, bool)
     days = TOTAL_ROWS // ROWS_A_DAY
     pods = sum(count for count, _ in SERVICES.values())

@@ -1,9 +1,8 @@
-"""Four kinds of trouble that an operator would want to hear of.
+"""Four kinds of incident that an operator would want to know about.
 
-In: the metrics of the pods it hits. Out: the same metrics, spoiled, and an :class:`Incident`.
+In: the metrics of the affected pods. Out: an :class:`Incident`; the metrics are changed in place.
 """
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,12 +12,13 @@ from numpy.typing import NDArray
 from smkc.fleet.pods import COUNTER, RENAMED, ROWS_A_MINUTE, Metrics, Pod
 from smkc.fleet.truth import Incident
 
-__all__ = ["Flapping", "Leak", "Loss", "Storm", "Trouble"]
-
 
 @dataclass(frozen=True)
-class Trouble(ABC):
-    """One incident: which pods it hits, from which row, for how many."""
+class Trouble:
+    """One incident: the affected pods, its first row and its length in rows.
+
+    ``shown_by`` names the metrics that show it.
+    """
 
     pods: list[Pod]
     first: int
@@ -31,7 +31,7 @@ class Trouble(ABC):
     def tell(
         self, times: NDArray[Any], metrics: dict[Pod, Metrics], rng: np.random.Generator
     ) -> Incident:
-        """Work the trouble into the metrics and say what was done."""
+        """Change the metrics in place and return the incident."""
         self._strike([metrics[pod] for pod in self.pods], rng)
         return Incident(
             start=times[self.first],
@@ -41,9 +41,8 @@ class Trouble(ABC):
             story=self.story,
         )
 
-    @abstractmethod
     def _strike(self, metrics: list[Metrics], rng: np.random.Generator) -> None:
-        """Change the metrics of the pods that are hit."""
+        """Change the metrics of the affected pods in place; by default, do nothing."""
 
     @property
     def _span(self) -> slice:
@@ -51,7 +50,7 @@ class Trouble(ABC):
 
 
 class Storm(Trouble):
-    """Spikes of latency that all pods of a service share."""
+    """Latency spikes shared by all pods of a service."""
 
     kind = "latency storm"
     story = "checkout's database stalls again and again: latency of all its pods jumps"
@@ -66,7 +65,7 @@ class Storm(Trouble):
 
 
 class Leak(Trouble):
-    """A ramp of memory that ends in a crash and a restart."""
+    """Growing memory usage that ends in a crash and a restart."""
 
     kind = "memory leak"
     story = "a cart pod leaks memory, slows down as it fills, crashes and comes back empty"
@@ -82,7 +81,7 @@ class Leak(Trouble):
 
 
 class Flapping(Trouble):
-    """CPU usage that swings up and down, faster than any load does."""
+    """CPU usage that alternates between high and low, faster than the load changes."""
 
     kind = "CPU flapping"
     story = "catalog's pods throw their caches away and refill them, every two minutes"
@@ -98,11 +97,11 @@ class Flapping(Trouble):
 
 
 class Loss(Trouble):
-    """Pods that go all at once, without replacement, and leave their load to the others."""
+    """Pods that end all at once and leave their load to the last pod until they are replaced.
+
+    The plan ends the pods, and the simulation gives their load to the last.
+    """
 
     kind = "pods lost"
     story = "three of catalog's four pods vanish at once; the one left drowns until help comes"
     shown_by = ("cpu_usage", "memory_bytes", "request_rate", RENAMED[2], "error_rate", COUNTER)
-
-    def _strike(self, metrics: list[Metrics], rng: np.random.Generator) -> None:
-        """Change nothing: the plan ends their lives, and their load falls on the last one."""

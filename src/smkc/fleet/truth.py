@@ -1,4 +1,4 @@
-"""The truth about a made-up fleet, and how well alerts agree with it.
+"""A fleet with its known events, and their comparison with alerts.
 
 In: incidents, routine changes, alerts. Out: which incidents were found, which alerts were false.
 """
@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from smkc.decide import Alert
-
-__all__ = ["Change", "Finding", "Incident", "hold_against"]
+from smkc.recording import Recording
 
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """Something that happens in any fleet and deserves no alert; both times inclusive."""
+    """A routine change that needs no alert; start and end are both inclusive."""
 
     start: Any
     end: Any
@@ -24,26 +23,36 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True)
 class Incident(Change):
-    """Trouble that an operator would want to hear of, and the variables that show it."""
+    """An incident that an operator would want to know about, and the variables that show it."""
 
     variables: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
+class Fleet:
+    """Telemetry to learn from, telemetry to watch, and the known events in the latter."""
+
+    reference: Recording
+    live: Recording
+    incidents: tuple[Incident, ...]
+    routine: tuple[Change, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What became of the planted incidents: the alerts that met each, and those that met none."""
+    """The alerts that overlap each incident, and the alerts that overlap none."""
 
     by_incident: tuple[tuple[Incident, tuple[Alert, ...]], ...]
     false_alarms: tuple[Alert, ...]
 
     @property
     def n_found(self) -> int:
-        """How many incidents at least one alert met."""
+        """Number of incidents that at least one alert overlaps."""
         return sum(bool(alerts) for _, alerts in self.by_incident)
 
 
 def hold_against(alerts: Sequence[Alert], incidents: Sequence[Incident]) -> Finding:
-    """Hold alerts against incidents: they belong together where their spans overlap."""
+    """Match alerts with the incidents whose time spans they overlap."""
 
     def meets(alert: Alert, incident: Incident) -> bool:
         return bool(alert.start <= incident.end and incident.start <= alert.end)

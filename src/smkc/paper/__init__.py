@@ -24,7 +24,7 @@ __all__ = ["EnsembleDetector", "KnnDetector", "PredictionDetector", "ReconDetect
 
 
 def __getattr__(name: str) -> Any:
-    """Load the detectors when first asked for: the default uses the sketch, and nothing else."""
+    """Import the detectors on first use: the default detector needs only the sketch."""
     if name not in __all__:
         raise AttributeError(f"module 'smkc.paper' has no attribute {name!r}")
     from smkc.paper import detectors

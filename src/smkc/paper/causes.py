@@ -1,12 +1,13 @@
 """Causes: which variables made a window deviate, and in what way.
 
-In: a window's observations (scaled), the rows before it, and what scored it. Out: variables with
-their shares, most guilty first.
+In: a window's observations (scaled), the rows before it, and the density that scored it. Out:
+variables with their shares, largest share first.
 
-Each likely variable is asked a counterfactual: what would the score be had it stayed calm, had it
-not vanished, had it not appeared? What goes away is its doing. The likely ones are those with the
-largest exact contributions (:mod:`smkc.paper.contributions`), and those that came or went. Where
-no single variable explains much, the exact contributions are the answer.
+The window is scored again under counterfactuals: with one variable held at its usual value, with
+absent variables filled in, with new variables removed. A drop in the score is attributed to the
+variables that were changed. Candidates are the variables with the largest exact contributions
+(:mod:`smkc.paper.contributions`) and those whose presence changed. Where no counterfactual explains
+enough of the deviation, the shares are the exact contributions.
 """
 
 from bisect import bisect_left
@@ -19,31 +20,31 @@ from numpy.typing import NDArray
 
 from smkc.decide.alerts import Cause
 from smkc.paper.contributions import Contributions, contributions
-from smkc.paper.density import Density
+from smkc.paper.densities import Density
 from smkc.recording import Recording
 from smkc.recording.times import show_time
 
-__all__ = ["explain_window"]
-
-# So many variables, the largest contributors, are tried; and all that came or went, in groups.
+# Variables tried one by one: the largest contributors. Variables whose presence changed are all
+# tried too, in groups.
 MOST_TRIED = 24
 
-# So many causes are named.
+# Causes returned at most.
 MOST_NAMED = 64
 
-# Numbers held at once while counterfactuals are scored.
+# Values held in memory at once while counterfactuals are scored.
 MOST_NUMBERS = 2**24
 
-# Counterfactuals are trusted when the best of them explains this share of the deviation.
+# Counterfactuals are used if the best of them explains at least this share of the deviation.
 EXPLAINS = 0.2
 
-# An excursion of so many usual spreads is a change of level.
+# Smallest excursion, in usual spreads, that counts as a change of level.
 LEVEL_SPREADS = 3.0
 
-# A variable's usual level is that of the rows before the window if it was seen so often there.
+# A variable's usual level is its median in the rows before the window if it was observed at least
+# this often there; otherwise its median in the window.
 KNOWN_BEFORE = 8
 
-# Absence for this share of a window is a change of presence, not a lost sample.
+# Absence for at least this share of a window is a change of presence, not a lost sample.
 LONG_ABSENCE = 1 / 8
 
 
@@ -54,7 +55,7 @@ def explain_window(
     usual_score: float,
     density: Density,
 ) -> list[Cause]:
-    """Return the causes of one window's score, most guilty first.
+    """Return the causes of one window's score, largest share first.
 
     Parameters
     ----------
@@ -65,9 +66,9 @@ def explain_window(
     score
         the window's score.
     usual_score
-        what a normal window scores: the deviation is what lies above.
+        score of a normal window; the deviation is ``score`` minus this.
     density
-        what scored the window, and scores its counterfactuals.
+        the density that scored the window; it scores the counterfactuals too.
     """
     first = min(start, density.window)
     context = prepared.rows(start - first, start + density.window).canonical()
@@ -108,7 +109,7 @@ def explain_window(
 def _exact(
     context: Recording, first: int, density: Density
 ) -> tuple[Contributions, NDArray[np.float64]]:
-    """Return the window's exact contributions, and their sums by variable of the context."""
+    """Return the window's exact contributions, and each context variable's sum (n,) of them."""
     span = context.rows(first)
     parts = contributions(span, density.representation, density.sketch, density.typical)
     number_of = {name: j for j, name in enumerate(context.names)}
@@ -120,7 +121,7 @@ def _exact(
 def _joint(
     names: tuple[str, ...], j: int, parts: Contributions, group: NDArray[np.int64] | None
 ) -> tuple[str, ...]:
-    """Return the variables that share a bucket with one, or came or went together with it."""
+    """Return the variables that share a bucket with variable ``j`` or belong to its ``group``."""
     in_window = bisect_left(parts.names, names[j])
     is_seen = in_window < len(parts.names) and parts.names[in_window] == names[j]
     joint = set(parts.joint(in_window)) if is_seen else set()
@@ -131,21 +132,28 @@ def _joint(
 
 @dataclass(frozen=True)
 class _Change:
-    """How a variable came or went: ``way`` at row ``at`` of the context."""
+    """A variable's change of presence: ``vanished``, ``appeared`` or ``missing``.
+
+    ``at`` is a row of the context: the first one observed if the variable appeared, otherwise the
+    last one observed before the absence, or the window's first row if there is none in the window.
+    """
 
     way: str
     at: int
 
 
 def _traces(context: Recording) -> NDArray[np.float32]:
-    """(n, rows) every variable's values, NaN where it was not observed."""
+    """Return (n, rows) values of all variables, NaN where not observed."""
     traces = np.full((len(context.names), len(context)), np.nan, np.float32)
     traces[context.codes, context.row_numbers] = context.values
     return traces
 
 
 def _presence_change(trace: NDArray[np.float32], first: int) -> _Change | None:
-    """Say whether a variable came or went, in the window from row ``first`` or just before it."""
+    """Return a variable's change of presence in the window from row ``first``, or just before it.
+
+    None if there was no such change.
+    """
     seen = np.flatnonzero(np.isfinite(trace))
     gap = max(2, int((len(trace) - first) * LONG_ABSENCE))
     if len(trace) - 1 - seen[-1] >= gap:
@@ -163,7 +171,7 @@ def _presence_change(trace: NDArray[np.float32], first: int) -> _Change | None:
 
 
 def _came_or_went_together(changes: list[_Change | None], window: int) -> list[NDArray[np.int64]]:
-    """Group the variables that came or went in the same way at about the same time."""
+    """Group the variables whose presence changed in the same way at about the same time."""
     near = max(2, int(window * LONG_ABSENCE))
     groups: list[list[int]] = []
     for way in ("vanished", "appeared", "missing"):
@@ -187,7 +195,7 @@ def _relief(
     score: float,
     density: Density,
 ) -> tuple[NDArray[np.float64], list[NDArray[np.int64]]]:
-    """Score the counterfactuals; return how much goes away, and whose doing each was."""
+    """Score the counterfactuals; return each one's drop in score and the variables it changed."""
     doers: list[NDArray[np.int64]] = []
     scores = []
     windows = _counterfactuals(traces, first, tried, together, changes)
@@ -205,7 +213,10 @@ def _counterfactuals(
     together: list[NDArray[np.int64]],
     changes: list[_Change | None],
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
-    """Yield whose doing is undone, and the window (n, L) without it; first those of the tried."""
+    """Yield counterfactuals: the variables changed, and the window (n, L) that results.
+
+    Those of the ``tried`` variables come first, then those of the groups ``together``.
+    """
     for j in tried:
         calm = traces[:, first:].copy()
         calm[j] = _calm(calm[j])
@@ -223,7 +234,7 @@ def _counterfactuals(
 
 
 def _calm(trace: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return a trace that is seen when it was, at its usual value."""
+    """Return the trace with every observed value replaced by their median."""
     seen = np.isfinite(trace)
     usual = _median(trace[seen]) if seen.any() else np.float32(0.0)
     return np.where(seen, usual, np.float32(np.nan)).astype(np.float32)
@@ -234,7 +245,11 @@ def _median(values: NDArray[np.float32]) -> np.float32:
 
 
 def _reflected(trace: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Fill the time before a trace was first seen and after it was last, by reflection."""
+    """Fill in a trace's unobserved rows.
+
+    Rows before the first and after the last observation are filled by reflection, gaps between
+    observations with the value before the gap.
+    """
     seen = np.flatnonzero(np.isfinite(trace))
     low, high = seen[0], seen[-1]
     t = np.arange(len(trace))
@@ -249,7 +264,7 @@ def _reflected(trace: NDArray[np.float32]) -> NDArray[np.float32]:
 def _end_to_end(
     names: tuple[str, ...], windows: list[NDArray[np.float32]]
 ) -> tuple[Recording, NDArray[np.int64]]:
-    """Lay windows, each (n, L), end to end as one recording; return it and their start rows."""
+    """Concatenate windows, each (n, L), into one recording; return it and their start rows."""
     length = windows[0].shape[1]
     rows = np.concatenate([window.T for window in windows])
     seen = np.isfinite(rows)
@@ -271,10 +286,10 @@ def _described(
     by_presence: bool,
     times: NDArray[np.int64],
 ) -> dict[str, str]:
-    """Say what kind of change a variable shows in the window, and put it into words.
+    """Return the kind of a variable's change in the window, and its description.
 
-    ``by_presence`` says that undoing its coming or going explained most. What has only just
-    appeared has no usual level that it could leave.
+    ``by_presence`` is true if undoing the change of presence explained most. A variable that has
+    just appeared has no usual level, so its change is never one of level.
     """
     inside = trace[first:]
     seen = np.flatnonzero(np.isfinite(inside))

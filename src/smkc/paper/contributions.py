@@ -1,10 +1,10 @@
 """Contributions: the exact division of a window's distances among its variables.
 
-In: one window's observations (scaled) and what is typical. Out: each variable's part.
+In: one window's observations (scaled) and typical features. Out: each variable's part.
 
-A squared distance is a sum over buckets, hence over variables, so that every comparison that is
-larger than typical can be divided among them without remainder. Variables that share a bucket
-share its part, and are named to one another.
+A squared distance is a sum over buckets, hence over variables, so the excess of every distance over
+the typical one can be divided among the variables without remainder. Variables that share a bucket
+divide its part in proportion to their own motion, and are listed as joint.
 """
 
 from dataclasses import dataclass
@@ -16,12 +16,11 @@ from smkc.paper.kernel import Representation, anchor_steps
 from smkc.paper.sketch import PRESENCE_SLOPE, Hashes, Sketch
 from smkc.recording import Recording
 
-__all__ = ["Contributions", "contributions"]
-
-# Representations that keep no pairs (seq) are explained by these lags.
+# Lags used for representations whose features are not distances of unchanged states: seq, proj,
+# down.
 FALLBACK_LAGS = 8
 
-# Numbers held at once while the motion of many variables is compared.
+# Values held in memory at once while the motion of many variables is compared.
 MOST_NUMBERS = 2**22
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -29,10 +28,10 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class Contributions:
-    """Each variable's part of what a window's distances exceed the typical ones by.
+    """Each variable's part of the excess of a window's log distances over the typical ones.
 
-    ``value`` and ``presence`` (n,) add up, over the n variables observed, to ``total``.
-    ``hashes`` says which bucket of either stream each fell into.
+    ``value`` and ``presence`` (n,), summed over the n observed variables, add up to ``total``.
+    ``hashes`` has each variable's bucket in either stream.
     """
 
     names: tuple[str, ...]
@@ -43,7 +42,7 @@ class Contributions:
     has_presence: bool
 
     def joint(self, number: int) -> tuple[str, ...]:
-        """Return the variables that share a bucket with one of them, given its number."""
+        """Return the names of the variables that share a bucket with variable ``number``."""
         of = self.hashes
         together = of.value_bucket == of.value_bucket[number]
         if self.has_presence:
@@ -60,11 +59,12 @@ def contributions(
 ) -> Contributions:
     """Divide the excess of a window's log distances over the typical ones among its variables.
 
-    ``typical`` (F,) are mean features of the reference set; None counts every distance whole.
+    ``typical`` (F,) are the mean features of normal windows; with None, the whole log distance
+    counts as excess.
     """
     span = span.canonical()
-    own_value, own_presence = _own_states(span, sketch)
     hashes = sketch.hash(span.names)
+    own_value, own_presence = _own_states(span, sketch, hashes)
     value = np.zeros(len(span.names))
     presence = np.zeros(len(span.names))
     pairs, expected = _pairs_and_typical(len(span), representation, typical)
@@ -81,19 +81,13 @@ def contributions(
         total += float((weight * squares).sum())
         value += values_in.share(which, pairs, weight)
         presence += presence_in.share(which, pairs, weight)
-    return Contributions(
-        span.names,
-        value,
-        presence,
-        total,
-        hashes,
-        sketch.presence,
-    )
+    return Contributions(span.names, value, presence, total, hashes, sketch.presence)
 
 
-def _own_states(span: Recording, sketch: Sketch) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Each variable's own signed part of the states, (n, L), in the two streams."""
-    hashes = sketch.hash(span.names)
+def _own_states(
+    span: Recording, sketch: Sketch, hashes: Hashes
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return each variable's own signed part of the states, (n, L), per stream."""
     rows, codes = span.row_numbers, span.codes
     n_t = np.maximum(span.cardinality, 1).astype(np.float64)
     scale = 1 / np.sqrt(n_t) if sketch.normalise else np.ones(len(n_t))
@@ -109,7 +103,7 @@ def _own_states(span: Recording, sketch: Sketch) -> tuple[NDArray[np.float64], N
 
 
 class _Stream:
-    """One of the two streams of a window's states: variables, and the buckets they sum into."""
+    """One stream of a window's states: the variables' parts (n, L), and their sums by bucket."""
 
     def __init__(self, own: NDArray[np.float64], bucket_of: NDArray[np.uint32]) -> None:
         self.own = own
@@ -118,16 +112,14 @@ class _Stream:
         np.add.at(self.summed, self.place, own)
 
     def sequence(self, which: int) -> NDArray[np.float64]:
-        """(buckets, L) g (0), its difference (1) or the absolute difference (2)."""
+        """Return (buckets, L) g (0), its difference (1) or its absolute difference (2)."""
         return _derived(self.summed, which)
 
-    def share(
-        self,
-        which: int,
-        pairs: Pairs,
-        weight: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        """(n,) weighted squared distance of each variable; a shared bucket's by own motion."""
+    def share(self, which: int, pairs: Pairs, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return (n,) weighted squared distances, one per variable.
+
+        Variables that share a bucket divide its distance in proportion to their own.
+        """
         i, j = pairs
         z = self.sequence(which)
         by_bucket = ((z[:, i] - z[:, j]) ** 2) @ weight
@@ -155,7 +147,7 @@ def _derived(z: NDArray[np.float64], which: int) -> NDArray[np.float64]:
 def _pairs_and_typical(
     length: int, representation: Representation, typical: NDArray[np.float32] | None
 ) -> tuple[Pairs, list[NDArray[np.float64] | float | None]]:
-    """Pairs of steps that the representation compares, and the typical distance of each.
+    """Return the pairs of steps that the representation compares, and their typical distances.
 
     The typical distances are a list over g, its difference and its absolute difference; None for
     a sequence whose log distances the representation leaves out.
@@ -199,7 +191,7 @@ def _squared_distances(z: NDArray[np.float64], pairs: Pairs) -> NDArray[np.float
 def _excess_weight(
     squares: NDArray[np.float64], typical: NDArray[np.float64] | float
 ) -> NDArray[np.float64]:
-    """(pairs,) excess of each log distance over the typical one, a unit of squared distance."""
+    """Return (pairs,) excess of each log distance over the typical one, per squared distance."""
     positive = squares[squares > 0]
     if len(positive) == 0:
         return np.zeros_like(squares)

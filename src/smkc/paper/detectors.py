@@ -1,23 +1,27 @@
 """The paper's detectors: windows compared as kernel images, scored by distance or by networks.
 
-In: settings. Out: detectors with the methods of :class:`smkc.Detector`.
+In: settings. Out: detectors with the methods of :class:`smkc.Detector`. torch is imported only for
+detectors that are trained or use a device other than the CPU.
 """
 
+import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
 from smkc.base import BaseDetector, check_choice, check_whole
-from smkc.errors import SettingError
-from smkc.paper.density import Density
+from smkc.errors import DeviceWarning, MissingExtraError, SettingError, install_command
+from smkc.paper.densities import Density
+from smkc.paper.density import KnnDensity, Projection
 from smkc.paper.fitted import KernelFitted
-from smkc.paper.settings import knn_density, learned_density, trained_device
+from smkc.paper.kernel import Representation
 from smkc.paper.sketch import Sketch
 from smkc.recording import Identity
 
-__all__ = ["EnsembleDetector", "KnnDetector", "PredictionDetector", "ReconDetector"]
-
 USUAL_WINDOW = 64
+
+# Entries of the largest projection matrix (4 GiB): a full image of 800 rows to 256 numbers.
+MOST_PROJECTED = 2**30
 
 
 @dataclass(kw_only=True, eq=False)
@@ -33,11 +37,11 @@ class KernelDetector(BaseDetector):
     buckets, presence, saturate, normalise
         settings of the sketch; see :class:`smkc.paper.sketch.Sketch`.
     neighbours
-        how many nearest reference windows a score averages over.
+        number of nearest reference windows that a score averages over.
     reference_size
-        how many reference windows are kept at most.
+        largest number of reference windows kept.
     scaling
-        ``robust`` brings variables to a common measure; None takes values as they are.
+        ``robust`` scales each variable by its own centre and spread; None uses values unchanged.
     counters
         ``auto`` turns counters into rates (only with scaling); None does not.
     identity
@@ -50,9 +54,9 @@ class KernelDetector(BaseDetector):
         how windows' scores become time steps' scores: ``sharp`` or ``prompt``; see
         :func:`smkc.decide.step_scores` for what each costs.
     seed
-        of what is left to chance.
+        seed of all random choices.
     device
-        where the work is done: ``cpu`` or ``cuda`` (extra ``deep``).
+        device to compute on: ``cpu`` or ``cuda`` (extra ``deep``).
     """
 
     window: int = USUAL_WINDOW
@@ -92,7 +96,7 @@ class KernelDetector(BaseDetector):
 
     @abstractmethod
     def _density(self, sketch: Sketch) -> Density:
-        """Return the density that the settings describe, before any data."""
+        """Return the density that the settings describe, not fitted yet."""
 
     def _why_unscored(self) -> str:
         return (
@@ -128,14 +132,14 @@ class KnnDetector(KernelDetector):
     Parameters
     ----------
     components
-        numbers that remain of a window's features after the random projection.
+        length of a window's vector after the random projection of its features.
     **others
         as in :class:`smkc.paper.detectors.KernelDetector`: ``window``, ``stride``,
         ``representation``, ``buckets``, ``presence``, ``saturate``, ``normalise``,
         ``neighbours``, ``reference_size``, ``scaling``, ``counters``, ``identity``,
         ``false_alarm_rate``, ``least_filled``, ``align``, ``seed`` (of the projection and of the
-        choice of reference windows), ``device``. From 100,000 reference windows on, neighbours are
-        sought by an index that misses a few, if faiss is installed (extra ``ann``).
+        choice of reference windows), ``device``. From 100,000 reference windows on, an approximate
+        index finds the neighbours and misses a few, if faiss is installed (extra ``ann``).
 
     Examples
     --------
@@ -152,30 +156,68 @@ class KnnDetector(KernelDetector):
     components: int = 256
 
     def place(self, device: str | None) -> None:
-        """Score on a device; by default on that with which the detector was fitted."""
+        """Set the device for scoring; None keeps the one from the settings."""
         if device is not None:
             self.device = device
 
     def _density(self, sketch: Sketch) -> Density:
-        return knn_density(self.get_params(), sketch)
+        representation = Representation.parse(self.representation)
+        representation.check(self.window)
+        projection = Projection(components=self.components, seed=self.seed)
+        n_features = representation.n_features(self.window, sketch.width)
+        if n_features * self.components > MOST_PROJECTED:
+            raise SettingError(
+                f"representation={self.representation!r} makes {n_features:,} numbers of a "
+                f"window of {self.window:,} rows, too many to project to {self.components}; take "
+                "a shorter window, or a band such as 'log3 band(8)'"
+            )
+        density = KnnDensity.empty(
+            window=self.window,
+            representation=representation,
+            sketch=sketch,
+            projection=projection,
+            neighbours=self.neighbours,
+            least_filled=self.least_filled,
+            reference_size=self.reference_size,
+        )
+        return density if self.device == "cpu" else _on_device(density, self.device)
+
+
+def _on_device(density: KnnDensity, device: str) -> Density:
+    """Return the density on a torch device; warn and return it unchanged if that is unavailable."""
+    try:
+        from smkc.paper.density.torch_knn import TorchKnnDensity, can_use
+    except ModuleNotFoundError as error:
+        lack = f"{error.name} is not installed ({install_command('deep')})"
+    else:
+        if can_use(device):
+            return TorchKnnDensity.on(density, device)
+        lack = "torch finds no such device"
+    warnings.warn(
+        f"device={device!r} cannot be used: {lack}; the CPU is used instead",
+        DeviceWarning,
+        stacklevel=2,
+    )
+    return density
 
 
 @dataclass(kw_only=True, eq=False)
 class TrainedDetector(KernelDetector):
     """A detector that trains a network on the kernel images of normal windows (extra ``deep``).
 
-    It needs minutes instead of seconds, and more reference data, of which it holds out a fifth.
+    Fitting takes minutes instead of seconds and needs more reference data, a fifth of which is held
+    out.
 
     Parameters
     ----------
     epochs
-        passes over the training windows, at most; None for the default.
+        largest number of passes over the training windows; None for the default.
     learn
-        further options of training by name, such as ``{"width": 64, "batch_size": 32}``; all of
-        them are in :data:`smkc.paper.learn.options.OPTIONS`.
+        further options of training by name, such as ``{"width": 64, "batch_size": 32}``;
+        :data:`smkc.paper.learn.settings.OPTIONS` lists them all.
     **others
-        as in :class:`smkc.paper.detectors.KernelDetector`; ``representation`` is a whole image, by
-        default with all its channels, ``seed`` that of training.
+        as in :class:`smkc.paper.detectors.KernelDetector`; ``representation`` must be a whole
+        image, by default with all channels, and ``seed`` is that of training.
     """
 
     representation: str = "full image"
@@ -183,11 +225,54 @@ class TrainedDetector(KernelDetector):
     learn: dict[str, Any] | None = None
 
     def place(self, device: str | None) -> None:
-        """Score on a device; by default where it was trained, if that is here, else on the CPU."""
-        self.device = trained_device(self.device, device)
+        """Set the device for scoring; None is the training device if available, else the CPU."""
+        _need_torch()
+        from smkc.paper.learn.density import usable_device
+
+        self.device = usable_device(self.device, device)
 
     def _density(self, sketch: Sketch) -> Density:
-        return learned_density(self.kind, self.get_params(), sketch)
+        if self.epochs is not None:
+            check_whole("epochs", self.epochs, 1)
+        representation = Representation.parse(self.representation)
+        if representation.layout != "image" or representation.proj or representation.down:
+            raise SettingError(
+                f"representation={self.representation!r}: trained detectors read whole kernel "
+                "images; use 'full image' or another choice of channels, such as 'log3 image'"
+            )
+        _need_torch()
+        from smkc.paper.learn.density import LearnedDensity
+        from smkc.paper.learn.settings import learn_settings
+
+        return LearnedDensity.empty(
+            window=self.window,
+            representation=representation,
+            sketch=sketch,
+            least_filled=self.least_filled,
+            settings=learn_settings(
+                self.learn,
+                objective=self.kind,
+                channels=representation.channels,
+                neighbours=self.neighbours,
+                reference_size=self.reference_size,
+                epochs=self.epochs,
+                device=self.device,
+                seed=self.seed,
+            ),
+        )
+
+
+def _need_torch() -> None:
+    """Raise MissingExtraError, with the install command, if torch is not installed."""
+    try:
+        import torch  # noqa: F401
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] != "torch":
+            raise
+        raise MissingExtraError(
+            "detectors that are trained (recon, prediction, ensemble) need torch, which is not "
+            f"installed; run: {install_command('deep')}"
+        ) from None
 
 
 @dataclass(kw_only=True, eq=False)

@@ -1,6 +1,6 @@
-"""KernelFitted: what a detector has learned that scores windows by a density.
+"""KernelFitted: the learned state of a detector that scores windows by a density.
 
-In: reference data. Out: scores of windows, calibrated; as arrays for the model file.
+In: reference data. Out: calibrated scores of windows, and arrays for the model file.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,30 +13,30 @@ from numpy.typing import NDArray
 from smkc import progress
 from smkc.decide import Calibration, Cause, ScoredWindows, step_scores
 from smkc.errors import ModelFileError, WindowError
+from smkc.model_file import below
 from smkc.paper.causes import explain_window
-from smkc.paper.density import Density
+from smkc.paper.densities import Density
 from smkc.paper.kernel import images, window_starts
 from smkc.paper.scan import KernelScan
 from smkc.paper.stream import KernelStream
 from smkc.recording import Identity, Recording, Scaling
 
-__all__ = ["KernelFitted"]
-
 # Null scores kept for calibration: enough for a false-alarm rate of 1 in 100,000.
 MAX_NULL_SCORES = 200_000
 
-# Windows scored for calibration in one go: beyond that, runs spread over the reference data.
+# Windows scored per calibration. If there are more, only runs of consecutive windows, spread over
+# the reference data, are scored.
 MAX_CALIBRATED_WINDOWS = 32_768
 CALIBRATED_RUNS = 16
 
-# Scores count as independent when so many windows apart, for each alignment: the values with which
-# asked and delivered false-alarm rates agree best (results/false_alarms.md).
+# Distance, in windows, from which two scores count as independent, by alignment: the values with
+# which requested and measured false-alarm rates agree best (results/false_alarms.md).
 INDEPENDENT_AFTER = {"prompt": 0.5, "sharp": 1.5}
 
-# References closer to a window than this, in windows, are left out when it calibrates.
+# Largest distance, in windows, within which references are left out when a window calibrates.
 GUARD_WINDOWS = 4
 
-# Alerts closer than this share of a window are one.
+# Alerts closer to each other than this share of a window are merged.
 JOIN_SHARE = 1 / 8
 
 TOO_SHORT = "give more reference data, a shorter window, a smaller stride or fewer neighbours"
@@ -46,22 +46,22 @@ NOTHING_YET = Calibration(np.empty(0), 0.0)
 
 @dataclass(frozen=True, kw_only=True)
 class KernelFitted:
-    """What a detector has learned: scaling, density, and what normal scores look like.
+    """The learned state of a detector: scaling, density, and calibration.
 
     Parameters
     ----------
     stride
         rows from one window to the next.
     align
-        how windows' scores become time steps' scores.
+        how windows' scores become time steps' scores: ``sharp`` or ``prompt``.
     density
-        scores windows.
+        the density that scores windows.
     of_windows, of_steps
-        what normal scores of windows and of time steps look like.
+        calibration of the scores of windows and of time steps.
     is_scaled, identity, counters
-        whether variables are brought to a common measure, and how.
+        whether variables are scaled, the rule for their families, and how counters are treated.
     scaling
-        that measure; None before any data, and if values are taken as they are.
+        the fitted scaling; None before any data, or if variables are not scaled.
     """
 
     stride: int
@@ -78,17 +78,17 @@ class KernelFitted:
 
     @property
     def window(self) -> int:
-        """Rows a window."""
+        """Rows per window."""
         return self.density.window
 
     @property
     def join(self) -> int:
-        """Most quiet rows between two alerts that are one."""
+        """Largest number of quiet rows between two alerts that are merged."""
         return max(1, int(self.window * JOIN_SHARE))
 
     @property
     def seasons(self) -> Mapping[str, float]:
-        """No variable has a season here."""
+        """Empty: this detector learns no seasons."""
         return {}
 
     def prepare(self, recording: Recording) -> Recording:
@@ -110,64 +110,57 @@ class KernelFitted:
         )
 
     def step_scores(self, scored: ScoredWindows, align: str) -> NDArray[np.float64]:
-        """(T,) one score for each time step, from the (B,) scores of windows."""
+        """Return (T,) scores, one per time step, from the (B,) scores of windows."""
         n_rows = len(scored.prepared)
         return step_scores(scored.scores, scored.first_rows, self.window, n_rows, align)
 
     def step_alarms(self, scored: ScoredWindows) -> NDArray[np.float64]:
-        """(T,) what alerts are raised by: the scores."""
+        """Return (T,) values that the alert threshold applies to: the time steps' scores."""
         return self.step_scores(scored, self.align)
 
     def threshold(self, rate: float) -> float:
-        """Return the score of a time step that reference data exceed at most so often."""
+        """Return the time step score that reference data exceed at most at this rate."""
         return self.of_steps.threshold(rate)
 
     def causes(self, scored: ScoredWindows, numbers: Sequence[int]) -> list[list[Cause]]:
-        """Return the causes of some windows."""
+        """Return the causes of the windows with these numbers."""
         found = []
         with progress.task("explaining alerts", len(numbers)) as advance:
             for number in numbers:
+                start, score = int(scored.first_rows[number]), float(scored.scores[number])
+                usual = self.of_windows.usual
                 with progress.quiet():
-                    found.append(self._causes(scored, number))
+                    found.append(explain_window(scored.prepared, start, score, usual, self.density))
                 advance(1)
         return found
-
-    def _causes(self, scored: ScoredWindows, number: int) -> list[Cause]:
-        return explain_window(
-            scored.prepared,
-            int(scored.first_rows[number]),
-            score=float(scored.scores[number]),
-            usual_score=self.of_windows.usual,
-            density=self.density,
-        )
 
     def usual_band(
         self, variable: str, times: NDArray[Any]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Return None: windows are learned, not what each variable usually is."""
+        """Return None: this detector learns no usual range of single variables."""
         return None
 
     def kernel_images(
         self, scored: ScoredWindows, numbers: Sequence[int]
     ) -> NDArray[np.float32] | None:
-        """(n, K, L, L) kernel images of some windows."""
+        """Return (n, K, L, L) kernel images of the windows with these numbers."""
         starts = scored.first_rows[list(numbers)]
         return images(scored.prepared, starts, self.window, self.density.sketch)[0]
 
     def scan(self) -> KernelScan:
-        """Return a scan that has seen no row yet."""
+        """Return a new scan, before its first row."""
         return KernelScan(self.density, self.stride, self.scaling)
 
     def stream(self) -> KernelStream:
-        """Return a stream that has seen no row yet."""
+        """Return a new stream, before its first row."""
         return KernelStream(self)
 
     def reference_steps(
         self, reference: Recording
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(T,) scores of the rows learned from last, each window without the block around it.
+        """Return (T,) scores and (T,) alarms of the rows learned from last; here both are the same.
 
-        They are the alarms, too.
+        Each window is scored with the references from the block of rows around it left out.
         """
         prepared = self.prepare(reference)
         starts = window_starts(len(prepared), self.window, self.stride)
@@ -176,19 +169,9 @@ class KernelFitted:
         return steps, steps
 
     def updated(self, recording: Recording, seed: int) -> "KernelFitted":
-        """Return what is known after more reference data."""
-        if not self.is_scaled:
-            return self._updated(recording, seed)
-        return replace(self, scaling=self.scaling_after(recording))._updated(recording, seed)
-
-    def scaling_after(self, recording: Recording) -> Scaling:
-        """Return the scaling after more reference data: that of variables that are new is added."""
-        if self.scaling is not None:
-            return self.scaling.update(recording)
-        return Scaling.fit(recording, self.identity, self.counters)  # type: ignore[arg-type]
-
-    def _updated(self, recording: Recording, seed: int) -> "KernelFitted":
-        prepared = self.prepare(recording)
+        """Return the state after learning from more reference data."""
+        scaled = replace(self, scaling=self.scaling_after(recording)) if self.is_scaled else self
+        prepared = scaled.prepare(recording)
         starts = window_starts(len(prepared), self.window, self.stride)
         offered = starts[self.density.is_filled(prepared, starts)]
         density = self.density.learned(prepared, offered)
@@ -198,7 +181,7 @@ class KernelFitted:
                 f"the reference data's {len(prepared):,} rows give {len(offered):,} windows of "
                 f"{self.window} rows for {n_needed} neighbours: {TOO_SHORT}"
             )
-        of_windows, of_steps = replace(self, density=density)._normal_scores(prepared, starts)
+        of_windows, of_steps = replace(scaled, density=density)._normal_scores(prepared, starts)
         if len(of_windows.null) == 0:
             raise WindowError(
                 f"the reference data have {len(prepared):,} rows; with the rows around a window "
@@ -206,19 +189,25 @@ class KernelFitted:
                 f"calibrate with: {TOO_SHORT}"
             )
         return replace(
-            self,
+            scaled,
             density=density,
             of_windows=self.of_windows.merged(of_windows, MAX_NULL_SCORES, seed),
             of_steps=self.of_steps.merged(of_steps, MAX_NULL_SCORES, seed),
         )
 
+    def scaling_after(self, recording: Recording) -> Scaling:
+        """Return the scaling after more reference data: new variables are added."""
+        if self.scaling is not None:
+            return self.scaling.update(recording)
+        return Scaling.fit(recording, self.identity, self.counters)  # type: ignore[arg-type]
+
     def left_out_scores(
         self, prepared: Recording, starts: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """(B,) scores of windows learned from last, each with the block around it left out.
+        """Return (B,) scores of windows learned from last, each with the block around it left out.
 
-        Neighbouring windows share rows and resemble one another beyond that: a window that found
-        them among the references would look more normal than any new one.
+        Neighbouring windows share rows and are similar even beyond that: with them among the
+        references, a window would look more normal than any new one.
         """
         guard = int(np.clip(len(prepared) // 8, self.window, GUARD_WINDOWS * self.window))
         return self.density.scores(prepared, starts, guard)
@@ -226,7 +215,11 @@ class KernelFitted:
     def _normal_scores(
         self, prepared: Recording, starts: NDArray[np.int64]
     ) -> tuple[Calibration, Calibration]:
-        """Scores of normal windows, and of normal time steps that all their windows cover."""
+        """Calibrate with the scores of normal windows, and of normal time steps.
+
+        Time steps at the ends of a run, which fewer windows cover, are left out of runs of at
+        least 3 windows' length.
+        """
         windows, steps = [], []
         for run in _runs_for_calibration(self.density.left_out_runs(prepared, starts)):
             scores = self.left_out_scores(prepared, run)
@@ -262,23 +255,23 @@ class KernelFitted:
     def restored(
         self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
     ) -> "KernelFitted":
-        """Return this (empty) state with what :meth:`to_arrays` gave."""
+        """Return this (empty) state filled with the results of :meth:`to_arrays`."""
         scaling = None
         if "scaling" in header:
-            scaling = Scaling.from_arrays(_part(arrays, "scaling."), header["scaling"])
+            scaling = Scaling.from_arrays(below(arrays, "scaling."), header["scaling"])
         if (scaling is not None) != self.is_scaled:
             raise ModelFileError("its scaling is not the one that its settings name")
         return replace(
             self,
             scaling=scaling,
-            density=self.density.restored(_part(arrays, "density."), header["density"]),
+            density=self.density.restored(below(arrays, "density."), header["density"]),
             of_windows=_restored_calibration(arrays, header, "windows"),
             of_steps=_restored_calibration(arrays, header, "steps"),
         )
 
 
 def _runs_for_calibration(runs: list[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
-    """Return runs of consecutive windows: all of them if they are not too many."""
+    """Return runs of consecutive windows, at most about MAX_CALIBRATED_WINDOWS in total."""
     if sum(map(len, runs)) <= MAX_CALIBRATED_WINDOWS:
         return runs
     n_parts = max(1, CALIBRATED_RUNS // len(runs))
@@ -294,7 +287,7 @@ def _runs_for_calibration(runs: list[NDArray[np.int64]]) -> list[NDArray[np.int6
 
 
 def _calibration(scores: NDArray[np.float64], reach: float) -> Calibration:
-    """Sort the scores that are numbers; ``reach`` neighbouring ones count as one."""
+    """Calibrate with the finite scores; ``reach`` neighbours count as 1 independent score."""
     null = np.sort(scores[np.isfinite(scores)])
     return Calibration(null, len(null) / max(reach, 1.0))
 
@@ -316,7 +309,3 @@ def _restored_calibration(
             "again and save the model anew"
         )
     return Calibration(np.sort(null), n_independent)
-
-
-def _part(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
-    return {key[len(prefix) :]: array for key, array in arrays.items() if key.startswith(prefix)}

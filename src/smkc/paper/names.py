@@ -1,7 +1,7 @@
-"""Names of a stream's rows: a mapping of names to numbers -> arrays, in an order that stays.
+"""Names of a stream's rows: mappings of names to values -> arrays in a stable order.
 
-In: one row after another, each naming the variables it observed. Out: the row's values beside the
-hashes and scaling slots of their variables.
+In: one row after another, each a mapping of the variables it observed. Out: the row's values with
+the hashes and scaling slots of their variables.
 """
 
 from collections.abc import Mapping
@@ -15,29 +15,21 @@ from smkc.paper.sketch import Hashes, hash_names
 from smkc.recording import ScalingState, canonical
 from smkc.stream import row_values
 
-__all__ = ["MOST_KNOWN_NAMES", "RowNames"]
-
-# Names whose hashes are at hand; past that the stream forgets all and starts collecting anew.
+# Names whose hashes are cached; once there are more, the next new name clears the cache.
 MOST_KNOWN_NAMES = 65_536
 
-# Rows are asked for names that rows before them had. Asking for so many times as many as a row
-# has, and a few more, costs less than arranging the row anew.
-MOST_ASKED, FEW = 2, 64
+# The layout of earlier rows is reused for a row of n names if it has at most 2 n + 64 names:
+# looking up absent names costs less than making a new layout.
+LAYOUT_FACTOR, LAYOUT_SPARE = 2, 64
 
 
 class RowNames:
-    """What is known about the names that rows mention: their hashes and scaling slots.
+    """Hashes and scaling slots of the names in a stream's rows.
 
-    Names are numbered as they are first seen, those of one row in ascending order, so that sums
-    over a row run in an order that does not depend on the order within the row. A row is asked for
-    the names of the rows before it; only one with a new name has to be arranged.
-
-    Parameters
-    ----------
-    buckets
-        buckets of the sketch.
-    scaling
-        where slots come from; None without scaling.
+    Names are numbered in the order in which they are first seen, new names of one row in sorted
+    order, so that sums over a row do not depend on the order of names within the row. The layout,
+    an ordered list of names, is kept from row to row; it is replaced only if a row has a name
+    outside it, or far fewer names. The scaling assigns slots; it is None if there is none.
     """
 
     def __init__(self, buckets: int, scaling: ScalingState | None) -> None:
@@ -56,10 +48,10 @@ class RowNames:
     def arrange(
         self, observations: Mapping[str, float | None]
     ) -> tuple[Hashes, NDArray[np.float32]]:
-        """Return hashes of some variables, all of the row's among them, and (n,) their values.
+        """Return the hashes of the layout's n variables, and their values (n,) in this row.
 
-        Not finite are the values of those that were not observed; ``slots`` then has the scaling's
-        slots of all.
+        The layout includes all of the row's variables. Values that were not observed are not
+        finite. Afterwards ``slots`` (n,) holds the variables' scaling slots.
         """
         if self._scaling is not None and self._scaling.generation != self._generation:
             self._forget()
@@ -74,7 +66,7 @@ class RowNames:
         return self._hashes, _narrowed(values)
 
     def _arranged(self, keys: tuple[str, ...]) -> NDArray[np.int64]:
-        """(n,) places of a row's names among those asked for from now on."""
+        """Return the places (n,) of a row's names in the layout, changing the layout if needed."""
         numbers = self._numbers(keys)
         if len(set(numbers.tolist())) < len(numbers):
             raise InputError(
@@ -89,7 +81,7 @@ class RowNames:
         return np.searchsorted(self._asked_numbers, numbers)
 
     def _ask_for(self, key_of: dict[int, str]) -> None:
-        """Ask rows for these names from now on, by their numbers."""
+        """Set the layout to these names, given by number."""
         numbers = sorted(key_of)
         self._asked_numbers = np.array(numbers, np.int64)
         self._asks = {key_of[number]: nan for number in numbers}
@@ -112,7 +104,7 @@ class RowNames:
         fresh = {key: canonical(key) for key in keys if key not in self._number_of}
         names = sorted(set(fresh.values()).difference(self._number_of))
         first, last = self._n_names, self._n_names + len(names)
-        if last > len(self._slots):  # make room for as many again
+        if last > len(self._slots):  # double the capacity
             self._known = self._known.resized(2 * last)
             self._slots = np.concatenate(
                 [self._slots[:first], np.zeros(2 * last - first, np.int64)]
@@ -126,11 +118,11 @@ class RowNames:
 
 
 def _narrowed(values: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return values in float32, in which the largest become infinite: not observed."""
+    """Return values as float32; those that overflow become infinite and count as not observed."""
     with np.errstate(over="ignore"):
         return values.astype(np.float32)
 
 
 def _too_many(n_asked: int, n: int) -> bool:
-    """Whether so many names are more than a row of n should be asked for."""
-    return n_asked > MOST_ASKED * n + FEW
+    """Return whether a layout of ``n_asked`` names is too large for a row of ``n``."""
+    return n_asked > LAYOUT_FACTOR * n + LAYOUT_SPARE

@@ -1,7 +1,7 @@
-"""Scan of windows: a recording's rows, piece by piece, scored as in one go.
+"""Scan of windows: a recording given piece by piece, scored as if given whole.
 
-In: rows in order of time. Out: the windows that end in them, with the rows that they need; their
-scores may be worked out anywhere.
+In: rows in order of time. Out: the windows that end in them, with the rows that they need, so that
+they can be scored in any process.
 """
 
 from collections.abc import Mapping
@@ -13,24 +13,13 @@ from numpy.typing import NDArray
 
 from smkc import progress
 from smkc.decide import RowScores, Windows
-from smkc.paper.density import Density
+from smkc.model_file import below
+from smkc.paper.densities import Density
 from smkc.recording import Recording, Scaling
-
-__all__ = ["KernelScan"]
 
 
 class KernelScan:
-    """Windows of a recording that comes in pieces.
-
-    Parameters
-    ----------
-    density
-        scores windows.
-    stride
-        rows from one window to the next.
-    scaling
-        None if values are taken as they are.
-    """
+    """Windows of a recording that arrives in pieces; ``scaling`` is None if there is none."""
 
     def __init__(self, density: Density, stride: int, scaling: Scaling | None) -> None:
         self._density = density
@@ -44,7 +33,7 @@ class KernelScan:
         """Take the next rows; return the windows that end in them."""
         prepared = self._scaling.scale(rows) if self._scaling is not None else rows
         joined = prepared if self._halo is None else Recording.concat([self._halo, prepared])
-        first = self._n_rows + len(rows) - len(joined)  # the number of its first row
+        first = self._n_rows + len(rows) - len(joined)  # number of joined's first row
         self._n_rows += len(rows)
         end = self._n_rows - self._density.window + 1
         starts = np.arange(self._next_start, end, self._stride)
@@ -55,21 +44,24 @@ class KernelScan:
         return Windows(prepared=joined, starts=starts - first)
 
     def score(self, windows: Windows) -> NDArray[np.float64]:
-        """(B,) scores of windows, each depending on its own rows alone."""
+        """Return (B,) scores of windows; each depends on its own rows only."""
         if not len(windows.starts):
             return np.empty(0)
         with progress.quiet():
             return self._density.scores(windows.prepared, windows.starts)
 
     def end(self, n_rows: int, windows: Windows, scores: NDArray[np.float64]) -> RowScores:
-        """Return what the last ``n_rows`` rows have: the scores of windows, where they end."""
+        """Return scores of the last ``n_rows`` rows: each window's score at the row where it ends.
+
+        Rows at which no window ends have -inf.
+        """
         held = np.full(n_rows, -np.inf)
         first = len(windows.prepared) - n_rows
         held[windows.starts + self._density.window - 1 - first] = scores
         return RowScores(held=held)
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return arrays and a JSON-able header from which :meth:`restore` goes on exactly."""
+        """Return arrays and a JSON-able header from which :meth:`restore` resumes exactly."""
         header: dict[str, Any] = {"n_rows": self._n_rows, "next_start": self._next_start}
         parts: dict[str, Any] = {}
         if self._scaling is not None:
@@ -82,20 +74,16 @@ class KernelScan:
         return arrays, header
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-        """Take over what :meth:`to_arrays` gave; only before any row was taken."""
+        """Restore the results of :meth:`to_arrays`; call it before the first row."""
         self._n_rows, self._next_start = header["n_rows"], header["next_start"]
         if self._scaling is not None:
-            self._scaling.restore(_under("scaling.", arrays), header["scaling"])
+            self._scaling.restore(below(arrays, "scaling."), header["scaling"])
         if "halo" in header:
-            self._halo = _recording_of(_under("halo.", arrays), header["halo"])
-
-
-def _under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    return {key[len(prefix) :]: array for key, array in arrays.items() if key.startswith(prefix)}
+            self._halo = _recording_of(below(arrays, "halo."), header["halo"])
 
 
 def _copied(recording: Recording) -> Recording:
-    """Return the same rows in memory of their own, so that those around them can go."""
+    """Return a copy of the rows, so that the arrays they are part of can be freed."""
     return replace(
         recording,
         times=recording.times.copy(),

@@ -1,8 +1,8 @@
 """Stream of windows: the same scores as for a whole recording, one time step at a time.
 
-In: a fitted state and one row after another. Out: the score of the window that ends at the row,
-which agrees with the batch's to 1e-6. The cost of a row depends on the window, not on how many rows
-came before.
+In: a fitted state and one row after another. Out: the score of the window that ends at each row,
+equal to the batch score within 1e-6. The cost per row depends on the window, not on the number of
+earlier rows.
 """
 
 from collections.abc import Mapping
@@ -14,23 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.errors import ModelFileError
-from smkc.paper._loops import observed_state
+from smkc.model_file import below
 from smkc.paper.kernel import SlidingWindow
 from smkc.paper.names import RowNames
 from smkc.paper.sketch import STATE_LIMIT
+from smkc.paper.sketch._loops import observed_state
 from smkc.stream import Stream
 
 if TYPE_CHECKING:
     from smkc.paper.fitted import KernelFitted
 
-__all__ = ["KernelStream"]
-
-# What the latest time may be saved as.
+# Types in which the latest time may be saved.
 TIME_TYPES = ("<M8[ns]", "<i8", "<f8")
 
 
 class KernelStream(Stream):
-    """Scores a live recording row by row; made by the ``stream`` of the paper's detectors.
+    """A stream that scores a live recording row by row; the detectors' ``stream`` method makes it.
 
     Examples
     --------
@@ -52,7 +51,7 @@ class KernelStream(Stream):
         self._latest = SlidingWindow(window, sketch.width, fitted.density.representation)
         self._state = np.empty((sketch.width, 1), np.float32)
         self._switches = sketch.presence, sketch.saturate, sketch.normalise
-        self._is_filled = [False] * window  # a ring, row n at n % window
+        self._is_filled = [False] * window  # ring buffer: row n is at n % window
         self._n_filled = 0
         self._n_rows = 0
         self._scaling = fitted.scaling.start() if fitted.scaling is not None else None
@@ -71,7 +70,7 @@ class KernelStream(Stream):
         return self._score_here()
 
     def _fill(self, is_filled: bool) -> None:
-        """Count the row that comes into the window instead of the one that leaves it."""
+        """Update the number of filled rows: one row enters the window, one leaves it."""
         at = self._n_rows % self._fitted.window
         self._n_filled += is_filled - self._is_filled[at]
         self._is_filled[at] = is_filled
@@ -86,7 +85,7 @@ class KernelStream(Stream):
 
     @property
     def n_rows(self) -> int:
-        """How many rows were pushed so far."""
+        """Number of rows pushed so far."""
         return self._n_rows
 
     def _p_value(self) -> float:
@@ -130,12 +129,11 @@ class KernelStream(Stream):
         ):
             raise ModelFileError("its content does not fit the model")
         if self._scaling is not None:
-            part = {k[8:]: a for k, a in arrays.items() if k.startswith("scaling.")}
-            self._scaling.restore(part, header["scaling"])
+            self._scaling.restore(below(arrays, "scaling."), header["scaling"])
         if time_type is not None:
             last_time = arrays["last_time"].view(time_type)
             if last_time.shape != (1,) or last_time[0] != last_time[0]:
-                raise ModelFileError("its latest time is none")
+                raise ModelFileError("its latest time is missing or not a number")
             self._last_time = last_time[0]
         self._latest.restore(states)
         self._is_filled = np.roll(is_filled, n_rows % self._fitted.window).tolist()

@@ -1,12 +1,11 @@
-"""Pictures: figures for files, and the report as one page that opens without network.
+"""Figures for files, and a report page that opens without network access.
 
 In: recordings, scores, alerts and a fitted detector. Out: matplotlib figures, PNG files, or one
-HTML file that holds all it needs. Needs the extra ``plot``; importing this room does not.
+self-contained HTML file. Drawing needs the extra ``plot``; importing this package does not.
 """
 
 from smkc.plot.figures import (
     evidence_figure,
-    kernel_figure,
     presence_figure,
     save_png,
     score_figure,
@@ -20,7 +19,6 @@ __all__ = [
     "EvidenceView",
     "KernelView",
     "evidence_figure",
-    "kernel_figure",
     "presence_figure",
     "report",
     "save_png",

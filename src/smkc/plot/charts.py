@@ -1,7 +1,7 @@
-"""The page's live charts, as plain data that the page's script draws.
+"""Interactive charts of the page, as plain data that the page's script draws.
 
-In: recordings, scores, alerts. Out: dictionaries that ``page.js`` reads. Colours are names of the
-page's style, so that light and dark both work.
+In: recordings, scores, alerts. Out: dictionaries that ``page.js`` reads. Colours are names of CSS
+variables, so that light and dark themes both work.
 """
 
 import base64
@@ -18,11 +18,9 @@ from smkc.plot.views import TraceView, strongest
 from smkc.plot.wording import short_name
 from smkc.recording import Recording
 
-__all__ = ["Chart", "cardinality_chart", "line", "presence_chart", "score_chart", "trace_chart"]
-
 Chart: TypeAlias = dict[str, Any]
 
-MAX_BANDS = 200  # alerts shaded in a chart; a picture of more is a blur
+MAX_BANDS = 200  # alerts shaded in a chart; more would be indistinguishable
 MAX_NUMBERED = 24
 MAX_TRACE_POINTS = 600
 
@@ -34,7 +32,7 @@ def score_chart(
     alerts: Sequence[Alert],
     incidents: Sequence[Incident],
 ) -> Chart:
-    """Score over time, its threshold, alerts as bands, planted incidents along the top."""
+    """Chart the score over time with its threshold, alerts as bands, and incidents at the top."""
     rows = thin(scores)
     highest = max([threshold, *scores[np.isfinite(scores)].tolist()])
     return {
@@ -42,7 +40,7 @@ def score_chart(
         "height": 300,
         "label": "score",
         "low": 0,
-        "high": _rounded(1.15 * highest),  # room for the numbers
+        "high": _rounded(1.15 * highest),  # room for the alert numbers
         "lines": [line("score", scores[rows])],
         "threshold": _rounded(threshold),
         "spans": _bands(alerts) + _planted(incidents),
@@ -52,7 +50,7 @@ def score_chart(
 
 
 def cardinality_chart(recording: Recording, alerts: Sequence[Alert]) -> Chart:
-    """How many variables were observed in each row."""
+    """Chart the number of variables observed in each row."""
     counts = recording.cardinality
     rows = thin(counts)
     return {
@@ -67,7 +65,7 @@ def cardinality_chart(recording: Recording, alerts: Sequence[Alert]) -> Chart:
 
 
 def presence_chart(recording: Recording, alerts: Sequence[Alert]) -> Chart:
-    """Which variables were observed, by first appearance, in what share of the rows."""
+    """Chart the presence of variables over time, ordered by first appearance."""
     grid = presence_grid(recording)
     count, columns = grid.share.shape
     times = np.append(grid.times, recording.times[-1:])
@@ -87,7 +85,7 @@ def presence_chart(recording: Recording, alerts: Sequence[Alert]) -> Chart:
 
 
 def trace_chart(trace: TraceView, alert: Alert) -> Chart:
-    """One variable around an alert, with what is usual; gaps stay gaps."""
+    """Chart one variable around an alert, with the band of its usual values if it is known."""
     rows = thin(trace.values, MAX_TRACE_POINTS)
     chart = {
         **_over_time(trace.times[rows]),
@@ -101,11 +99,11 @@ def trace_chart(trace: TraceView, alert: Alert) -> Chart:
 
 
 def line(name: str, values: NDArray[Any], colour: str = "--line-1", **looks: bool) -> Chart:
-    """Return one line of a chart; it ``is_stepped``, ``is_dashed`` or ``has_points``."""
+    """Return one line of a chart; looks are ``is_stepped``, ``is_dashed`` and ``has_points``."""
     return {"name": name, "y": _numbers_of(values), "colour": colour, **looks}
 
 
-# ---------------------------------------------------------------------- their parts
+# ---------------------------------------------------------------------- parts of charts
 
 
 def _over_time(times: NDArray[Any]) -> Chart:
@@ -113,7 +111,7 @@ def _over_time(times: NDArray[Any]) -> Chart:
 
 
 def _bands(alerts: Sequence[Alert]) -> list[Chart]:
-    """Alerts as vertical bands, the strongest if there are too many."""
+    """Return alerts as vertical bands; only the strongest MAX_BANDS."""
     return [
         {**_span(alert.start, alert.end), "colour": "--alert-band"}
         for _, alert in strongest(alerts, MAX_BANDS)
@@ -127,7 +125,7 @@ def _planted(incidents: Sequence[Incident]) -> list[Chart]:
 
 
 def _numbers(alerts: Sequence[Alert]) -> list[Chart]:
-    """Write each shown alert's number inside its band."""
+    """Return the numbers of the strongest MAX_NUMBERED alerts, to be written in their bands."""
     return [
         {**_mark(str(number), alert.start, alert.end), "colour": "--alert", "is_inside": True}
         for number, alert in strongest(alerts, MAX_NUMBERED)
@@ -152,7 +150,7 @@ def _mark(text: str, start: Any, end: Any) -> Chart:
 
 
 def _axis_values(times: NDArray[Any]) -> list[Any]:
-    """Turn times into what the script takes: milliseconds since 1970 for dates, else numbers."""
+    """Convert times for the script: dates to milliseconds since 1970, other times to numbers."""
     if times.dtype.kind == "M":
         return times.astype("datetime64[ms]").astype(np.int64).tolist()  # type: ignore[no-any-return]
     return times.tolist()  # type: ignore[no-any-return]
@@ -163,5 +161,5 @@ def _numbers_of(values: NDArray[Any]) -> list[float | None]:
 
 
 def _rounded(value: float) -> float | None:
-    """Keep five digits that matter; a missing value becomes null."""
+    """Round to 5 significant digits; a value that is not finite becomes None."""
     return float(f"{value:.5g}") if np.isfinite(value) else None

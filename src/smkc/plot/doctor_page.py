@@ -1,6 +1,6 @@
-"""The doctor's page: whether a detector works on a recording, as one HTML file.
+"""The result of ``smkc doctor`` as one HTML file.
 
-In: a diagnosis. Out: a file that opens anywhere, without network.
+In: a diagnosis. Out: a file that opens in any browser, without network access.
 """
 
 from pathlib import Path
@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 
 from smkc.doctor import CHURN, KINDS, Diagnosis
-from smkc.doctor.telling import SIZES
+from smkc.doctor.planting import SIZES
 from smkc.plot.charts import Chart, line, score_chart
 from smkc.plot.page import Tile, write_page
 from smkc.plot.wording import percent, span
-
-__all__ = ["doctor_page"]
 
 VERDICTS = {
     "yes": ("Yes", "it works on this recording"),
@@ -26,7 +24,7 @@ VERDICTS = {
 def doctor_page(
     path: str | Path, diagnosis: Diagnosis, *, title: str = "Does smkc work on this recording?"
 ) -> Path:
-    """Write the page and return where it is; an existing file is replaced."""
+    """Write the page and return its path; an existing file is replaced."""
     charts: dict[str, Chart] = {}
     if diagnosis.outcomes:
         charts["rates"] = _rate_chart(diagnosis)
@@ -79,7 +77,7 @@ def _tiles(diagnosis: Diagnosis) -> list[Tile]:
 
 
 def _caught(diagnosis: Diagnosis) -> list[dict[str, Any]]:
-    """Return a row for each kind, with a cell for each size, the greener the more is caught."""
+    """Return one row per kind with one cell per size; ``colour`` is half the percentage caught."""
     rows = []
     for kind, about in KINDS.items():
         ones = {one.size: one for one in diagnosis.outcomes if one.kind == kind}

@@ -1,6 +1,6 @@
-"""The pictures for files: matplotlib figures of scores, presence, traces and kernel images.
+"""Matplotlib figures of scores, presence, traces and evidences.
 
-In: arrays, recordings and alerts. Out: matplotlib figures, which no window ever shows.
+In: arrays, recordings and alerts. Out: figures without a window, to be saved as files.
 """
 
 import warnings
@@ -14,9 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from smkc.decide import Alert
 from smkc.errors import InputError
 from smkc.fleet import Incident
-from smkc.paper.kernel import CHANNELS
 from smkc.plot.extra import need
-from smkc.plot.raster import colour_range
 from smkc.plot.thinning import presence_grid, thin
 from smkc.plot.views import AlertView, EvidenceView
 from smkc.plot.wording import odds, percent, short_name, span
@@ -25,15 +23,6 @@ from smkc.recording import Recording
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = [
-    "evidence_figure",
-    "kernel_figure",
-    "presence_figure",
-    "save_png",
-    "score_figure",
-    "trace_figure",
-]
 
 INK, SCORE, ALERT, INCIDENT = "#1d2733", "#2f6fa8", "#c8502f", "#7b61a8"
 
@@ -45,14 +34,14 @@ def score_figure(
     alerts: Sequence[Alert] = (),
     incidents: Sequence[Incident] = (),
 ) -> "Figure":
-    """Draw the score over time with its threshold, the alerts and what was planted.
+    """Draw the score over time with its threshold, the alerts and the planted incidents.
 
     Parameters
     ----------
     times, scores
-        (T,) as in the recording and as from ``decision_function``.
+        (T,) times of the recording, and (T,) scores as returned by ``decision_function``.
     threshold
-        scores above it are anomalous.
+        scores above it are anomalous; None draws no threshold.
     """
     times, scores = np.asarray(times), np.asarray(scores, np.float64)
     if times.shape != scores.shape:
@@ -78,7 +67,7 @@ def score_figure(
 def presence_figure(
     recording: Recording, alerts: Sequence[Alert] = (), incidents: Sequence[Incident] = ()
 ) -> "Figure":
-    """Draw how many variables were observed, and which, over time."""
+    """Draw the number of variables observed over time, and the presence of each variable."""
     figure, (upper, lower) = _figure(2, 5.6, ratios=(1, 2.4))
     rows = thin(recording.cardinality)
     upper.plot(recording.times[rows], recording.cardinality[rows], color=SCORE, linewidth=0.9)
@@ -99,7 +88,7 @@ def presence_figure(
 
 
 def trace_figure(view: AlertView) -> "Figure":
-    """Draw the variables that contributed most to an alert, the alert shaded."""
+    """Draw the variables that contributed most to an alert, with the alert shaded."""
     alert, count = view.alert, max(len(view.traces), 1)
     figure, panels = _figure(count, 1.0 + 1.5 * count)
     figure.suptitle(
@@ -121,41 +110,8 @@ def trace_figure(view: AlertView) -> "Figure":
     return figure
 
 
-def kernel_figure(kernel: ArrayLike, normal: ArrayLike | None = None) -> "Figure":
-    """Draw the six channels of one kernel image, with those of a normal window above.
-
-    Parameters
-    ----------
-    kernel, normal
-        (6, L, L) as from ``smkc.paper.kernel.images``; both share a colour range in each channel.
-    """
-    images = [np.asarray(one) for one in (normal, kernel) if one is not None]
-    for image in images:
-        if image.ndim != 3 or len(image) != len(CHANNELS) or image.shape[1] != image.shape[2]:
-            raise InputError(
-                f"a kernel image has the shape (6, L, L), not {image.shape}; "
-                "take it from smkc.paper.kernel.images"
-            )
-    height = 2.4 * len(images) + 0.6
-    figure = need("matplotlib.figure").Figure(figsize=(13, height), layout="constrained")
-    panels = figure.subplots(len(images), len(CHANNELS), squeeze=False)
-    titles = ("normal window", "window of the alert") if len(images) == 2 else ("window",)
-    for row, (image, title) in enumerate(zip(images, titles, strict=True)):
-        for column, name in enumerate(CHANNELS):
-            low, high = colour_range([one[column] for one in images])
-            axes = panels[row, column]
-            shown = axes.imshow(image[column], vmin=low, vmax=high, cmap="viridis")
-            axes.set_xticks([])
-            axes.set_yticks([])
-            axes.set_title(name if row == 0 else "", fontsize=9)
-            axes.set_ylabel(title if column == 0 else "", fontsize=9)
-            if row == len(images) - 1:
-                figure.colorbar(shown, ax=panels[:, column], location="bottom", shrink=0.8)
-    return figure  # type: ignore[no-any-return]
-
-
 def evidence_figure(view: EvidenceView) -> "Figure":
-    """Draw how surprised each evidence was around an alert, an evidence a row."""
+    """Draw the surprise of each evidence around an alert, one row per evidence."""
     names = list(view.nats)
     nats = np.vstack([view.nats[name] for name in names])
     figure, (axes,) = _figure(1, 1.2 + 0.35 * len(names))
@@ -169,25 +125,19 @@ def evidence_figure(view: EvidenceView) -> "Figure":
 
 
 def _edges(times: NDArray[Any]) -> NDArray[Any]:
-    """(R + 1,) borders of (R,) times: a row reaches to the next, the last as far as the one before.
-
-    Examples
-    --------
-    >>> _edges(np.array([0, 1, 5]))
-    array([0, 1, 5, 9])
-    """
+    """Return (R + 1,) cell edges of (R,) times; the last cell is as wide as the one before."""
     last = times[-1] + (times[-1] - times[-2] if len(times) > 1 else np.array(1, times.dtype)[()])
     return np.append(times, last)
 
 
 def save_png(figure: "Figure", path: str | Path) -> Path:
-    """Write a figure to a PNG file and return where it is."""
+    """Write a figure to a PNG file and return its path."""
     target = Path(path)
     if target.suffix.lower() != ".png":
         raise InputError(f"a picture is written as PNG, not to {target.name}; call it NAME.png")
     target.parent.mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing")  # a name in a script without a font
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # names in scripts without a font
         figure.savefig(target, dpi=120)
     return target
 
@@ -219,5 +169,5 @@ def _time_label(times: NDArray[Any]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Keep matplotlib from reading a name as mathematics."""
+    """Escape dollar signs, so that matplotlib does not read a name as mathematics."""
     return text.replace("$", r"\$")

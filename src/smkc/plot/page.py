@@ -1,8 +1,8 @@
-"""Pages: a template, its content and its charts put together into one self-contained file.
+"""Self-contained HTML pages made from a template, its content and its charts.
 
-In: a template's name, what it shows, the charts by name. Out: an HTML file that asks for nothing
-outside itself; its content policy forbids it to, and lets only its own scripts run. All text is
-escaped by the templates.
+In: the name of a template, its values, and charts by name. Out: an HTML file that loads nothing
+from outside: its content security policy forbids that, and allows only its own scripts to run.
+The templates escape all text.
 """
 
 import base64
@@ -22,11 +22,9 @@ from smkc.plot.extra import need
 from smkc.plot.wording import clock, duration, figure, odds, percent, span
 from smkc.version import VERSION
 
-__all__ = ["Tile", "safe_json", "write_page"]
-
 
 class Tile(NamedTuple):
-    """A figure at the head of a page, what it counts, a few words more; hot ones stand out."""
+    """A number at the top of a page, its label and a remark; hot tiles are highlighted."""
 
     number: str
     what: str
@@ -37,7 +35,7 @@ class Tile(NamedTuple):
 def write_page(
     path: str | Path, template: str, title: str, charts: Mapping[str, Chart], **content: Any
 ) -> Path:
-    """Write a page, whole or not at all, and return where it is; an old file is replaced."""
+    """Write a page atomically and return its path; an existing file is replaced."""
     target = Path(path)
     text = _rendered(template, title, charts, content)
     draft = target.with_name(f".{target.name}.draft")
@@ -55,7 +53,7 @@ def write_page(
 
 
 def safe_json(value: object) -> str:
-    """Write JSON that cannot end the script element that it stands in."""
+    """Return JSON with ``<``, ``>`` and ``&`` escaped, so that it cannot end a script element."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
@@ -65,7 +63,7 @@ def safe_json(value: object) -> str:
 def _rendered(
     template: str, title: str, charts: Mapping[str, Chart], content: Mapping[str, Any]
 ) -> str:
-    markup = need("markupsafe").Markup  # what the package itself wrote
+    markup = need("markupsafe").Markup  # marks the package's own text as safe
     style = "".join(_part(name) for name in ("palette.css", "uplot/uPlot.min.css", "page.css"))
     plotting, script = _part("uplot/uPlot.iife.min.js"), _part("page.js")
     allowed = " ".join(f"'sha256-{_digest(one)}'" for one in (plotting, script))
@@ -119,5 +117,5 @@ def _part(name: str) -> str:
 
 
 def _digest(script: str) -> str:
-    """Return the digest by which the content policy knows a script."""
+    """Return the SHA-256 digest in base64 that allows a script in the content policy."""
     return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")

@@ -1,6 +1,6 @@
-"""The report: one recording, what was found in it and why, as one HTML file.
+"""The report on one recording, its alerts and their causes, as one HTML file.
 
-In: a scored recording. Out: a file that opens anywhere, without network.
+In: a scored recording. Out: a file that opens in any browser, without network access.
 """
 
 from collections.abc import Sequence
@@ -13,29 +13,23 @@ from smkc.decide import Alert, Scored
 from smkc.errors import InputError
 from smkc.evidence.variables import told_seasons
 from smkc.fleet import Change, Incident, hold_against
-from smkc.plot.alert_parts import shown_alert
-from smkc.plot.charts import (
-    Chart,
-    cardinality_chart,
-    presence_chart,
-    score_chart,
-    trace_chart,
-)
+from smkc.plot.charts import Chart, cardinality_chart, presence_chart, score_chart, trace_chart
 from smkc.plot.page import Tile, write_page
+from smkc.plot.pictures import pictures
 from smkc.plot.thinning import presence_grid
 from smkc.plot.views import AlertView, view_alerts
 from smkc.plot.wording import duration, figure, percent, span
 from smkc.progress import task
 from smkc.recording import Recording
 
-__all__ = ["report"]
+MAX_NAMED = 8  # causes named under an alert; the others are only counted
 
-# Where there are fewer alerts than this, the page shows the next strangest moments too.
+# With fewer alerts than this, the page also shows the strangest moments besides the alerts.
 FEW_ALERTS = 5
 
 SCORE_WORDS = {
-    "evidence": "How surprising each row is: minus the logarithm of its p-value, by the loudest "
-    "variable or by the whole system. Higher is stranger.",
+    "evidence": "How surprising each row is: minus the logarithm of its p-value, by its most "
+    "unusual variable, by the whole system, or by both together. Higher is stranger.",
 }
 
 WINDOW_WORDS = (
@@ -55,20 +49,22 @@ def report(
     incidents: Sequence[Incident] = (),
     routine: Sequence[Change] = (),
 ) -> Path:
-    """Write the report page and return where it is.
+    """Write the report page and return its path.
 
     Parameters
     ----------
     path
-        where to write; an existing file is replaced.
+        file to write; an existing file is replaced.
     scored
-        what :meth:`smkc.Detector.score` returned.
+        the result of :meth:`smkc.Detector.score`.
     alerts
-        those to show; by default all that were found.
+        alerts to show; by default all that were found.
+    title
+        title of the page.
     max_alerts
-        only the strongest alerts are shown in detail; the page says how many there are.
+        number of alerts shown in detail, strongest first; the page gives the total.
     incidents, routine
-        what is known to have happened, for made-up telemetry.
+        known incidents and routine changes, where the truth about the telemetry is known.
     """
     recording = scored.recording
     if len(recording) == 0:
@@ -98,7 +94,8 @@ def report(
             score_words=SCORE_WORDS.get(scored.settings["detector"], WINDOW_WORDS),
             truth=_truth(found, incidents, routine) if incidents or routine else None,
             grid=presence_grid(recording),
-            views=[shown_alert(view) for view in views],
+            views=[(view, pictures(view.detail)) for view in views],
+            max_named=MAX_NAMED,
             n_alerts=len(found),
             moments=moments,
             learned=scored.learned,
@@ -110,7 +107,7 @@ def report(
 
 
 def _tiles(scored: Scored, n_alerts: int) -> list[Tile]:
-    """Say what was looked at and what came of it, in a few figures."""
+    """Return tiles with the numbers of alerts, rows and variables, churn, and the rate."""
     recording = scored.recording
     appeared, vanished = _churn(recording, scored.fitted.window)
     counts = recording.cardinality
@@ -129,7 +126,7 @@ def _tiles(scored: Scored, n_alerts: int) -> list[Tile]:
 
 
 def _churn(recording: Recording, window: int) -> tuple[int, int]:
-    """Count variables first seen after the first window, and last seen before the last one."""
+    """Count variables first observed after the first window, and last observed before the last."""
     n_names = len(recording.names)
     first = np.full(n_names, len(recording), np.int64)
     last = np.full(n_names, -1, np.int64)
@@ -141,7 +138,7 @@ def _churn(recording: Recording, window: int) -> tuple[int, int]:
 
 
 def _trace_charts(views: Sequence[AlertView]) -> dict[str, Chart]:
-    """Name each trace's chart by its alert and by its cause's rank."""
+    """Return the charts of all traces, named by the alert's number and the cause's rank."""
     charts = {}
     for view in views:
         ranks = {id(cause): rank for rank, cause in enumerate(view.alert.causes, start=1)}
@@ -154,7 +151,7 @@ def _trace_charts(views: Sequence[AlertView]) -> dict[str, Chart]:
 def _truth(
     alerts: Sequence[Alert], incidents: Sequence[Incident], routine: Sequence[Change]
 ) -> dict[str, Any]:
-    """Hold what was found against what was planted, for made-up telemetry."""
+    """Compare the alerts with the known incidents and routine changes."""
     finding = hold_against(alerts, incidents)
     number_of = {id(alert): number for number, alert in enumerate(alerts, start=1)}
     return {
@@ -187,7 +184,7 @@ def _truth(
 
 
 def _glossary(scored: Scored) -> dict[str, str]:
-    """Explain the words of the page and say how the detector was set."""
+    """Return definitions of the page's terms, and the detector's settings."""
     return {
         "score": SCORE_WORDS.get(
             scored.settings["detector"],

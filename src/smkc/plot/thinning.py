@@ -1,6 +1,6 @@
-"""Long recordings made small enough to draw, without losing what a reader looks for.
+"""Reduction of long recordings to a number of points and cells that can be drawn.
 
-In: scores or a recording of any length. Out: few enough points and cells, peaks kept.
+In: scores or a recording of any length. Out: selected rows that keep the peaks, or binned presence.
 """
 
 from dataclasses import dataclass
@@ -12,17 +12,15 @@ from numpy.typing import NDArray
 
 from smkc.recording import Recording
 
-__all__ = ["PresenceGrid", "presence_grid", "thin"]
-
 MAX_POINTS = 2000
 MAX_VARIABLES = 300
-MAX_BINS = 480  # about as many as a page is wide in points
+MAX_BINS = 480  # about the width of a page in points
 
 
 def thin(values: NDArray[Any], max_points: int = MAX_POINTS) -> NDArray[np.int64]:
-    """Choose rows to draw from (T,) values: the lowest and the highest of each stretch.
+    """Choose rows to draw from (T,) values: the lowest and the highest of each bin of rows.
 
-    Missing values are kept where a whole stretch is missing, so that a gap stays a gap.
+    A bin without any value keeps its first row, so that gaps remain visible.
 
     Examples
     --------
@@ -45,33 +43,19 @@ def thin(values: NDArray[Any], max_points: int = MAX_POINTS) -> NDArray[np.int64
 
 @dataclass(frozen=True, kw_only=True)
 class PresenceGrid:
-    """Presence over time, binned.
+    """Presence over time, binned."""
 
-    Parameters
-    ----------
-    names
-        (V,) variables by first appearance.
-    times
-        (B,) the first time of each bin.
-    share
-        (V, B) uint8: in what percentage of a bin's rows the variable was observed.
-    n_variables
-        how many variables there are, drawn or not.
-    rows_per_bin
-        how many rows a bin holds, at most.
-    """
-
-    names: tuple[str, ...]
-    times: NDArray[Any]
-    share: NDArray[np.uint8]
-    n_variables: int
-    rows_per_bin: int
+    names: tuple[str, ...]  # (V,) drawn variables, by first appearance
+    times: NDArray[Any]  # (B,) first time of each bin
+    share: NDArray[np.uint8]  # (V, B) percentage of a bin's rows that have the variable
+    n_variables: int  # all variables, drawn or not
+    rows_per_bin: int  # the last bin may hold fewer
 
 
 def presence_grid(
     recording: Recording, max_variables: int = MAX_VARIABLES, max_bins: int = MAX_BINS
 ) -> PresenceGrid:
-    """Bin presence over time; of too many variables, take every so-manieth by appearance."""
+    """Bin presence over time; if there are too many variables, draw an evenly spaced selection."""
     recording = recording.canonical()
     n_rows, n_names = len(recording), len(recording.names)
     per_bin = max(1, -(-n_rows // max_bins))

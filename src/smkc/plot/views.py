@@ -1,7 +1,7 @@
-"""What is shown of an alert: its traces, and its window beside a normal one or its evidences.
+"""Data shown for an alert: traces of its causes, and its evidences or kernel images.
 
-In: a scored recording and its alerts. Out: one :class:`AlertView` an alert, the
-strongest first; both the page and the files draw from these.
+In: a scored recording and its alerts. Out: one :class:`AlertView` per alert, strongest first, from
+which both the page and the figures are drawn.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,15 +14,6 @@ from numpy.typing import NDArray
 from smkc.decide import Alert, Cause, Fitted, Scored, WindowScores
 from smkc.recording import Recording
 
-__all__ = [
-    "AlertView",
-    "EvidenceView",
-    "KernelView",
-    "TraceView",
-    "strongest",
-    "view_alerts",
-]
-
 MAX_TRACES = 4
 MAX_MARGIN_ROWS = 240
 LEAST_EVIDENCE_ROWS = 48
@@ -32,7 +23,7 @@ LEAST_EVIDENCE_ROWS = 48
 class TraceView:
     """One variable around an alert: (R,) times and values, NaN where it was not observed.
 
-    ``usual`` are the lower and upper ends of what is usual at these times; None where nothing is.
+    ``usual`` holds the (R,) lower and upper limits of its usual values; None if they are unknown.
     """
 
     cause: Cause
@@ -43,15 +34,7 @@ class TraceView:
 
 @dataclass(frozen=True, kw_only=True)
 class KernelView:
-    """An alert's window beside a normal one.
-
-    Parameters
-    ----------
-    kernel, normal
-        (6, L, L) kernel images of the window at the peak and of a typical window.
-    window, normal_window
-        first and last time of these two windows.
-    """
+    """An alert's window beside a normal one: (6, L, L) kernel images, first and last times."""
 
     kernel: NDArray[np.float32]
     normal: NDArray[np.float32]
@@ -61,7 +44,7 @@ class KernelView:
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceView:
-    """How surprised each evidence was around an alert: (R,) times, and by name (R,) nats."""
+    """Surprise of each evidence around an alert: (R,) times, and (R,) nats by evidence name."""
 
     times: NDArray[Any]
     nats: Mapping[str, NDArray[np.float64]]
@@ -69,16 +52,18 @@ class EvidenceView:
 
 @dataclass(frozen=True, kw_only=True)
 class AlertView:
-    """One alert with all that is drawn of it.
+    """One alert with the data that are drawn for it.
 
     Parameters
     ----------
     number
-        the alert's place in time among all alerts, from 1.
+        position of the alert among all alerts in order of time, from 1.
+    alert
+        the alert.
     traces
-        the variables that contributed most and that are in this recording, at most four.
+        at most 4 variables of the recording, those that contributed most.
     detail
-        what the detector saw: kernel images, or evidences.
+        kernel images or evidences, depending on the detector.
     """
 
     number: int
@@ -88,7 +73,7 @@ class AlertView:
 
 
 def strongest(alerts: Sequence[Alert], limit: int) -> list[tuple[int, Alert]]:
-    """Return up to ``limit`` alerts with their numbers in time, highest score first."""
+    """Return up to ``limit`` alerts with their numbers, lowest p-value first, then by score."""
     numbered = list(enumerate(alerts, start=1))
     return sorted(numbered, key=lambda pair: (pair[1].p_value, -pair[1].score))[:limit]
 
@@ -96,7 +81,7 @@ def strongest(alerts: Sequence[Alert], limit: int) -> list[tuple[int, Alert]]:
 def view_alerts(
     scored: Scored, alerts: Sequence[Alert] | None = None, limit: int = 12
 ) -> list[AlertView]:
-    """Gather what is drawn of the strongest alerts; by default of those that were found."""
+    """Return the data to draw for the strongest alerts; ``alerts`` defaults to all found."""
     alerts = scored.alerts() if alerts is None else alerts
     chosen = strongest(alerts, limit)
     if not chosen:
@@ -131,10 +116,14 @@ def _evidences(scored: Scored, shown: Sequence[Alert]) -> Sequence[KernelView | 
 def _kernels(
     scored: Scored, alerts: Sequence[Alert], shown: Sequence[Alert]
 ) -> Sequence[KernelView | EvidenceView]:
-    """Return each alert's window beside a normal one; none if scores are not made from images."""
+    """Return the kernel images of each alert's window and of a normal one.
+
+    Return an empty list if the detector does not score kernel images.
+    """
     windows = scored.windows
     normal = _typical_window(windows, alerts)
-    peaks = [_peak_window(windows, alert) for alert in shown]
+    worst = scored.windows_scored.worst
+    peaks = [worst(alert.first_row, alert.last_row) or 0 for alert in shown]
     images = scored.fitted.kernel_images(scored.windows_scored, [normal, *peaks])
     if images is None:
         return []
@@ -149,14 +138,8 @@ def _kernels(
     ]
 
 
-def _peak_window(windows: WindowScores, alert: Alert) -> int:
-    """Find the highest window among those that touch the alert."""
-    touches = (windows.last_row >= alert.first_row) & (windows.first_row <= alert.last_row)
-    return int(np.argmax(np.where(touches & np.isfinite(windows.score), windows.score, -np.inf)))
-
-
 def _typical_window(windows: WindowScores, alerts: Sequence[Alert]) -> int:
-    """Find the window nearest to the median score, away from every alert if there is one."""
+    """Return the number of the window nearest to the median score, outside alerts if possible."""
     is_free = np.isfinite(windows.score)
     for alert in alerts:
         is_free &= (windows.last_row < alert.first_row) | (windows.first_row > alert.last_row)
@@ -167,7 +150,7 @@ def _typical_window(windows: WindowScores, alerts: Sequence[Alert]) -> int:
 
 
 def _traces(recording: Recording, alert: Alert, fitted: Fitted) -> tuple[TraceView, ...]:
-    """Cut the most guilty variables out of the recording, with a margin before and after."""
+    """Return the traces of the main causes, with a margin of rows before and after the alert."""
     margin = _margin(alert, fitted.window)
     part = recording.rows(max(0, alert.first_row - margin), alert.last_row + 1 + margin)
     known = set(part.names)
@@ -184,5 +167,5 @@ def _traces(recording: Recording, alert: Alert, fitted: Fitted) -> tuple[TraceVi
 
 
 def _margin(alert: Alert, least: int) -> int:
-    """Return how many rows are shown on either side of an alert."""
+    """Return the number of rows shown on each side of an alert."""
     return min(max(least, alert.last_row - alert.first_row + 1), MAX_MARGIN_ROWS)

@@ -1,17 +1,15 @@
-"""Numbers and times in words, for people who read a page rather than a table.
+"""Numbers, times and names as short text for readers.
 
-In: plain values. Out: short strings; none of them is escaped for HTML.
+In: plain values. Out: short strings, not escaped for HTML.
 """
 
 from typing import Any
 
 import numpy as np
 
-__all__ = ["clock", "duration", "figure", "odds", "percent", "short_name", "span"]
-
 
 def figure(number: float) -> str:
-    """Write a number with at most four digits that matter, or a count in full.
+    """Format a whole number in full, any other with 4 significant digits.
 
     Examples
     --------
@@ -24,7 +22,7 @@ def figure(number: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share as a percentage, with one digit after the point below ten.
+    """Format a share as a percentage, with one decimal from 0.1% to 10%.
 
     Examples
     --------
@@ -37,12 +35,12 @@ def percent(share: float) -> str:
     return f"{value:.1f}%" if value >= 0.1 else f"{value:.1g}%"
 
 
-# Rarer than this nobody has seen enough rows to say.
+# Smallest p-value that is shown; references are too short to support smaller ones.
 RAREST = 1e-6
 
 
 def odds(p_value: float) -> str:
-    """Say how rare a score is among normal time steps.
+    """Describe how rare a score is among normal time steps.
 
     Examples
     --------
@@ -61,7 +59,7 @@ def odds(p_value: float) -> str:
 
 
 def clock(time: Any) -> str:
-    """Write a time for a reader: date and time of day without needless digits, or the number.
+    """Format a time: date and time of day without trailing zeros, or the number.
 
     Examples
     --------
@@ -77,7 +75,7 @@ def clock(time: Any) -> str:
 
 
 def span(start: Any, end: Any) -> str:
-    """Write when something began and ended; the date only once if it is the same.
+    """Format an interval; the date is given only once if it is the same.
 
     Examples
     --------
@@ -92,7 +90,7 @@ def span(start: Any, end: Any) -> str:
 
 
 def duration(start: Any, end: Any) -> str:
-    """Write the time from start to end.
+    """Format the time from start to end.
 
     Examples
     --------
@@ -115,7 +113,7 @@ def duration(start: Any, end: Any) -> str:
 
 
 def short_name(name: str, limit: int = 48) -> str:
-    """Shorten a variable's name in its middle, where label sets are least telling.
+    """Shorten the name of a variable by cutting out its middle.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Jitted loops over observations: a table of what is known of each variable, advanced in order.
+"""Jitted loops that scale observations and update a table of the state of each variable.
 
 In: the table and observations, rows in order of time. Out: scaled values, NaN where a value counts
 as not observed; the table is changed in place.
@@ -11,36 +11,34 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["KNOWN", "TINY", "scale_row", "scale_rows"]
-
-# What is known of one variable; a row of the table a slot.
+# State of one variable; one row of the table per slot.
 KNOWN = np.dtype(
     [
-        ("settled", np.bool_),  # centre and spread come from the reference data and stay
+        ("settled", np.bool_),  # centre and spread come from the reference data and are fixed
         ("counter", np.bool_),  # values are turned into a rate first
-        ("count", np.int64),  # observations that centre and spread have followed
+        ("count", np.int64),  # observations that have updated centre and spread
         ("centre", np.float64),
         ("spread", np.float64),
         ("prior", np.float64),  # the family's spread, 0 if not known
         ("last_value", np.float64),  # a counter's previous reading
-        ("last_clock", np.float64),  # and when that was, NaN before the first
-        ("seen", np.int64),  # the row of the latest observation, -1 before the first
+        ("last_clock", np.float64),  # its time, NaN before the first
+        ("seen", np.int64),  # number of the row last observed in, -1 before the first
     ],
     align=True,
 )
 
-WARMUP = 8  # observations without a family's spread before the own spread is trusted
-HORIZON = 512  # observations that a followed centre and spread look back on
-PRIOR_WEIGHT = 32  # observations that a family's spread counts for
-BEND = 1.5  # Huber's bend: a residual moves the estimates by no more than this many spreads
-# The variance of a unit normal clipped at BEND, so that the followed spread is unbiased.
+WARMUP = 8  # observations before a variable's own spread is trusted, if its family has none
+HORIZON = 512  # observations that a running centre and spread effectively average over
+PRIOR_WEIGHT = 32  # observations that the family's spread counts for
+BEND = 1.5  # Huber's bend: a residual counts as at most this many spreads
+# The variance of a unit normal clipped at BEND, so that the running spread is unbiased.
 BENT_VARIANCE = (
     math.erf(BEND / math.sqrt(2))
     - 2 * BEND * math.exp(-BEND * BEND / 2) / math.sqrt(2 * math.pi)
     + BEND * BEND * math.erfc(BEND / math.sqrt(2))
 )
-ROUNDING = 1e-6  # of the centre: a smaller spread is the rounding of float32, so constant
-CONSTANT_SHARE = 0.01  # of the centre: the spread that a constant variable is given
+ROUNDING = 1e-6  # share of the centre: a smaller spread is float32 rounding of a constant
+CONSTANT_SHARE = 0.01  # share of the centre: the spread assigned to a constant variable
 TINY = 1e-60  # below any difference of two float32 numbers, and its square is still a float64
 RATE_LIMIT = 1e60  # above any rate of float32 readings a nanosecond apart; its square is finite
 
@@ -60,16 +58,16 @@ def scale_rows(
     out: NDArray[np.float32],
     plain: NDArray[np.float32],
 ) -> tuple[int, int]:
-    """Scale rows from ``first`` on; stop after a row that brought more than ``room`` newcomers.
+    """Scale rows from ``first`` on; stop after the row that brings newcomers above ``room``.
 
-    ``plain`` gets the values before scaling, counters as rates.
+    ``out`` receives the scaled values, ``plain`` the values before scaling, counters as rates.
 
     Returns
     -------
     next_row
         the first row that was not scaled.
     newcomers
-        how many unsettled variables were seen for the first time.
+        number of unsettled variables that were seen for the first time.
     """
     newcomers = 0
     for row in range(first, len(clocks)):
@@ -94,7 +92,10 @@ def scale_row(
     clip: float,
     out: NDArray[np.float32],
 ) -> int:
-    """Scale one row; values that are not finite float32 numbers count as not observed."""
+    """Scale one row into ``out`` and return the number of newcomers.
+
+    Values that are not finite as float32 count as not observed.
+    """
     newcomers = 0
     for i in range(len(slots)):
         value = np.float32(values[i])
@@ -109,7 +110,7 @@ def scale_row(
 
 @njit(cache=True)
 def _plain(known: Any, clock: float, value: np.float32, tick: int) -> float:
-    """Return one observation as it is, or a counter's rate; NaN at its first reading."""
+    """Return an observation's value, or a counter's rate, which is NaN at its first reading."""
     x = float(np.float64(value))
     known.seen = tick
     return _rate(known, clock, x) if known.counter else x
@@ -117,7 +118,7 @@ def _plain(known: Any, clock: float, value: np.float32, tick: int) -> float:
 
 @njit(cache=True)
 def _scale(known: Any, x: float, clip: float) -> float:
-    """Scale one plain value with what is known, then add it to what is known."""
+    """Scale one plain value; if the variable is not settled, update its centre and spread."""
     if math.isnan(x):
         return x
     if known.settled:
@@ -128,7 +129,7 @@ def _scale(known: Any, x: float, clip: float) -> float:
 
 @njit(cache=True)
 def _rate(known: Any, clock: float, x: float) -> float:
-    """Increase a unit of time since the previous reading; NaN if there was none."""
+    """Return the increase per unit of time since the previous reading; NaN if there is none."""
     increase: float = x - known.last_value if x >= known.last_value else x
     elapsed: float = clock - known.last_clock
     known.last_value = x
@@ -140,7 +141,7 @@ def _rate(known: Any, clock: float, x: float) -> float:
 
 @njit(cache=True)
 def _follow(known: Any, x: float, clip: float) -> float:
-    """Scale with the variable's own past, then move its centre and spread by Huber's rule."""
+    """Scale with the variable's own past, then update its centre and spread by Huber's rule."""
     k = known.count
     if k == 0:
         known.count = 1
@@ -151,7 +152,7 @@ def _follow(known: Any, x: float, clip: float) -> float:
     least = max(ROUNDING * abs(known.centre), TINY)
     is_constant = known.spread <= least
     if is_constant and abs(residual) > least:
-        k = min(k, WARMUP)  # a constant past tells of no spread: once it moves it is young again
+        k = min(k, WARMUP)  # a constant past says little about the spread: reduce its weight
     known.count = k + 1
     weight = min(k + 1, HORIZON)
     is_warming_up = known.prior == 0.0 and k < WARMUP
@@ -161,7 +162,7 @@ def _follow(known: Any, x: float, clip: float) -> float:
         width = known.spread * math.sqrt(1.0 + 1.0 / k)  # the centre is uncertain too
     deviation = residual / width
     if is_warming_up or is_constant:
-        # The plain running mean and variance: there is no spread yet to bend residuals at.
+        # Plain running mean and variance: there is no spread yet to clip residuals with.
         known.centre += residual / weight
         variance = known.spread**2 * (weight - 2) / (weight - 1) + residual**2 / weight
         known.spread = math.sqrt(variance)

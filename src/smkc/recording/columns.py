@@ -1,4 +1,4 @@
-"""Columns: one Arrow array -> numbers, or texts with codes; what a column's type is good for.
+"""Columns: one Arrow array -> numbers, or texts with codes.
 
 In: an Arrow array as a file or a frame holds it. Out: NumPy arrays, or a ReadError that names
 the row, the column and the value.
@@ -21,10 +21,10 @@ __all__ = [
 
 Kind = Literal["number", "text", "time", "nothing", "other"]
 Where = Callable[[int], str]
-"""Says where position i of an array came from, for messages."""
+"""Function that describes, for messages, where position i of an array comes from."""
 
 MISSING_TEXTS = pa.array(["", "-", "na", "n/a", "nan", "nil", "none", "null", "<na>"])
-"""Texts that stand for a missing number, in lower case."""
+"""Lower-case texts that mean a missing number."""
 
 TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 
@@ -48,7 +48,7 @@ TYPE_TESTS: dict[Kind, list[Callable[[pa.DataType], bool]]] = {
 
 
 def kind_of(column_type: pa.DataType) -> Kind:
-    """Tell what a column of this Arrow type can be read as."""
+    """Return what a column of this Arrow type can be read as."""
     if isinstance(column_type, pa.BaseExtensionType):
         return kind_of(column_type.storage_type)
     if pa.types.is_dictionary(column_type) or pa.types.is_run_end_encoded(column_type):
@@ -60,7 +60,7 @@ def kind_of(column_type: pa.DataType) -> Kind:
 
 
 def plain(array: pa.Array) -> pa.Array:
-    """Undo dictionary, run-end and extension types: an array of the values themselves."""
+    """Decode dictionary, run-end and extension types to an array of the values themselves."""
     if isinstance(array.type, pa.BaseExtensionType):
         return plain(array.storage)
     if pa.types.is_dictionary(array.type):
@@ -73,7 +73,7 @@ def plain(array: pa.Array) -> pa.Array:
 
 
 def numbers(array: pa.Array, where: Where) -> NDArray[np.float64]:
-    """Read an array as numbers, NaN where missing; text must spell numbers."""
+    """Read an array as numbers, NaN where missing; text must be parsable as numbers."""
     array = plain(array)
     kind = kind_of(array.type)
     if kind == "text":
@@ -101,7 +101,10 @@ def numbers(array: pa.Array, where: Where) -> NDArray[np.float64]:
 
 
 def holds_numbers(array: pa.Array) -> bool:
-    """Tell whether every value that is there is a number or spells one; none at all says no."""
+    """Return whether a column is numeric, or text of which every value present is a number.
+
+    False for text without any value.
+    """
     array = plain(array)
     if kind_of(array.type) != "text":
         return kind_of(array.type) == "number"
@@ -110,7 +113,7 @@ def holds_numbers(array: pa.Array) -> bool:
 
 
 def holds_no_number(array: pa.Array) -> bool:
-    """Tell whether an array of text has text, and none of it spells a number."""
+    """Return whether an array of text has values, and none of them is a number."""
     distinct = plain(array).unique().drop_null()
     trimmed = pc.utf8_lower(pc.utf8_trim_whitespace(distinct))
     said = trimmed.filter(pc.invert(pc.is_in(trimmed, value_set=MISSING_TEXTS)))
@@ -118,7 +121,7 @@ def holds_no_number(array: pa.Array) -> bool:
 
 
 def texts(array: pa.Array) -> tuple[NDArray[np.int64], list[str]]:
-    """Read an array as texts: (n,) codes, -1 where there is none, and the texts they index."""
+    """Read an array as texts: (n,) codes, -1 for null or empty, and the texts they index."""
     if isinstance(array.type, pa.BaseExtensionType):
         array = array.storage
     if not pa.types.is_dictionary(array.type):
@@ -138,7 +141,7 @@ def texts(array: pa.Array) -> tuple[NDArray[np.int64], list[str]]:
 
 
 def _parsed(array: pa.Array) -> tuple[NDArray[np.float64], int | None]:
-    """Parse text as numbers; give the position of the first that is none, if there is one."""
+    """Parse text as numbers; also return the position of the first that is none, or None."""
     try:
         floats = array.cast(pa.float64())
     except pa.ArrowInvalid:
@@ -149,7 +152,7 @@ def _parsed(array: pa.Array) -> tuple[NDArray[np.float64], int | None]:
 
 
 def _parsed_with_care(array: pa.Array) -> tuple[NDArray[np.float64], int | None]:
-    """Parse text with blanks around numbers, words for missing ones, true and false."""
+    """Parse text that may have blanks around numbers, words for missing ones, true and false."""
     trimmed = pc.utf8_lower(pc.utf8_trim_whitespace(array))
     missing = pc.is_in(trimmed, value_set=MISSING_TEXTS)
     trimmed = pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)

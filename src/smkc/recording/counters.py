@@ -1,6 +1,6 @@
-"""Counters: which variables only ever count up, and what they amount to a unit of time.
+"""Counters: which variables only ever count up, and their rates per unit of time.
 
-In: readings ordered by variable and time. Out: a verdict a variable, or rates.
+In: readings ordered by variable and time. Out: one verdict per variable, or rates.
 """
 
 from typing import Any, Literal
@@ -12,11 +12,9 @@ from smkc.errors import SettingError
 from smkc.recording._loops import RATE_LIMIT
 from smkc.recording.identity import parse
 
-__all__ = ["Counters", "check_counters", "clock", "is_counter_name", "rates", "verdicts"]
-
 Counters = Literal["auto"] | None
 
-MIN_HISTORY = 32  # observations before anything about a variable is called settled
+MIN_HISTORY = 32  # observations that settle a variable
 MOST_RESETS = 0.01  # share of the steps
 FEWEST_INCREASES = 0.1  # share of the steps
 SUFFIXES = ("_total", "_count", "_sum", "_bucket")  # Prometheus' naming of counters
@@ -24,16 +22,16 @@ NANOSECONDS_PER_SECOND = 1e9
 
 
 def check_counters(counters: object) -> None:
-    """Refuse anything but "auto" and None."""
+    """Raise SettingError unless ``counters`` is "auto" or None."""
     if counters not in ("auto", None):
         raise SettingError(
-            f'counters={counters!r} makes no sense; use "auto" to turn counters into rates, '
+            f'counters={counters!r} is not known; use "auto" to turn counters into rates, '
             "or None to take every value as it is"
         )
 
 
 def clock(times: NDArray[Any], origin: Any) -> NDArray[np.float64]:
-    """(T,) time since ``origin``: in seconds for dates, else in the time's own unit."""
+    """Return (T,) time since ``origin``: in seconds for dates, else in the times' own unit."""
     elapsed = times - origin
     if times.dtype.kind == "M":
         return np.asarray(elapsed.astype(np.int64) / NANOSECONDS_PER_SECOND)
@@ -41,7 +39,7 @@ def clock(times: NDArray[Any], origin: Any) -> NDArray[np.float64]:
 
 
 def is_counter_name(variable: str) -> bool:
-    """Say whether the metric is named as Prometheus names its counters.
+    """Return whether the metric is named like a Prometheus counter.
 
     Examples
     --------
@@ -55,11 +53,12 @@ def is_counter_name(variable: str) -> bool:
 def verdicts(
     codes: NDArray[np.integer[Any]], values: NDArray[np.float64], n_variables: int
 ) -> NDArray[np.int8]:
-    """Judge each variable by its readings: 1 a counter, 0 none, -1 its readings do not tell.
+    """Return for each variable 1 if it is a counter, 0 if not, -1 if its readings do not tell.
 
-    ``codes`` and ``values`` (N,) are ordered by variable, then by time. A counter never falls
-    except by a reset, to below half of its former value, in at most 1% of the steps, and rises in
-    at least 10% of them. Too few readings, or too few rises, tell nothing.
+    ``codes`` and ``values`` (N,) are ordered by variable, then by time. A counter is never
+    negative, falls only by a reset, to below half of its previous value, in at most 1% of the
+    steps, and rises in at least 10% of them. With fewer than 32 readings, or too few rises, the
+    verdict is -1.
     """
     same = codes[1:] == codes[:-1]
     before, after = values[:-1][same], values[1:][same]
@@ -80,10 +79,10 @@ def verdicts(
 def rates(
     codes: NDArray[np.integer[Any]], values: NDArray[np.float64], clocks: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """(N,) increase a unit of time since the variable's previous reading, NaN for its first.
+    """Return (N,) increase per unit of time since the variable's previous reading.
 
-    Observations are ordered by variable, then by time. After a reset the increase is the new
-    reading, as Prometheus has it: the counter started again from nothing.
+    NaN for its first reading. Observations are ordered by variable, then by time. After a reset
+    the increase is the new reading, as in Prometheus: the counter restarted from 0.
 
     Examples
     --------

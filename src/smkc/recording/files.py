@@ -1,7 +1,7 @@
 """Files: a path, a folder or a glob -> tables that stream CSV or Parquet batch by batch.
 
-In: where the files are. Out: one table a file, sorted by name; whatever is wrong with a file
-becomes a ReadError that names it.
+In: where the files are. Out: one table per file, sorted by name; any problem with a file raises a
+ReadError that names it.
 """
 
 import csv
@@ -23,20 +23,18 @@ from smkc.recording.columns import kind_of
 from smkc.recording.prometheus_json import from_prometheus, is_prometheus
 from smkc.recording.tables import Table, from_dicts, require_distinct
 
-__all__ = ["open_files"]
-
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
 PARQUET_SUFFIXES = (".parquet", ".pq", ".parq")
-JSON_SUFFIXES = (".json",)
-COMPRESSED_SUFFIXES = (".gz", ".bz2", ".zst")
+FORMATS = {"csv": CSV_SUFFIXES, "parquet": PARQUET_SUFFIXES, "json": (".json",)}
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}  # of CSV files
 PARQUET_MAGIC = b"PAR1"
 DELIMITERS = (",", ";", "\t", "|")
 CSV_BLOCK_BYTES = 4 * 2**20
-LONGEST_CELL_BYTES = 64  # a guess that lets one row of many columns fit into a block
+LONGEST_CELL_BYTES = 64  # a guess, so that one row of many columns fits into a block
 
 
 def open_files(path: str | os.PathLike[str]) -> list[Table]:
-    """Open the file, the files of a folder, or those that a glob finds."""
+    """Open a file, the files of a folder, or the matches of a glob."""
     text = os.fspath(path)
     try:
         found = _files(text)
@@ -53,7 +51,7 @@ def _files(text: str) -> list[Path]:
     if path.is_file():
         return [path]
     if path.is_dir():
-        readable = ("csv", "parquet")  # what a folder has in JSON is seldom telemetry
+        readable = ("csv", "parquet")  # JSON files in a folder are seldom telemetry
         files = sorted(f for f in path.iterdir() if f.is_file() and _format(f) in readable)
         if not files:
             raise ReadError(
@@ -77,11 +75,10 @@ def _files(text: str) -> list[Path]:
 
 def _format(path: Path) -> str | None:
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    if len(suffixes) > 1 and suffixes[-1] in COMPRESSED_SUFFIXES:
+    if len(suffixes) > 1 and suffixes[-1] in COMPRESSIONS:
         return "csv" if suffixes[-2] in CSV_SUFFIXES else None
     last = suffixes[-1] if suffixes else ""
-    forms = {"csv": CSV_SUFFIXES, "parquet": PARQUET_SUFFIXES, "json": JSON_SUFFIXES}
-    return next((form for form, known in forms.items() if last in known), None)
+    return next((form for form, known in FORMATS.items() if last in known), None)
 
 
 def _opened(path: Path) -> Table:
@@ -89,8 +86,8 @@ def _opened(path: Path) -> Table:
     if form is None:
         raise ReadError(
             f"{path} ends in {path.suffix or 'nothing'}; smkc reads CSV "
-            f"({', '.join(CSV_SUFFIXES)}), Parquet ({', '.join(PARQUET_SUFFIXES)}) and answers of "
-            "Prometheus (.json)"
+            f"({', '.join(CSV_SUFFIXES)}), Parquet ({', '.join(PARQUET_SUFFIXES)}) and "
+            "responses of Prometheus (.json)"
         )
     with _naming(path):
         with path.open("rb") as file:
@@ -109,7 +106,7 @@ def _opened(path: Path) -> Table:
 
 
 def _json_table(path: Path) -> Table:
-    """Read an answer of Prometheus, or a list with one object per row."""
+    """Read a Prometheus response, or a list with one object per row."""
     try:
         content = json.loads(path.read_bytes())
     except ValueError as error:
@@ -119,13 +116,13 @@ def _json_table(path: Path) -> Table:
     if isinstance(content, list):
         return from_dicts(content)
     raise ReadError(
-        f"{path} is neither an answer of Prometheus nor a list with one object per row; save the "
-        "answer of /api/v1/query_range, or give CSV or Parquet"
+        f"{path} is neither a response of Prometheus nor a list with one object per row; save the "
+        "response of /api/v1/query_range, or give CSV or Parquet"
     )
 
 
 class ParquetTable:
-    """One Parquet file; a batch at a time, so memory does not grow with the file."""
+    """One Parquet file, read a batch at a time, so that memory does not grow with the file."""
 
     def __init__(self, path: Path) -> None:
         self.name = str(path)
@@ -139,7 +136,7 @@ class ParquetTable:
     def batches(
         self, columns: Sequence[str], n_rows: int, encode: Sequence[str] = ()
     ) -> Iterator[tuple[pa.RecordBatch, float]]:
-        """Yield batches of the columns; text in ``encode`` as dictionaries."""
+        """Yield batches of the columns; text columns in ``encode`` as dictionaries."""
         as_codes = [name for name in encode if kind_of(self.schema.field(name).type) == "text"]
         with (
             _naming(self._path),
@@ -151,7 +148,7 @@ class ParquetTable:
 
 
 class CsvTable:
-    """One CSV file, every column as text; a block at a time."""
+    """One CSV file, read a block at a time, every column as text."""
 
     def __init__(self, path: Path) -> None:
         self.name = str(path)
@@ -164,8 +161,8 @@ class CsvTable:
     def batches(
         self, columns: Sequence[str], n_rows: int, encode: Sequence[str] = ()
     ) -> Iterator[tuple[pa.RecordBatch, float]]:
-        """Yield one batch a block of bytes, whatever n_rows says."""
-        # Columns go by number, so that the reader never looks at the header's text.
+        """Yield one batch per block of bytes; ``n_rows`` is ignored."""
+        # Columns are addressed by number, so that the reader ignores the text of the header.
         numbers = [f"f{at}" for at in range(len(self.schema))]
         wanted = [numbers[self.schema.get_field_index(name)] for name in columns]
         n_header = 1
@@ -191,7 +188,7 @@ class CsvTable:
 
 
 def _header(path: Path) -> tuple[list[str], str]:
-    """Read the names in the first line, and find what separates them."""
+    """Read the names in the first line, and find the delimiter."""
     chosen: list[str] = []
     delimiter = ","
     for candidate in ("\t",) if ".tsv" in path.suffixes else DELIMITERS:
@@ -209,14 +206,13 @@ def _header(path: Path) -> tuple[list[str], str]:
 
 
 def _decompressed(path: Path, raw: Any) -> Any:
-    names = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-    compression = names.get(path.suffix.lower())
+    compression = COMPRESSIONS.get(path.suffix.lower())
     return pa.CompressedInputStream(raw, compression) if compression else raw
 
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Turn whatever goes wrong with a file into an error that names it."""
+    """Convert errors in reading a file to a ReadError that names it."""
     try:
         yield
     except ReadError:

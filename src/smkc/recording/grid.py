@@ -1,7 +1,7 @@
 """Grid: a recording -> the same recording in steps of equal length.
 
-In: a recording and a step. Out: a recording with one row a step from its first to its last, each
-variable's last value in the step, and an empty row where nothing was observed.
+In: a recording and a step. Out: a recording with one row per step from the first to the last; a
+row holds each variable's last value in the step, and is empty if nothing was observed.
 """
 
 import re
@@ -15,12 +15,10 @@ from smkc.errors import SettingError
 from smkc.recording.recording import Recording
 from smkc.recording.times import show_time
 
-__all__ = ["Step", "on_grid"]
-
 Step = str | int | float | timedelta | np.timedelta64
 
 MAX_GRID_ROWS = 20_000_000
-"""More rows than this are taken for a slip in the step: they alone would fill 320 MB."""
+"""Maximum number of rows. More are refused as a mistake in the step; 20 million take 320 MB."""
 
 NANOSECONDS = {
     **{"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9},
@@ -32,8 +30,8 @@ DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ns|us|ms|s|min|m|h|d)\s*")
 def on_grid(recording: Recording, step: Step) -> Recording:
     """Align a recording to multiples of a step.
 
-    An observation at time t goes to the row at ``floor(t / step) * step``; of several of one
-    variable in a row the latest stays.
+    An observation at time t goes to the row at ``floor(t / step) * step``; if a row gets several
+    of one variable, the latest is kept.
 
     Examples
     --------

@@ -10,13 +10,11 @@ from dataclasses import dataclass
 
 from smkc.errors import SettingError
 
-__all__ = ["Identity", "canonical", "identifier", "parse"]
-
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 _ESCAPED = re.compile(r"\\(.)")
 _UNESCAPED = {"\\": "\\", '"': '"', "n": "\n"}
 
-# Possessive repeats: the scan never goes back, so its time is linear in the text.
+# Possessive repeats: the scan never backtracks, so its time is linear in the text.
 _TEXT = r'"((?:[^"\\\n]++|\\["\\n])*+)"'
 _BARE = r'[^\s="{},\\](?:[^="{},\\\n]*[^\s="{},\\])?'
 _BARE_LABEL = re.compile(_BARE)
@@ -26,8 +24,8 @@ _LABEL = re.compile(rf" *+(?:{_TEXT}|({_BARE})) *+= *+{_TEXT} *+")
 def identifier(name: str, labels: Mapping[str, str]) -> str:
     r"""Write a metric and its labels as one text, labels sorted and escaped as in Prometheus.
 
-    Labels that ``name`` already carries are kept; of two with one name, ``labels`` decides. A
-    label name that would be ambiguous is quoted, as Prometheus does with any UTF-8 name.
+    Labels that ``name`` already carries are kept; ``labels`` takes precedence over them. A label
+    name that would be ambiguous is quoted, as Prometheus does with any UTF-8 name.
 
     Examples
     --------
@@ -87,7 +85,7 @@ def parse(text: str) -> tuple[str, dict[str, str]] | None:
 
 
 def canonical(text: str) -> str:
-    """Write an identifier with its labels in canonical order; other text stays as it is.
+    """Return an identifier with its labels in canonical order; other text is not changed.
 
     Examples
     --------
@@ -101,16 +99,16 @@ def canonical(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Identity:
-    """The rule that says which variables measure the same thing, so form one family.
+    """Rule for which variables measure the same thing and so form one family.
 
     Parameters
     ----------
     drop
-        labels to leave out: the family is the metric with its remaining labels. Empty: the
+        labels to leave out: the family is the metric with its remaining labels. If empty, the
         family is the metric name alone.
     pattern
-        a regular expression searched for in the variable's identifier: the family is its first
-        group, or the whole match if it has none. A variable without a match is its own family.
+        regular expression to search for in the variable's identifier: the family is its first
+        group, or the whole match if it has no group. A variable without a match is its own family.
 
     Examples
     --------

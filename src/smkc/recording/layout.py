@@ -1,6 +1,6 @@
-"""Layout: which column of a table plays which part, as the caller says or as the names tell.
+"""Layout: what each column of a table holds, as the caller says or as the names suggest.
 
-In: a table and the caller's wishes. Out: the parts, complete and checked.
+In: a table and the caller's wishes. Out: the part that each column plays, complete and checked.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,8 +15,6 @@ from smkc.recording.columns import Kind, holds_no_number, holds_numbers, kind_of
 from smkc.recording.stamps import EPOCH_RANGES, looks_like_dates
 from smkc.recording.tables import Table, listed
 
-__all__ = ["Layout", "LongParts", "WideParts", "Wishes", "find_parts"]
-
 Layout = Literal["auto", "long", "wide"]
 
 TIME_NAMES = (
@@ -29,14 +27,14 @@ VARIABLE_NAMES = (
 )
 VALUE_NAMES = ("value", "val", "values", "reading", "_value", "measurement", "y")
 INDEX_NAMES = ("", "Unnamed: 0", "__index_level_0__")
-"""What pandas calls an index without a name when it writes files."""
+"""Column names that pandas writes for an unnamed index."""
 
 SAMPLE_ROWS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wishes:
-    """What the caller of ``read`` said about the columns; None where nothing was said."""
+    """Arguments of ``read`` about the columns; None where the caller gave none."""
 
     layout: Layout = "auto"
     time: str | None = None
@@ -50,73 +48,73 @@ class Wishes:
     def __post_init__(self) -> None:
         if self.layout not in ("auto", "long", "wide"):
             raise SettingError(f"layout={self.layout!r} is unknown; say 'auto', 'long' or 'wide'")
-        if self.layout == "wide" and self.speaks_of_long:
+        if self.layout == "wide" and self.has_long_parts:
             raise SettingError(
                 "variable, value and labels belong to the long layout; "
                 "leave them out or say layout='long'"
             )
 
     @property
-    def speaks_of_long(self) -> bool:
+    def has_long_parts(self) -> bool:
         """Whether the caller named a column that only the long layout has."""
         return any(part is not None for part in (self.variable, self.value, self.labels))
 
     @property
     def named(self) -> tuple[str, ...]:
-        """Every column that the caller gave a part."""
+        """Every column that the caller assigned a part to."""
         single = (self.time, self.variable, self.value, self.entity)
         return tuple(name for name in single if name is not None) + (self.labels or ())
 
 
 @dataclass(frozen=True, kw_only=True)
-class LongParts:
-    """The part that each column of a long table plays: a row is one observation."""
-
+class _Parts:
     time: str
-    variable: str
-    value: str
-    labels: tuple[str, ...] = ()
     entity: str | None = None
     ignored: tuple[str, ...] = ()
     time_format: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class WideParts:
-    """The part that each column of a wide table plays: ``variables`` hold one variable each.
+class LongParts(_Parts):
+    """Parts of the columns of a long table, in which each row is one observation."""
 
-    ``texts`` hold nothing that spells a number, and are left out.
+    variable: str
+    value: str
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class WideParts(_Parts):
+    """Parts of the columns of a wide table; those in ``variables`` hold one variable each.
+
+    The columns in ``texts`` hold text without any number; they are left out.
     """
 
-    time: str
     variables: tuple[str, ...]
-    entity: str | None = None
-    ignored: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
-    time_format: str | None = None
 
 
 def lacks_times(table: Table, wishes: Wishes) -> bool:
-    """Whether a table is wide, of numbers alone, and none of its columns seems to hold times."""
+    """Return whether a table is wide, has only numbers, and no column seems to hold times."""
     named = {*wishes.ignore, *wishes.named}
     free = [name for name in table.schema.names if name not in named]
-    if wishes.time is not None or wishes.layout == "long" or wishes.speaks_of_long or not free:
+    if wishes.time is not None or wishes.layout == "long" or wishes.has_long_parts or not free:
         return False
     kinds = {kind_of(table.schema.field(name).type) for name in free}
     if not kinds <= {"number", "nothing"} or _find_time(table, free) is not None:
         return False
-    return not any(_grows_like_epochs(_sample(table, name)) for name in free)
+    return not any(map(_grows_like_epochs, _samples(table, free)))
 
 
 def _grows_like_epochs(sample: pa.Array) -> bool:
-    """Whether numbers are as large as times since 1970, and each is larger than the one before."""
+    """Return whether numbers are as large as times since 1970 and strictly increase."""
     numbers = np.asarray(sample.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
     is_large = len(numbers) > 1 and numbers[0] >= EPOCH_RANGES["s"][0]
     return bool(is_large and (np.diff(numbers) > 0).all())
 
 
 def find_parts(table: Table, wishes: Wishes) -> LongParts | WideParts:
-    """Find the part of every column, or say which cannot be found and how to name it."""
+    """Find the part of every column; raise ReadError if a needed one cannot be found."""
     _require_known(table, wishes)
     names = table.schema.names
     named = set(wishes.named)
@@ -145,7 +143,7 @@ def find_parts(table: Table, wishes: Wishes) -> LongParts | WideParts:
     for name in free:
         _require_kind(table, name, ("number", "text", "nothing"), "is not a number")
     texts = _text_columns(table, free)
-    if len(texts) == len(free):  # reading them says what is wrong, with a place
+    if len(texts) == len(free):  # reading them raises an error that names the place
         texts = ()
     return WideParts(
         time=time,
@@ -158,23 +156,17 @@ def find_parts(table: Table, wishes: Wishes) -> LongParts | WideParts:
 
 
 def _text_columns(table: Table, free: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns in whose first rows there is text and not one number."""
+    """Return the columns whose first rows hold text and no number."""
     texts = [name for name in free if kind_of(table.schema.field(name).type) == "text"]
-    if not texts:
-        return ()
-    for batch, _ in table.batches(texts, SAMPLE_ROWS):
-        if batch.num_rows:
-            first = batch.slice(0, SAMPLE_ROWS)
-            found = zip(texts, first.columns, strict=True)
-            return tuple(name for name, column in found if holds_no_number(column))
-    return ()
+    found = zip(texts, _samples(table, texts), strict=True)
+    return tuple(name for name, sample in found if holds_no_number(sample))
 
 
 def _find_long_parts(
     table: Table, wishes: Wishes, time: str, free: Sequence[str], ignored: Sequence[str]
 ) -> LongParts | None:
-    """Find the parts of a long table; None if it is not long and nobody said so."""
-    is_long = wishes.layout == "long" or wishes.speaks_of_long
+    """Find the parts of a long table; None if it is not long and the caller did not say so."""
+    is_long = wishes.layout == "long" or wishes.has_long_parts
     variable = wishes.variable or _find_variable(table, free, must_be_text=not is_long)
     value = wishes.value or _first_named((name for name in free if name != variable), VALUE_NAMES)
     if variable is not None and value is not None:
@@ -206,7 +198,7 @@ def _find_time(table: Table, free: Sequence[str]) -> str | None:
         return dates[0]
     if free and free[0] in (*INDEX_NAMES, "index"):
         return free[0]
-    return free[0] if free and looks_like_dates(_sample(table, free[0])) else None
+    return free[0] if free and looks_like_dates(_samples(table, free[:1])[0]) else None
 
 
 def _find_variable(table: Table, free: Sequence[str], must_be_text: bool) -> str | None:
@@ -219,7 +211,7 @@ def _find_variable(table: Table, free: Sequence[str], must_be_text: bool) -> str
 def _find_labels(
     table: Table, rest: Sequence[str], asked: tuple[str, ...] | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Split what remains of a long table into labels and columns left out."""
+    """Split the remaining columns of a long table into labels and columns left out."""
     if asked is not None:
         return asked, tuple(rest)
     for name in rest:
@@ -232,7 +224,7 @@ def _find_labels(
 
 
 def _first_named(names: Iterable[str], wanted: Sequence[str]) -> str | None:
-    """Return the name that comes first in ``wanted``, upper and lower case alike."""
+    """Return the name that comes first in ``wanted``, ignoring case."""
     ranked = [
         (wanted.index(key), name) for name in names if (key := name.strip().lower()) in wanted
     ]
@@ -241,18 +233,19 @@ def _first_named(names: Iterable[str], wanted: Sequence[str]) -> str | None:
 
 def _holds_text(table: Table, name: str) -> bool:
     kind = kind_of(table.schema.field(name).type)
-    return kind == "nothing" or (kind == "text" and not holds_numbers(_sample(table, name)))
+    return kind == "nothing" or (kind == "text" and not holds_numbers(_samples(table, [name])[0]))
 
 
-def _sample(table: Table, name: str) -> pa.Array:
-    for batch, _ in table.batches([name], SAMPLE_ROWS):
+def _samples(table: Table, names: Sequence[str]) -> list[pa.Array]:
+    """Return the first rows of some columns."""
+    for batch, _ in table.batches(names, SAMPLE_ROWS) if names else ():
         if batch.num_rows:
-            return batch.column(0).slice(0, SAMPLE_ROWS)
-    return pa.array([], pa.string())
+            return list(batch.slice(0, SAMPLE_ROWS).columns)
+    return [pa.array([], pa.string())] * len(names)
 
 
 def _require_known(table: Table, wishes: Wishes) -> None:
-    """Refuse columns that are not there, have two parts, or cannot play theirs."""
+    """Raise an error for named columns that do not exist, have two parts, or the wrong type."""
     names = table.schema.names
     for name in wishes.named:
         if name not in names:

@@ -1,7 +1,7 @@
-"""Prometheus' JSON: the answer to a range query or an instant query -> a long table.
+"""Prometheus JSON: the response to a range query or an instant query -> a long table.
 
-In: the answer of ``/api/v1/query_range`` or ``/api/v1/query``, saved to a file or in memory. Out: a
-table of time, variable and value, or a ReadError that says what is wrong with the answer.
+In: the response of ``/api/v1/query_range`` or ``/api/v1/query``, from a file or in memory. Out: a
+table of time, variable and value, or a ReadError that says what is wrong with the response.
 """
 
 from collections.abc import Mapping
@@ -14,14 +14,12 @@ from smkc.errors import ReadError
 from smkc.recording.identity import identifier
 from smkc.recording.tables import FrameTable
 
-__all__ = ["from_prometheus", "is_prometheus"]
-
-NAMELESS = "value"  # the metric of what a query has computed
+NAMELESS = "value"  # metric name of series without one: results of a computation
 MATRIX, VECTOR = "matrix", "vector"
 
 
 def is_prometheus(content: Any) -> bool:
-    """Tell whether this is an answer of Prometheus, or its inner part ``data``."""
+    """Return whether this is a Prometheus response, or its inner part ``data``."""
     if not isinstance(content, Mapping):
         return False
     return "resultType" in content or (
@@ -30,25 +28,25 @@ def is_prometheus(content: Any) -> bool:
 
 
 def from_prometheus(name: str, content: Mapping[str, Any]) -> FrameTable:
-    """Make a table of an answer; native histograms are passed over.
+    """Make a table from a response; native histograms are skipped.
 
     Examples
     --------
     >>> series = {"metric": {"__name__": "up", "job": "a"}, "values": [[1700000000, "1"]]}
-    >>> answer = {"status": "success", "data": {"resultType": "matrix", "result": [series]}}
-    >>> from_prometheus("the answer", answer).schema.names
+    >>> response = {"status": "success", "data": {"resultType": "matrix", "result": [series]}}
+    >>> from_prometheus("the response", response).schema.names
     ['time', 'variable', 'value']
     """
     if content.get("status") == "error":
         raise ReadError(
-            f"{name} is Prometheus' refusal: {content.get('error')}; correct the query and save "
-            "its answer again"
+            f"{name} is an error response of Prometheus: {content.get('error')}; correct the "
+            "query and save its response again"
         )
     data = content.get("data", content)
     kind = data.get("resultType") if isinstance(data, Mapping) else None
     if kind not in (MATRIX, VECTOR):
         raise ReadError(
-            f"{name} holds a result of type {kind!r}; save the answer of a range query "
+            f"{name} holds a result of type {kind!r}; save the response to a range query "
             "(/api/v1/query_range), whose type is 'matrix'"
         )
     times: list[float] = []
@@ -67,8 +65,8 @@ def from_prometheus(name: str, content: Mapping[str, Any]) -> FrameTable:
                 codes.append(code)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ReadError(
-                f"series {at} (the first is 0) of {name} is damaged ({error!r}); save the answer "
-                "of the query again"
+                f"series {at} (the first is 0) of {name} is damaged ({error!r}); save the response "
+                "to the query again"
             ) from None
     try:
         numbers = np.array(values, np.float64) if values else np.empty(0)

@@ -1,63 +1,42 @@
-"""Read: files, frames and arrays -> a Recording.
+"""Reading: files, frames and arrays -> a Recording.
 
-In: whatever people have, long or wide. Out: one recording, or one per entity; or a ReadError that
-names the place and the remedy.
+In: tables in long or wide layout. Out: one recording, or one per entity; or a ReadError that names
+the place and the remedy. :func:`aligned` also tells which row of the recording each row of a table
+in memory became: a recording has one row per time, in order of time, while a table may be unsorted
+and may have several rows at the same time.
 """
 
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smkc import progress
 from smkc.errors import InputWarning, ReadError, SettingError
 from smkc.recording.recording import Recording
 
 if TYPE_CHECKING:
+    from smkc.recording.gather import Gathering
     from smkc.recording.grid import Step
-    from smkc.recording.layout import Layout, Wishes
+    from smkc.recording.layout import Layout, LongParts, WideParts, Wishes
     from smkc.recording.stamps import TimeUnit
     from smkc.recording.tables import Table
 
-__all__ = ["open_source", "read"]
-
-# Of the values of a table with columns of text, so many may have the time of a later one.
+# Share of values that may be overwritten by a later one at the same time, in a table whose columns
+# of text are left out; more suggests that the text tells entities apart.
 MAX_LOST_SHARE = 0.01
 
 
+# The overloads name only the option that decides what is returned.
 @overload
-def read(
-    source: Any,
-    *,
-    layout: "Layout" = "auto",
-    time: str | None = None,
-    variable: str | None = None,
-    value: str | None = None,
-    labels: Sequence[str] | None = None,
-    entity: None = None,
-    step: "Step | None" = None,
-    time_unit: "TimeUnit" = "auto",
-    ignore: Sequence[str] = ("label",),
-    time_format: str | None = None,
-) -> Recording: ...
+def read(source: Any, *, entity: str, **options: Any) -> dict[str, Recording]: ...
 @overload
-def read(
-    source: Any,
-    *,
-    layout: "Layout" = "auto",
-    time: str | None = None,
-    variable: str | None = None,
-    value: str | None = None,
-    labels: Sequence[str] | None = None,
-    entity: str,
-    step: "Step | None" = None,
-    time_unit: "TimeUnit" = "auto",
-    ignore: Sequence[str] = ("label",),
-    time_format: str | None = None,
-) -> dict[str, Recording]: ...
-def read(
+def read(source: Any, *, entity: None = None, **options: Any) -> Recording: ...
+def read(  # type: ignore[misc]
     source: Any,
     *,
     layout: "Layout" = "auto",
@@ -78,48 +57,48 @@ def read(
     source
         path of a CSV or Parquet file; a folder or a glob of them, joined; a pandas, polars,
         pyarrow or other data frame or series; a dict of arrays, one per column; a list of dicts,
-        one per row; an array of (T, V) numbers; Prometheus' answer to a range query, as a JSON
-        file or a dict; or a recording. What is in memory, wide and has no column of times gets
-        its row numbers for times.
+        one per row; an array of (T, V) numbers; a Prometheus response to a range query, as a JSON
+        file or a dict; or a recording. A wide table in memory without a column of times gets its
+        row numbers as times.
     layout
-        "long" has a row an observation: time, variable, value and perhaps labels. "wide" has a
-        row a time step and a column a variable, empty where missing. "auto" takes a table for
-        long if it has a column of texts called like a variable (variable, metric, name, ...) and
-        one called like a value (value, val, reading, ...).
+        "long" has one row per observation: time, variable, value and optional labels. "wide" has
+        one row per time step and one column per variable, empty where missing. "auto" reads a
+        table as long if it has a text column named like a variable (variable, metric, name, ...)
+        and a column named like a value (value, val, reading, ...).
     time
-        column of the times; by default one called like it (time, timestamp, ts, date, ...), else
-        the only column of dates.
+        column of the times; by default one with a usual name (time, timestamp, ts, date, ...),
+        else the only column of dates.
     variable, value
-        columns of a long table that hold the variable's name and what was read.
+        columns of a long table that hold the variable's name and its value.
     labels
-        columns of a long table that tell variables of one name apart; the variable is then
+        columns of a long table that distinguish variables of the same name; the variable is then
         ``name{a="x",b="y"}``. By default every remaining column of text.
     entity
-        column of what each row is about, a host for example; gives a dict of recordings, by
-        entity.
+        column that names the entity of each row, a host for example; the result is then a dict of
+        recordings by entity.
     step
         align observations to a grid of this step: "15s", "500ms", "1m", "2h", "1d", a timedelta,
-        or a number where times are plain numbers. The last value in a step stays; a step without
-        observations becomes an empty row. By default rows are the times that occur.
+        or a number if times are plain numbers. The last value in a step is kept; a step without
+        observations becomes an empty row. By default there is one row per time that occurs.
     time_unit
-        what numbers in the time column count: "s", "ms", "us" or "ns" since 1970, or "step" for
-        numbers that stay as they are. "auto" decides by size, if all times fall into one range:
-        from 1e8 seconds, from 1e11 milliseconds, from 1e14 microseconds, from 1e17 nanoseconds;
-        smaller ones stay as they are.
+        unit of numbers in the time column: "s", "ms", "us" or "ns" since 1970, or "step" for plain
+        numbers. "auto" decides by size, if all times fall into one range: seconds from 1e8,
+        milliseconds from 1e11, microseconds from 1e14, nanoseconds from 1e17; otherwise times are
+        plain numbers.
     ignore
         columns to leave out; by default the ground truth "label" of benchmark files. They are
-        named in ``notes.ignored``. So are columns of a wide table that hold nothing but text,
-        which are left out with a warning.
+        listed in ``notes.ignored``, as are columns of a wide table that hold only text, which are
+        left out with a warning.
     time_format
-        how times are written that are not ISO 8601, as in ``datetime.strptime``:
-        "%m/%d/%Y %H:%M" for 01/31/2026 12:00. A time without a zone is taken as UTC.
+        format of times that are not ISO 8601, as in ``datetime.strptime``: "%m/%d/%Y %H:%M" for
+        01/31/2026 12:00.
 
     Returns
     -------
     Recording or dict of Recording
-        rows in order of time. Of two observations of one variable at one time the later in the
-        source stays. Missing values (null, NaN, empty) and infinite ones (beyond float32) are
-        left out; all are counted in ``notes``. Times without a zone are taken as UTC.
+        rows in order of time. Of two observations of one variable at one time, the later in the
+        source is kept. Missing values (null, NaN, empty) and infinite ones (beyond float32) are
+        left out; all are counted in ``notes``. Times without a time zone are taken as UTC.
 
     Examples
     --------
@@ -130,19 +109,12 @@ def read(
     >>> read([{"cpu": 0.3, "mem": 0.7}, {"cpu": 0.4}])
     Recording(2 rows, 2 variables, 3 observations, 1-2 a row, times 0 to 1)
     """
-    # Imported when needed: Arrow takes a tenth of a second, which `import smkc` should not.
-    from pyarrow import ArrowException
-
-    from smkc.recording.gather import Gathering
+    # Imported here because Arrow takes 0.1 seconds, which `import smkc` should not take.
     from smkc.recording.grid import on_grid
-    from smkc.recording.layout import WideParts, Wishes, find_parts
-    from smkc.recording.long import read_long
-    from smkc.recording.wide import read_wide
+    from smkc.recording.layout import Wishes
+    from smkc.recording.stamps import check_time_unit
 
-    if time_unit not in ("auto", "s", "ms", "us", "ns", "step"):
-        raise SettingError(
-            f"time_unit={time_unit!r} is unknown; say 'auto', 's', 'ms', 'us', 'ns' or 'step'"
-        )
+    check_time_unit(time_unit)
     wishes = Wishes(
         layout=layout,
         time=time,
@@ -157,35 +129,46 @@ def read(
         if entity is not None:
             raise SettingError("a recording is about one entity; leave entity= out")
         return source if step is None else on_grid(source, step)
-    tables, name = open_source(source, wishes)
+    found, _, _ = _gathered(source, wishes, time_unit)
+    if step is not None:
+        found = {key: on_grid(recording, step) for key, recording in found.items()}
+    return found[""] if entity is None else found
+
+
+def _gathered(
+    source: Any, wishes: "Wishes", time_unit: "TimeUnit"
+) -> "tuple[dict[str, Recording], Gathering, list[tuple[Table, LongParts | WideParts]]]":
+    """Return the recordings by entity, what they were gathered in, and the tables' parts."""
+    from pyarrow import ArrowException
+
+    from smkc.recording.gather import Gathering, read_table
+    from smkc.recording.layout import WideParts, find_parts
+
+    tables, name = _tables_of(source, wishes)
     gathering = Gathering()
+    known: list[tuple[Table, LongParts | WideParts]] = []
     texts: list[str] = []
     with progress.task(f"reading {name}", sum(table.size for table in tables)) as advance:
         for table in tables:
             try:
                 parts = find_parts(table, wishes)
+                known.append((table, parts))
                 gathering.ignore(parts.ignored)
                 if isinstance(parts, WideParts):
                     texts += [text for text in parts.texts if text not in texts]
-                    read_wide(table, parts, gathering, advance)
-                else:
-                    read_long(table, parts, gathering, advance)
+                read_table(table, parts, gathering, advance)
             except ArrowException as error:
                 raise ReadError(f"{table.name} cannot be read: {error}") from error
     _warn_of_large(name, gathering.notes.beyond)
-    if entity is None:
-        recording = gathering.recording(name, time_unit)
-        _tell_of_texts(name, texts, [recording])
-        return recording if step is None else on_grid(recording, step)
-    by_entity = gathering.recordings(name, time_unit)
-    _tell_of_texts(name, texts, list(by_entity.values()))
-    return by_entity if step is None else {key: on_grid(r, step) for key, r in by_entity.items()}
+    found = gathering.recordings(name, time_unit, by_entity=wishes.entity is not None)
+    _warn_of_texts(name, texts, list(found.values()))
+    return found, gathering, known
 
 
-def open_source(source: Any, wishes: "Wishes") -> "tuple[list[Table], str]":
-    """Open the source: its tables, and what to call it.
+def _tables_of(source: Any, wishes: "Wishes") -> "tuple[list[Table], str]":
+    """Open a source; return its tables and its name for messages.
 
-    What is in memory and has no times gets its row numbers for times.
+    A table in memory without times gets its row numbers as times.
     """
     if isinstance(source, str | os.PathLike):
         from smkc.recording.files import open_files
@@ -196,7 +179,8 @@ def open_source(source: Any, wishes: "Wishes") -> "tuple[list[Table], str]":
     from smkc.recording.tables import from_array, from_columns, from_dicts, from_frame
 
     if is_prometheus(source):
-        return [from_prometheus("the answer of Prometheus", source)], "the answer of Prometheus"
+        name = "the response of Prometheus"
+        return [from_prometheus(name, source)], name
     if isinstance(source, Mapping):
         table = from_columns("the dict of arrays", source.items())
     elif isinstance(source, np.ndarray) and source.dtype.names is None:
@@ -208,8 +192,8 @@ def open_source(source: Any, wishes: "Wishes") -> "tuple[list[Table], str]":
     return [table.numbered() if lacks_times(table, wishes) else table], table.name
 
 
-def _tell_of_texts(name: str, texts: Sequence[str], recordings: Sequence[Recording]) -> None:
-    """Warn that columns of text are left out; refuse if they may tell rows of one time apart."""
+def _warn_of_texts(name: str, texts: Sequence[str], recordings: Sequence[Recording]) -> None:
+    """Warn that columns of text are left out; raise ReadError if they may name entities."""
     from smkc.recording.tables import listed
 
     if not texts:
@@ -225,7 +209,7 @@ def _tell_of_texts(name: str, texts: Sequence[str], recordings: Sequence[Recordi
         f"columns of text are left out of {name}: {listed(texts)}; turn them into numbers if they "
         "matter, or name them in ignore=[...]",
         InputWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
 
 
@@ -237,9 +221,66 @@ def _warn_of_large(name: str, variables: Sequence[str]) -> None:
             f"values beyond 3.4e38, the largest float32, are left out of {name}, in "
             f"{listed(variables)}; give them in a larger unit",
             InputWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
 def _several(names: Sequence[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aligned:
+    """A recording, and which of its rows each row of the input became.
+
+    Examples
+    --------
+    >>> given = aligned({"time": [3, 1, 3], "cpu": [0.1, 0.2, 0.3]})
+    >>> len(given.recording), given.per_row(np.array([10.0, 30.0])).tolist()
+    (2, [30.0, 10.0, 30.0])
+    """
+
+    recording: Recording
+    rows: NDArray[np.int64] | None = None  # (n,) row of each input row; None if they are the same
+    index: Any = None  # (n,) index labels of the input rows, if the input was a pandas frame
+    zone: str | None = None  # time zone of the input's times, if they had one
+
+    def per_row(self, by_step: NDArray[Any]) -> NDArray[Any]:
+        """Turn one number per row of the recording into one per input row."""
+        return by_step if self.rows is None else by_step[self.rows]
+
+    def labels_at(self, steps: NDArray[np.int64]) -> Any:
+        """Return the index labels of the recording's rows ``steps``; None if there are none.
+
+        If several input rows became one row of the recording, the label is that of the first.
+        """
+        if self.index is None:
+            return None
+        if self.rows is None:
+            return self.index.take(steps)
+        first = np.zeros(len(self.recording), np.int64)
+        first[self.rows[::-1]] = np.arange(len(self.rows))[::-1]
+        return self.index.take(first[steps])
+
+
+def aligned(source: Any) -> Aligned:
+    """Read a source; for a wide table in memory, keep track of its rows.
+
+    A long table has several rows per time step, and a file is not in memory: results for these
+    have one number per time step, in order of time.
+    """
+    if isinstance(source, Recording):
+        return Aligned(recording=source)
+    from smkc.recording.layout import WideParts, Wishes
+
+    found, gathering, [(table, parts), *_] = _gathered(source, Wishes(), "auto")
+    recording = found[""]
+    if isinstance(source, str | os.PathLike) or not isinstance(parts, WideParts):
+        return Aligned(recording=recording)
+    rows = np.searchsorted(recording.times, gathering.times)
+    return Aligned(
+        recording=recording,
+        rows=None if np.array_equal(rows, np.arange(len(recording))) else rows,
+        index=getattr(source, "index", None) if hasattr(source, "iloc") else None,
+        zone=getattr(table.schema.field(parts.time).type, "tz", None),
+    )

@@ -6,41 +6,15 @@ of the same observations are the same arrays however their variables were ordere
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from smkc.errors import InputError
-from smkc.recording import export
-from smkc.recording.order import canonical_codes, require_increasing, sorted_last
+from smkc.errors import InputError, optional_module
+from smkc.recording.notes import Notes
 from smkc.recording.times import as_times, moment, show_time
-
-__all__ = ["Notes", "Recording"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Notes:
-    """What a reader met on its way and did not keep.
-
-    Counts of observations; columns that were ignored; variables with values beyond float32.
-    """
-
-    duplicates: int = 0
-    infinities: int = 0
-    missing: int = 0
-    ignored: tuple[str, ...] = ()
-    beyond: tuple[str, ...] = ()
-
-    def __add__(self, other: "Notes") -> "Notes":
-        return Notes(
-            duplicates=self.duplicates + other.duplicates,
-            infinities=self.infinities + other.infinities,
-            missing=self.missing + other.missing,
-            ignored=tuple(dict.fromkeys(self.ignored + other.ignored)),
-            beyond=tuple(dict.fromkeys(self.beyond + other.beyond)),
-        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,21 +24,21 @@ class Recording:
     Parameters
     ----------
     times
-        (T,) when: strictly increasing; datetime64[ns] in UTC, int64 or float64.
+        (T,) strictly increasing; datetime64[ns] in UTC, int64 or float64.
     indptr
         (T+1,) int64: row t holds observations ``indptr[t]:indptr[t+1]``.
     codes
-        (N,) int32: which variable, an index into ``names``; ascending inside a row.
+        (N,) int32: the variable, as an index into ``names``; ascending within a row.
     values
-        (N,) float32: what was read; finite.
+        (N,) float32: the observed values; finite.
     names
-        (V,) variable identifiers: sorted, no two alike.
+        (V,) variable identifiers: sorted and distinct.
     notes
-        what the reader dropped on the way; plays no part in equality.
+        what the reader dropped; ignored in comparisons.
 
     Notes
     -----
-    Use :func:`smkc.read` or :meth:`from_observations`; the constructor trusts its arguments.
+    Use :func:`smkc.read` or :meth:`from_observations`; the constructor does not check arguments.
 
     Examples
     --------
@@ -96,13 +70,17 @@ class Recording:
     ) -> "Recording":
         """Build the canonical recording from observations in any order.
 
-        ``row_times`` (T,) strictly increasing; observation i belongs to row ``rows[i]`` and to
-        variable ``names[codes[i]]``. Of two observations of one variable in one row the later in
-        the input stays. Values that are not finite are dropped. Both are counted in the notes.
+        ``row_times`` (T,) are strictly increasing; observation i belongs to row ``rows[i]`` and to
+        variable ``names[codes[i]]``. Of two observations of one variable in one row, the later in
+        the input is kept. Values that are not finite are dropped. Both are counted in the notes.
         """
         notes = notes or Notes()
-        codes = canonical_codes(np.asarray(codes), names)
         kept_names = sorted(set(names))
+        position = {name: code for code, name in enumerate(kept_names)}
+        renumber = np.fromiter((position[name] for name in names), np.int32, len(names))
+        codes = np.asarray(codes)
+        if not np.array_equal(renumber, np.arange(len(names))):
+            codes = renumber[codes]
         with np.errstate(over="ignore", invalid="ignore"):
             as_float = np.asarray(values).astype(np.float32, copy=False)
         finite = np.isfinite(as_float)
@@ -111,7 +89,7 @@ class Recording:
             n_inf = int(as_float.size - finite.sum()) - n_nan
             notes = notes + Notes(missing=n_nan, infinities=n_inf)
             rows, codes, as_float = rows[finite], codes[finite], as_float[finite]
-        rows, codes, as_float, n_twice = sorted_last(rows, codes, as_float, len(kept_names))
+        rows, codes, as_float, n_twice = _sorted_last(rows, codes, as_float, len(kept_names))
         indptr = np.zeros(len(row_times) + 1, np.int64)
         np.cumsum(np.bincount(rows, minlength=len(row_times)), out=indptr[1:])
         used = np.zeros(len(kept_names), bool)
@@ -131,14 +109,14 @@ class Recording:
 
     @classmethod
     def from_rows(cls, times: ArrayLike, rows: Iterable[Mapping[str, float]]) -> "Recording":
-        """Build a recording from one mapping of variable to value a time step."""
+        """Build a recording from one mapping of variable to value per time step."""
         row_list = [dict(row) for row in rows]
         stamps = as_times(times)
         if len(stamps) != len(row_list):
             raise InputError(
                 f"{len(stamps)} times for {len(row_list)} rows; give one time for each row"
             )
-        require_increasing(stamps)
+        _require_increasing(stamps)
         names = sorted({name for row in row_list for name in row})
         code_of = {name: code for code, name in enumerate(names)}
         lengths = [len(row) for row in row_list]
@@ -155,7 +133,7 @@ class Recording:
         """Join recordings that follow one another in time."""
         if not recordings:
             raise InputError("no recording to join; give at least one")
-        # One without rows tells nothing, not even of what type times are.
+        # A recording without rows says nothing, not even the type of its times.
         recordings = [rec for rec in recordings if len(rec)] or recordings[:1]
         kinds = {rec.times.dtype.kind for rec in recordings}
         if "M" in kinds and len(kinds) > 1:
@@ -164,7 +142,7 @@ class Recording:
                 "joined; read them with the same time_unit"
             )
         stamps = np.concatenate([rec.times for rec in recordings])
-        require_increasing(stamps)
+        _require_increasing(stamps)
         names = sorted({name for rec in recordings for name in rec.names})
         code_of = {name: code for code, name in enumerate(names)}
         codes = [
@@ -194,21 +172,20 @@ class Recording:
     # ------------------------------------------------------------------ taking parts
 
     def rows(self, start: int, stop: int | None = None) -> "Recording":
-        """Rows start to stop, by number, as in slicing; shares memory with this recording."""
+        """Return rows start to stop, as in slicing; shares memory with this recording."""
         first, last, _ = slice(start, stop).indices(len(self))
         last = max(first, last)
         a, b = int(self.indptr[first]), int(self.indptr[last])
-        return Recording(
-            self.times[first:last],
-            self.indptr[first : last + 1] - a,
-            self.codes[a:b],
-            self.values[a:b],
-            self.names,
-            self.notes,
+        return replace(
+            self,
+            times=self.times[first:last],
+            indptr=self.indptr[first : last + 1] - a,
+            codes=self.codes[a:b],
+            values=self.values[a:b],
         )
 
     def between(self, start: Any = None, end: Any = None) -> "Recording":
-        """Rows with start <= time < end; either may be left out."""
+        """Return the rows with start <= time < end; either may be left out."""
         first = 0 if start is None else self.row_at(start)
         last = len(self) if end is None else self.row_at(end)
         return self.rows(first, max(first, last))
@@ -218,7 +195,7 @@ class Recording:
         return int(np.searchsorted(self.times, moment(time, self.times.dtype), side="left"))
 
     def select(self, variables: Iterable[str] | Callable[[str], bool]) -> "Recording":
-        """Keep some variables: a collection of names, or a test of a name. Rows stay."""
+        """Keep the variables in a collection, or those a function accepts; all rows are kept."""
         if callable(variables):
             keep = np.array([bool(variables(name)) for name in self.names], bool)
         else:
@@ -243,7 +220,7 @@ class Recording:
         )
 
     def rename(self, names: Mapping[str, str] | Callable[[str], str]) -> "Recording":
-        """Give variables new names; unknown keys of a mapping are left alone."""
+        """Rename variables; keys of a mapping that name no variable are ignored."""
         rule = names if callable(names) else lambda name: names.get(name, name)
         renamed = [rule(name) for name in self.names]
         twice = [name for name, count in Counter(renamed).items() if count > 1]
@@ -254,31 +231,52 @@ class Recording:
         )
 
     def with_values(self, values: NDArray[np.float32]) -> "Recording":
-        """Return the same observations with other values (N,); non-finite ones are dropped."""
-        if np.isfinite(values).all():
-            return Recording(self.times, self.indptr, self.codes, values, self.names, self.notes)
-        return Recording.from_observations(
-            self.times, self.row_numbers, self.codes, values, self.names, self.notes
+        """Return the same observations with new values (N,); non-finite ones are dropped."""
+        kept = np.isfinite(values)
+        if kept.all():
+            return replace(self, values=values)
+        counts = np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])
+        return replace(
+            self, indptr=counts[self.indptr], codes=self.codes[kept], values=values[kept]
         )
 
     # ------------------------------------------------------------------ leaving
 
     def to_arrow(self) -> Any:
-        """Return a pyarrow Table with a row an observation: time, variable, value.
+        """Return a pyarrow Table with one row per observation: time, variable, value.
 
-        A time step without observations keeps its place as a row with neither variable nor
-        value. ``smkc.read`` gives the recording back; whole numbers from 1e8 as times need
-        ``time_unit="step"`` then, or they are taken for seconds since 1970.
+        A time step without observations becomes one row with null variable and value.
+        ``smkc.read`` turns the table back into the recording; if its times are plain numbers from
+        1e8 on, pass ``time_unit="step"``, or they are read as times since 1970.
         """
-        return export.to_arrow(self)
+        import pyarrow as pa
+
+        rows, codes, values = self.row_numbers, self.codes, self.values
+        empty = np.flatnonzero(self.cardinality == 0)
+        absent = np.zeros(len(rows), bool)
+        if len(empty):
+            at = self.indptr[empty]
+            rows = np.insert(rows, at, empty)
+            codes, values = np.insert(codes, at, 0), np.insert(values, at, np.float32(0))
+            absent = np.insert(absent, at, True)
+        times = pa.array(self.times[rows])
+        if self.times.dtype.kind == "M":
+            times = times.cast(pa.timestamp("ns", "UTC"))
+        variables = pa.DictionaryArray.from_arrays(
+            pa.array(codes, pa.int32(), mask=absent), pa.array(self.names, pa.string())
+        )
+        return pa.table(
+            {"time": times, "variable": variables, "value": pa.array(values, mask=absent)}
+        )
 
     def to_pandas(self) -> Any:
         """Return the table of :meth:`to_arrow` as a pandas DataFrame."""
-        return export.to_pandas(self)
+        optional_module("pandas", "pandas")  # Arrow's own error does not say how to install it
+        return self.to_arrow().to_pandas()
 
     def to_polars(self) -> Any:
         """Return the table of :meth:`to_arrow` as a polars DataFrame."""
-        return export.to_polars(self)
+        return optional_module("polars", "polars").from_arrow(self.to_arrow())
 
     # ------------------------------------------------------------------ looking
 
@@ -287,12 +285,12 @@ class Recording:
 
     @property
     def n_observations(self) -> int:
-        """How many values were observed in all."""
+        """Total number of observations."""
         return len(self.values)
 
     @property
     def cardinality(self) -> NDArray[np.int64]:
-        """(T,) how many variables were observed in each row."""
+        """(T,) number of variables observed in each row."""
         return np.diff(self.indptr)
 
     @property
@@ -310,18 +308,18 @@ class Recording:
         return dict(zip(names, self.values[span].tolist(), strict=True))
 
     def trace(self, variable: str) -> NDArray[np.float32]:
-        """(T,) one variable's values, NaN where it was not observed."""
+        """Return (T,) values of one variable, NaN where it was not observed."""
         one = self.select([variable])
         values = np.full(len(self), np.nan, np.float32)
         values[one.row_numbers] = one.values
         return values
 
     def canonical(self) -> "Recording":
-        """Return the same observations with names that are never observed left out."""
-        if len(np.unique(self.codes)) == len(self.names):
+        """Return the same recording without names of variables that are never observed."""
+        used = np.unique(self.codes)
+        if len(used) == len(self.names):
             return self
-        used = set(np.unique(self.codes).tolist())
-        return self.select([name for code, name in enumerate(self.names) if code in used])
+        return self.select([self.names[code] for code in used])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Recording):
@@ -351,11 +349,38 @@ class Recording:
             f"{a_row} a row",
             f"times {show_time(self.times[0])} to {show_time(self.times[-1])}",
         ]
-        dropped = {
-            "duplicates": self.notes.duplicates,
-            "infinities": self.notes.infinities,
-        }
-        parts += [f"{count:,} {what} dropped" for what, count in dropped.items() if count]
+        dropped = [("duplicates", self.notes.duplicates), ("infinities", self.notes.infinities)]
+        parts += [f"{count:,} {what} dropped" for what, count in dropped if count]
         if self.notes.ignored:
             parts.append("ignored " + ", ".join(name or "(unnamed)" for name in self.notes.ignored))
         return f"Recording({', '.join(parts)})"
+
+
+def _sorted_last(
+    rows: NDArray[np.integer[Any]],
+    codes: NDArray[np.integer[Any]],
+    values: NDArray[np.float32],
+    n_names: int,
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float32], int]:
+    """Sort observations by (row, code); keep the last of duplicates and count the others."""
+    key = rows.astype(np.int64) * max(n_names, 1) + codes
+    if len(key) > 1 and not (np.diff(key) > 0).all():
+        order = np.argsort(key, kind="stable")
+        key = key[order]
+        is_last = np.ones(len(key), bool)
+        is_last[:-1] = key[1:] != key[:-1]
+        order = order[is_last]
+        n_twice = len(key) - len(order)
+        return rows[order], codes[order], values[order], n_twice
+    return rows, codes, values, 0
+
+
+def _require_increasing(stamps: NDArray[Any]) -> None:
+    """Raise InputError unless times are strictly increasing."""
+    backwards = np.flatnonzero(stamps[1:] <= stamps[:-1])
+    if len(backwards):
+        at = int(backwards[0]) + 1
+        raise InputError(
+            f"times must increase: row {at} is at {show_time(stamps[at])}, not after "
+            f"{show_time(stamps[at - 1])}; sort the rows or read them with smkc.read"
+        )

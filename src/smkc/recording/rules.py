@@ -1,14 +1,13 @@
-"""Rules: what a user says of some variables: which way they may go, and what does not matter.
+"""Rules: which changes of some variables do not matter, as stated by the user.
 
-In: rules by name pattern, and scaled observations. Out: the same observations, with what does not
-matter at the variable's usual value, and without variables that shall never alert.
+In: rules by name pattern, and scaled observations. Out: the same observations, with harmless values
+replaced by the variable's usual value, and without the variables that are to be left out.
 """
 
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,29 +16,27 @@ from smkc.errors import SettingError
 from smkc.recording.identity import parse
 from smkc.recording.recording import Recording
 
-__all__ = ["Rule", "Rules", "read_rules"]
-
 DIRECTIONS = {"": 0, "up": 1, "down": -1}
 
-# Names whose rule is remembered.
+# Size of the cache of rules by variable name.
 MAX_REMEMBERED = 65_536
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """What is said of the variables that match.
+    """Rule for the variables that match a pattern.
 
     Parameters
     ----------
     match
-        regular expression that fits the whole name of a variable, or its metric.
+        regular expression that matches the whole name of a variable, or its metric.
     only
-        ``up`` or ``down``: changes the other way are no trouble; empty for both.
+        ``up`` or ``down``: the direction of change that matters; empty for both.
     at_least
-        smallest distance from the usual value that matters, in the variable's own unit; of counters
-        in their rate.
+        smallest distance from the usual value that matters, in the variable's own unit; for
+        counters, in the unit of their rate.
     never
-        whether the variable is left out altogether.
+        whether to leave the variable out.
 
     Examples
     --------
@@ -70,20 +67,16 @@ class Rule:
         if not isinstance(self.never, bool):
             raise SettingError(f"never={self.never!r}: write true or false")
 
-    @cached_property
-    def _pattern(self) -> "re.Pattern[str]":
-        return re.compile(self.match)
-
     def fits(self, variable: str) -> bool:
-        """Whether a variable is meant."""
-        if self._pattern.fullmatch(variable):
+        """Return whether the rule applies to a variable."""
+        if re.fullmatch(self.match, variable):
             return True
         parts = parse(variable)
-        return parts is not None and self._pattern.fullmatch(parts[0]) is not None
+        return parts is not None and re.fullmatch(self.match, parts[0]) is not None
 
 
 def read_rules(given: object) -> tuple[Rule, ...]:
-    """Make rules of mappings, as a configuration gives them.
+    """Make rules from mappings, as a configuration file holds them.
 
     Examples
     --------
@@ -112,14 +105,9 @@ def read_rules(given: object) -> tuple[Rule, ...]:
 
 
 class Rules:
-    """Rules at work; the first that fits a variable counts.
+    """Rules applied to recordings; for each variable the first rule that matches applies.
 
-    Parameters
-    ----------
-    rules
-        in order.
-    centres
-        usual value of each variable that the reference knows.
+    ``centres`` holds the usual value of each variable of the reference data, by name.
     """
 
     def __init__(self, rules: Sequence[Rule], centres: Mapping[str, float]) -> None:
@@ -128,7 +116,7 @@ class Rules:
         self._known: dict[str, Rule | None] = {}
 
     def kept(self, recording: Recording) -> Recording:
-        """Return a recording without the variables that shall never alert."""
+        """Return a recording without the variables whose rule says ``never``."""
         if not any(rule.never for rule in self._rules):
             return recording
         return recording.select(lambda name: not ((rule := self._of(name)) and rule.never))
@@ -136,7 +124,7 @@ class Rules:
     def applied(
         self, scaled: Recording, plain: NDArray[np.float32]
     ) -> tuple[Recording, NDArray[np.float32]]:
-        """Take what does not matter for usual, in scaled observations and (N,) plain ones."""
+        """Replace harmless values by the usual ones, in scaled and in (N,) plain observations."""
         found = [self._of(name) for name in scaled.names] if self._rules else []
         if not any(found) or not scaled.n_observations:
             return scaled, plain

@@ -1,7 +1,8 @@
-"""Scaling: values to a common measure, a robust centre and spread a variable.
+"""Scaling: values to a common scale, by a robust centre and spread per variable.
 
-In: reference data. Out: a :class:`Scaling`, fitted once, from which any number of recordings and
-streams are scaled. A variable that the reference data did not settle is followed on its own past.
+In: reference data. Out: a :class:`Scaling`, fitted once, which scales any number of recordings and
+streams. A variable with at least 32 observations in the reference data is settled: its centre and
+spread are fixed. Those of any other variable are estimated from its own past.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.errors import InputError, ModelFileError, SettingError
-from smkc.recording._loops import CONSTANT_SHARE, KNOWN, ROUNDING, TINY
+from smkc.recording._loops import CONSTANT_SHARE, ROUNDING, TINY
 from smkc.recording.counters import (
     MIN_HISTORY,
     Counters,
@@ -27,37 +28,16 @@ from smkc.recording.identity import Identity
 from smkc.recording.recording import Recording
 from smkc.recording.scaling_state import Newcomer, ScalingState
 
-__all__ = ["Scaling"]
-
 CLIP = 10.0
 MAX_VARIABLES = 65_536
-MAX_SETTLED = 262_144  # past that, variables new to the reference data stay unsettled
+MAX_SETTLED = 262_144  # variables; any more stay unsettled
 IQR_OF_UNIT_NORMAL = 1.349
-FEWEST_DEVIATIONS = 0.25  # a spread is at least this many standard deviations: rare bursts count
+FEWEST_DEVIATIONS = 0.25  # smallest spread in standard deviations; matters if bursts are rare
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Scaling:
-    """Robust centre and spread of the variables that the reference data settled.
-
-    Parameters
-    ----------
-    identity
-        the rule for families.
-    counters
-        "auto" turns counters into rates; None takes every value as it is.
-    clip
-        scaled values lie between -clip and clip.
-    max_variables
-        how many unsettled variables a state remembers.
-    dated
-        whether the reference data's times are dates, so that rates are a second.
-    names
-        (S,) the settled variables.
-    centre, spread
-        (S,) float64; spread is positive.
-    constant, counter
-        (S,) bool: whether a variable never changed, whether it is a counter.
+    """Robust centre and spread of the settled variables.
 
     Examples
     --------
@@ -68,16 +48,16 @@ class Scaling:
     1.349
     """
 
-    identity: Identity
-    counters: Counters
-    clip: float
-    max_variables: int
-    dated: bool
-    names: tuple[str, ...]
-    centre: NDArray[np.float64]
-    spread: NDArray[np.float64]
-    constant: NDArray[np.bool_]
-    counter: NDArray[np.bool_]
+    identity: Identity  # the rule for families
+    counters: Counters  # "auto" turns counters into rates; None takes every value as it is
+    clip: float  # scaled values lie between -clip and clip
+    max_variables: int  # largest number of unsettled variables that a state remembers
+    dated: bool  # whether the reference data's times are dates, so that rates are per second
+    names: tuple[str, ...]  # (S,) the settled variables
+    centre: NDArray[np.float64]  # (S,)
+    spread: NDArray[np.float64]  # (S,) positive
+    constant: NDArray[np.bool_]  # (S,) whether a variable is constant up to rounding
+    counter: NDArray[np.bool_]  # (S,)
 
     @classmethod
     def fit(
@@ -110,10 +90,10 @@ class Scaling:
         return empty.update(recording)
 
     def update(self, recording: Recording) -> "Scaling":
-        """Return a scaling that has seen more reference data.
+        """Return a scaling that has learned from more reference data.
 
-        Variables that are new and have enough observations in ``recording`` become settled;
-        those settled before stay as they are, so what was scaled with them stays valid.
+        New variables with at least 32 observations in ``recording`` become settled; those settled
+        before do not change, so that values scaled earlier stay valid.
         """
         if self.dated != (recording.times.dtype.kind == "M"):
             raise InputError(
@@ -145,27 +125,13 @@ class Scaling:
 
     def start(self) -> ScalingState:
         """Return a state that has seen no row yet."""
-        table = np.zeros(len(self.names), KNOWN)
-        table["settled"] = True
-        table["centre"] = self.centre
-        table["spread"] = self.spread
-        table["counter"] = self.counter
-        table["last_clock"] = np.nan
-        table["seen"] = -1
-        return ScalingState(
-            table,
-            self.names,
-            self._newcomer,
-            dated=self.dated,
-            clip=self.clip,
-            max_variables=self.max_variables,
-        )
+        return ScalingState(self)
 
     # ------------------------------------------------------------------ families
 
     @cached_property
     def _families(self) -> dict[str, Newcomer]:
-        """Return a family's spread, and whether most of its settled members are counters."""
+        """By family: its median spread, and whether most of its settled members are counters."""
         members: dict[str, list[int]] = {}
         for at, name in enumerate(self.names):
             members.setdefault(self.identity.family(name), []).append(at)
@@ -179,7 +145,8 @@ class Scaling:
             families[family] = Newcomer(spread, is_counter)
         return families
 
-    def _newcomer(self, name: str) -> Newcomer:
+    def newcomer(self, name: str) -> Newcomer:
+        """Return what is assumed about a variable that is not settled."""
         family = self._families.get(self.identity.family(name))
         if family is None:
             return Newcomer(0.0, self.counters is not None and is_counter_name(name))
@@ -192,7 +159,7 @@ class Scaling:
         return max(CONSTANT_SHARE * abs(float(self.centre[at])), TINY)
 
     def _find_counters(self, names: Sequence[str], found: NDArray[np.int8]) -> NDArray[np.bool_]:
-        """Say which variables are counters; where readings do not tell, the family decides."""
+        """Return which variables are counters; where readings do not tell, the family decides."""
         if self.counters is None:
             return np.zeros(len(names), bool)
         families = [self.identity.family(name) for name in names]
@@ -203,12 +170,12 @@ class Scaling:
         counter: NDArray[np.bool_] = np.equal(found, 1)
         for at in np.flatnonzero(found < 0).tolist():
             vote = votes.get(families[at])
-            known = self._newcomer(names[at]).is_counter
+            known = self.newcomer(names[at]).is_counter
             counter[at] = known if vote is None else vote > 0
         return counter
 
     def _settling(self, recording: Recording) -> NDArray[np.int64]:
-        """Codes of the variables that this recording settles, ascending."""
+        """Return the codes of the variables that this recording settles, ascending."""
         counts = np.bincount(recording.codes, minlength=len(recording.names))
         known = set(self.names)
         unknown = np.array([name not in known for name in recording.names], bool)
@@ -235,50 +202,50 @@ class Scaling:
     def from_arrays(
         cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
     ) -> "Scaling":
-        """Rebuild a scaling from what :meth:`to_arrays` gave."""
+        """Rebuild a scaling from what :meth:`to_arrays` returned."""
         try:
             parts: dict[str, Any] = {key: header[key] for key in _SETTINGS}
             parts |= {key: np.asarray(arrays[key]) for key in _ARRAYS}
             identity = Identity(**header["identity"])
             scaling = cls(identity=identity, names=tuple(header["names"]), **parts)
             check_counters(scaling.counters)
-        except (KeyError, TypeError, SettingError) as error:
+            _check(scaling)
+        except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(
-                f"the saved scaling makes no sense: {error!r}; {_REMEDY}"
+                f"the saved scaling is invalid: {error!r}; fit the model again and save it"
             ) from None
-        fault = _fault(scaling)
-        if fault is not None:
-            raise ModelFileError(f"the saved scaling makes no sense: {fault}; {_REMEDY}")
         return scaling
 
 
-_REMEDY = "fit the model again and save it"
 _SETTINGS = ("counters", "clip", "max_variables", "dated")
 _ARRAYS = {"centre": np.float64, "spread": np.float64, "constant": np.bool_, "counter": np.bool_}
 
 
-def _fault(scaling: Scaling) -> str | None:
-    """Return what is wrong with a scaling that came from a file."""
+def _check(scaling: Scaling) -> None:
+    """Raise ValueError if a scaling from a file cannot be used."""
     clip, most, names = scaling.clip, scaling.max_variables, scaling.names
     if not (isinstance(clip, float) and 0 < clip < np.inf):
-        return f"clip is {clip!r}"
+        raise ValueError(f"clip is {clip!r}")
     if not (isinstance(most, int) and 1 <= most < 2**31 and isinstance(scaling.dated, bool)):
-        return f"max_variables is {most!r} and dated is {scaling.dated!r}"
+        raise ValueError(f"max_variables is {most!r} and dated is {scaling.dated!r}")
     if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
-        return "names are not distinct texts"
+        raise ValueError("names are not distinct texts")
     for key, dtype in _ARRAYS.items():
         array = getattr(scaling, key)
         if array.dtype != dtype or array.shape != (len(names),):
-            return f"{key} is {array.dtype} {array.shape}, not {np.dtype(dtype)} ({len(names)},)"
-    if not (np.isfinite(scaling.centre).all() and np.isfinite(scaling.spread).all()):
-        return "a centre or a spread is not finite"
-    return None if (scaling.spread > 0).all() else "a spread is not positive"
+            raise ValueError(
+                f"{key} is {array.dtype} {array.shape}, not {np.dtype(dtype)} ({len(names)},)"
+            )
+    if not np.isfinite(scaling.centre).all():
+        raise ValueError("a centre is not finite")
+    if not ((scaling.spread > 0) & np.isfinite(scaling.spread)).all():
+        raise ValueError("a spread is not positive and finite")
 
 
 def _by_variable(
     recording: Recording, chosen: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
-    """(N,) codes, values and clocks of the chosen variables, by variable, then by time."""
+    """Return (N,) codes, values and clocks of the chosen variables, by variable, then by time."""
     renumber = np.full(len(recording.names), -1, np.int32)
     renumber[chosen] = np.arange(len(chosen), dtype=np.int32)
     codes = renumber[recording.codes]
@@ -295,7 +262,7 @@ def _by_variable(
 def _centre_and_spread(
     codes: NDArray[np.int32], values: NDArray[np.float64], n_variables: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(V,) median, and max(IQR / 1.349, 0.25 standard deviations), of each variable's values."""
+    """Return (V,) median and max(IQR / 1.349, 0.25 standard deviations) of each variable."""
     counts = np.bincount(codes, minlength=n_variables)
     if len(values) == 0:
         return np.zeros(n_variables), np.zeros(n_variables)

@@ -1,12 +1,12 @@
-"""ScalingState: what scaling knows at one moment of a recording, advanced row by row.
+"""State of the scaling at one moment of a recording, advanced row by row.
 
-In: rows in order of time, as a recording or one at a time. Out: the same rows with scaled values;
-a row's values depend on that row and the rows before it alone.
+In: rows in order of time, as a recording or one at a time. Out: the same rows with scaled values,
+which depend on that row and the rows before it only.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,70 +16,42 @@ from smkc.recording._loops import KNOWN, scale_row, scale_rows
 from smkc.recording.counters import clock
 from smkc.recording.recording import Recording
 
-__all__ = ["Newcomer", "ScalingState"]
+if TYPE_CHECKING:
+    from smkc.recording.scaling import Scaling
 
-KEPT_AFTER_FORGETTING = 0.75  # of max_variables: forgetting costs little a variable
-SLOTS_A_VARIABLE = 2  # forgotten variables keep their slots until there are this many
+KEPT_AFTER_FORGETTING = 0.75  # share of max_variables; forgetting many at once costs less
+SLOTS_A_VARIABLE = 2  # slots in use, per max_variables, above which unused ones are dropped
 
 _OF_ALL = ("last_value", "last_clock", "seen")
 _OF_FOLLOWED = ("count", "centre", "spread")
 
 
 class Newcomer(NamedTuple):
-    """What is assumed of a variable that the reference data did not settle."""
+    """What is assumed about an unsettled variable before its first observation."""
 
     prior: float  # the family's spread, 0 if not known
     is_counter: bool
 
 
 class ScalingState:
-    """What scaling knows at one moment; made by :meth:`smkc.recording.Scaling.start`.
+    """State of the scaling at one moment; made by :meth:`smkc.recording.Scaling.start`.
 
-    Parameters
-    ----------
-    settled
-        (S,) table of the variables that the reference data settled.
-    names
-        (S,) their identifiers.
-    newcomer
-        what is assumed of any other variable.
-    dated
-        whether times are dates (rates are then a second) or plain numbers.
-    clip
-        the largest scaled value.
-    max_variables
-        how many unsettled variables are remembered; past that, the least recently seen are
-        forgotten, whole rows at a time. Those of the latest row are never forgotten.
-
-    Examples
-    --------
-    >>> from smkc.recording import Scaling
-    >>> reference = Recording.from_rows(range(64), [{"cpu": t % 8} for t in range(64)])
-    >>> state = Scaling.fit(reference).start()
-    >>> slots = state.slots(["cpu", "mem"])
-    >>> state.scale_row(64, slots, np.array([3.5, 0.7]))
-    array([0., 0.], dtype=float32)
+    It remembers at most ``max_variables`` unsettled variables; above that, the least recently seen
+    are forgotten, except those of the latest row. Variables last seen in the same row are forgotten
+    together.
     """
 
-    def __init__(
-        self,
-        settled: NDArray[Any],
-        names: Sequence[str],
-        newcomer: Callable[[str], Newcomer],
-        *,
-        dated: bool,
-        clip: float,
-        max_variables: int,
-    ) -> None:
-        self._table = settled.copy()
-        self._n_settled = len(settled)
-        self._names: list[str | None] = list(names)  # by slot, None where a slot is free
-        self._slot_of: dict[str, int] = {name: slot for slot, name in enumerate(names)}
-        self._free: list[int] = []
-        self._newcomer = newcomer
-        self._dated = dated
-        self._clip = float(clip)
-        self._max_variables = max_variables
+    def __init__(self, scaling: "Scaling") -> None:
+        self._scaling = scaling
+        self._n_settled = len(scaling.names)
+        self._table = _forgotten(np.zeros(self._n_settled, KNOWN))
+        self._table["settled"] = True
+        self._table["centre"] = scaling.centre
+        self._table["spread"] = scaling.spread
+        self._table["counter"] = scaling.counter
+        self._slot_of = {name: slot for slot, name in enumerate(scaling.names)}  # in order
+        self._dated = scaling.dated
+        self._max_variables = scaling.max_variables
         self._n_followed = 0
         self._tick = 0
         self._origin: int | float | None = None
@@ -88,14 +60,14 @@ class ScalingState:
     # ------------------------------------------------------------------ whole recordings
 
     def scale(self, recording: Recording) -> Recording:
-        """Scale a recording's rows in order; the state then stands after its last row.
+        """Scale a recording's rows in order, and advance the state past its last row.
 
         A counter's first reading has no rate: that observation is left out.
         """
         return self.scale_both(recording)[0]
 
     def scale_both(self, recording: Recording) -> tuple[Recording, NDArray[np.float32]]:
-        """Scale a recording's rows; also return (N,) the values before, counters as rates."""
+        """Scale a recording's rows; also return (N,) unscaled values, counters as rates."""
         if len(recording) == 0:
             return recording, recording.values
         clocks = self._clocks(recording.times)
@@ -113,7 +85,7 @@ class ScalingState:
                 recording.values,
                 row,
                 self._tick,
-                self._clip,
+                self._scaling.clip,
                 self._max_variables - self._n_followed,
                 scaled,
                 plain,
@@ -121,38 +93,47 @@ class ScalingState:
             self._advance(next_row - row, newcomers)
             row = next_row
         self._release()
-        return _with_values(recording, scaled), plain[~np.isnan(scaled)]
+        return recording.with_values(scaled), plain[~np.isnan(scaled)]
 
     # ------------------------------------------------------------------ one row at a time
 
     @property
     def generation(self) -> int:
-        """A number that changes when a scaled row made slots given out before it invalid."""
+        """Number that changes when slots returned before become invalid."""
         return self._generation
 
     def slots(self, names: Sequence[str]) -> NDArray[np.int64]:
-        """Return the slot of each variable; unknown ones get one. Valid for one generation."""
+        """Return the slot of each variable, new ones for unknown variables.
+
+        Slots are valid until :attr:`generation` changes.
+        """
         try:
             return np.fromiter(map(self._slot_of.__getitem__, names), np.int64, len(names))
         except KeyError:
             pass
         unknown = [name for name in dict.fromkeys(names) if name not in self._slot_of]
-        self._grow(len(unknown) - len(self._free))
+        n_slots = len(self._slot_of) + len(unknown)
+        if n_slots > len(self._table):
+            n_more = max(n_slots, 2 * len(self._table), 64) - len(self._table)
+            self._table = np.append(self._table, _forgotten(np.zeros(n_more, KNOWN)))
+        priors, counters = self._table["prior"], self._table["counter"]
         for name in unknown:
-            self._add(name)
+            slot = self._slot_of[name] = len(self._slot_of)
+            priors[slot], counters[slot] = self._scaling.newcomer(name)
         return np.fromiter(map(self._slot_of.__getitem__, names), np.int64, len(names))
 
     def scale_row(
         self, time: Any, slots: NDArray[np.int64], values: NDArray[np.floating[Any]]
     ) -> NDArray[np.float32]:
-        """Scale one row, each slot at most once; NaN for what counts as not observed.
+        """Scale one row, each slot at most once; NaN for values that count as not observed.
 
-        ``time`` is a datetime64[ns] or a number, as the recording's times are; ``values`` are
-        rounded to float32 first, as in a recording, and not observed where not finite.
+        ``time`` is a datetime64[ns] or a number, like the recording's times. ``values`` are rounded
+        to float32 first, as in a recording; those that are not finite count as not observed.
         """
         scaled = np.empty(len(slots), np.float32)
         at = self._clock(time)
-        newcomers = scale_row(self._table, at, slots, values, self._tick, self._clip, scaled)
+        clip = self._scaling.clip
+        newcomers = scale_row(self._table, at, slots, values, self._tick, clip, scaled)
         self._advance(1, newcomers)
         self._release()
         return scaled
@@ -160,14 +141,15 @@ class ScalingState:
     # ------------------------------------------------------------------ saving
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return arrays and a JSON-able header from which :meth:`restore` goes on exactly."""
+        """Return arrays and a JSON-able header from which :meth:`restore` continues exactly."""
         followed = self._followed()
         slots = np.concatenate([np.arange(self._n_settled), followed])
         arrays = {key: self._table[key][slots] for key in _OF_ALL}
         arrays |= {key: self._table[key][followed] for key in _OF_FOLLOWED}
+        names = list(self._slot_of)
         header = {
             "settled": self._n_settled,
-            "names": [self._names[slot] for slot in followed],
+            "names": [names[slot] for slot in followed],
             "tick": self._tick,
             "origin": self._origin,
             "dated": self._dated,
@@ -175,7 +157,7 @@ class ScalingState:
         return arrays, header
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-        """Take over what :meth:`to_arrays` gave; only on a state that has scaled nothing yet."""
+        """Restore what :meth:`to_arrays` returned; only on a state that has scaled nothing yet."""
         _require(self._tick == 0, "this state has already scaled rows")
         try:
             names, tick, origin = header["names"], header["tick"], header["origin"]
@@ -241,7 +223,7 @@ class ScalingState:
             self._forget()
 
     def _followed(self) -> NDArray[np.int64]:
-        """Slots of the unsettled variables that are remembered."""
+        """Return the slots of the unsettled variables that are remembered."""
         return np.flatnonzero(~self._table["settled"] & (self._table["seen"] >= 0))
 
     def _forget(self) -> None:
@@ -256,37 +238,15 @@ class ScalingState:
         self._n_followed -= len(forgotten)
 
     def _release(self) -> None:
-        """Free the slots of forgotten variables once there are many."""
+        """Drop forgotten variables if there are too many; the slots of the others change."""
         n_unsettled = len(self._slot_of) - self._n_settled
         if n_unsettled <= SLOTS_A_VARIABLE * self._max_variables:
             return
-        unused = ~self._table["settled"] & (self._table["seen"] < 0)
-        for slot in np.flatnonzero(unused[: len(self._names)]).tolist():
-            name = self._names[slot]
-            if name is not None:
-                del self._slot_of[name]
-                self._names[slot] = None
-                self._free.append(slot)
+        is_kept = self._table["settled"] | (self._table["seen"] >= 0)
+        kept = [name for name, slot in self._slot_of.items() if is_kept[slot]]
+        self._table = self._table[is_kept]
+        self._slot_of = {name: slot for slot, name in enumerate(kept)}
         self._generation += 1
-
-    def _grow(self, n_more: int) -> None:
-        needed = len(self._names) + n_more
-        if needed > len(self._table):
-            table = _empty_table(max(needed, 2 * len(self._table), 64))
-            table[: len(self._table)] = self._table
-            self._table = table
-
-    def _add(self, name: str) -> None:
-        prior, is_counter = self._newcomer(name)
-        if self._free:
-            slot = self._free.pop()
-            self._names[slot] = name
-        else:
-            slot = len(self._names)
-            self._names.append(name)
-        self._slot_of[name] = slot
-        self._table[slot]["prior"] = prior
-        self._table[slot]["counter"] = is_counter
 
 
 def _require(holds: bool, what: str) -> None:
@@ -308,29 +268,9 @@ def _are_new_names(names: object, known: Mapping[str, int]) -> bool:
     )
 
 
-def _empty_table(n_slots: int) -> NDArray[Any]:
-    return _forgotten(np.zeros(n_slots, KNOWN))
-
-
 def _forgotten(table: NDArray[Any]) -> NDArray[Any]:
-    """Return the table as before the first observation of its variables."""
+    """Reset the table to the state before the first observation of its variables."""
     table["count"] = 0
     table["last_clock"] = np.nan
     table["seen"] = -1
     return table
-
-
-def _with_values(recording: Recording, values: NDArray[np.float32]) -> Recording:
-    """Return the same observations with other values, without those that are NaN."""
-    kept = ~np.isnan(values)
-    if kept.all():
-        return recording.with_values(values)
-    counts = np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])
-    return Recording(
-        recording.times,
-        counts[recording.indptr],
-        recording.codes[kept],
-        values[kept],
-        recording.names,
-        recording.notes,
-    )

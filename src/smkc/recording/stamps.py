@@ -1,23 +1,21 @@
-"""Stamps: a time column as found in files and frames -> the times of a recording.
+"""Time stamps: a time column of a file or a frame -> the times of a recording.
 
 In: Arrow arrays of datetimes, dates, ISO text or numbers. Out: datetime64[ns] in UTC, int64 or
-float64; whether numbers count seconds since 1970 is decided once, over the whole source.
+float64; the unit of numbers is decided once, for the whole source.
 """
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from smkc.errors import InputError, ReadError
+from smkc.errors import InputError, ReadError, SettingError
 from smkc.recording.columns import Where, kind_of, plain
 from smkc.recording.times import as_times
-
-__all__ = ["TimeUnit", "column_times", "looks_like_dates", "settled"]
 
 TimeUnit = Literal["auto", "s", "ms", "us", "ns", "step"]
 
@@ -31,13 +29,21 @@ EPOCH_RANGES = {
     "us": (1e14, 1e17),
     "ns": (1e17, 9.2e18),
 }
-"""Which numbers are taken for time since 1970: each range begins in March 1973."""
+"""Range of numbers read as time since 1970 in each unit; each range begins in March 1973."""
+
+
+def check_time_unit(unit: str) -> None:
+    """Raise SettingError unless the unit is one of ``TimeUnit``."""
+    if unit not in get_args(TimeUnit):
+        raise SettingError(
+            f"time_unit={unit!r} is unknown; say 'auto', 's', 'ms', 'us', 'ns' or 'step'"
+        )
 
 
 def column_times(array: pa.Array, where: Where, time_format: str | None = None) -> NDArray[Any]:
-    """Read an array as datetimes, int64 or float64, with no unit decided yet.
+    """Read an array as datetimes, int64 or float64; the unit of numbers is not decided yet.
 
-    ``time_format`` says how text is written, as in ``datetime.strptime``.
+    ``time_format`` is the format of text, as in ``datetime.strptime``.
     """
     array = plain(array)
     kind = kind_of(array.type)
@@ -52,7 +58,9 @@ def column_times(array: pa.Array, where: Where, time_format: str | None = None) 
     if array.null_count:
         raise _no_time(where, int(pc.index(array.is_null(), True).as_py()))
     if kind == "text":
-        return _parsed(array, where) if time_format is None else _told(array, where, time_format)
+        if time_format is None:
+            return _parsed(array, where)
+        return _parsed_by_format(array, where, time_format)
     if kind == "time":
         try:
             return _as_datetimes(array.cast(pa.timestamp("ns", getattr(array.type, "tz", None))))
@@ -70,7 +78,7 @@ def column_times(array: pa.Array, where: Where, time_format: str | None = None) 
 
 
 def looks_like_dates(array: pa.Array) -> bool:
-    """Tell whether an array holds dates, or text that spells them."""
+    """Return whether an array holds dates, or text that can be parsed as dates."""
     if kind_of(array.type) == "text" and len(array):
         try:
             return column_times(array, lambda _: "").dtype.kind == "M"
@@ -80,7 +88,7 @@ def looks_like_dates(array: pa.Array) -> bool:
 
 
 def settled(pieces: Sequence[NDArray[Any]], unit: TimeUnit) -> NDArray[Any]:
-    """Join the pieces of a time column and settle what its numbers count."""
+    """Join the pieces of a time column; convert numbers to dates if they count since 1970."""
     kinds = {piece.dtype.kind for piece in pieces}
     if "M" in kinds and len(kinds) > 1:
         raise ReadError(
@@ -115,14 +123,14 @@ def _since_epoch(times: NDArray[Any], unit: str) -> NDArray[Any]:
             "since 1970; say what it counts with time_unit='s', 'ms', 'us', 'ns' or 'step'"
         )
     if times.dtype.kind == "f":
-        # A float64 of today's epoch resolves a quarter of a microsecond: more digits are noise.
+        # Seconds since 1970 as float64 resolve 0.25 microseconds: more digits are noise.
         microseconds = np.rint(times * (factor / 1e3))
         return (microseconds.astype(np.int64) * 1000).view("datetime64[ns]")
     return (times.astype(np.int64) * factor).view("datetime64[ns]")
 
 
 def _parsed(array: pa.Array, where: Where) -> NDArray[Any]:
-    """Parse text without holes: whole numbers, numbers, then ISO 8601."""
+    """Parse text without missing values: try integers, then floats, then ISO 8601."""
     try:
         return array.cast(pa.int64()).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
     except pa.ArrowInvalid:
@@ -141,8 +149,8 @@ def _parsed(array: pa.Array, where: Where) -> NDArray[Any]:
     return _each(array, where, lambda text: as_times([text])[0], OTHER_FORMAT)
 
 
-def _told(array: pa.Array, where: Where, time_format: str) -> NDArray[Any]:
-    """Parse text as ``time_format`` says; a time without a zone is taken as UTC."""
+def _parsed_by_format(array: pa.Array, where: Where, time_format: str) -> NDArray[Any]:
+    """Parse text by ``time_format``; a time without a time zone is taken as UTC."""
 
     def instant(text: str) -> Any:
         try:

@@ -1,9 +1,10 @@
-"""Tables: frames and arrays in memory -> something with named columns, read batch by batch.
+"""Tables: frames and arrays in memory -> named columns, read batch by batch.
 
-In: pandas, polars, pyarrow or any other data frame, or a dict of arrays. Out: a :class:`Table`;
-files give the same (``files.py``), so that the readers need not know where a batch came from.
+In: pandas, polars, pyarrow or any other data frame, or a dict of arrays. Out: a :class:`Table`, the
+same interface as files have (``files.py``), so that readers do not depend on the source.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -13,47 +14,25 @@ import pyarrow as pa
 from smkc.errors import ReadError
 from smkc.recording.columns import Where
 
-__all__ = [
-    "FrameTable",
-    "Table",
-    "from_array",
-    "from_columns",
-    "from_dicts",
-    "from_frame",
-    "listed",
-    "place",
-    "require_distinct",
-]
-
 NAMES_SHOWN = 12
 
-# Column of the row numbers that stand for times where there are none; name of a series' values.
+# Column name for row numbers that serve as times; column name for a series without a name.
 ROW_NUMBERS, SERIES_NAME = "time", "value"
 
 
 class Table(Protocol):
-    """Named columns that can be read batch by batch.
+    """Named columns that can be read batch by batch."""
 
-    Attributes
-    ----------
-    name
-        what to call it in messages: a path, or the kind of frame.
-    schema
-        names and types of the columns; no two names alike.
-    size
-        how much there is to read, in the unit of ``batches``, for progress.
-    """
-
-    name: str
-    schema: pa.Schema
-    size: float
+    name: str  # name in messages: a path, or the kind of frame
+    schema: pa.Schema  # names and types of the columns; names are distinct
+    size: float  # amount to read, in the unit that ``batches`` reports; for progress
 
     def batches(
         self, columns: Sequence[str], n_rows: int, encode: Sequence[str] = ()
     ) -> Iterator[tuple[pa.RecordBatch, float]]:
         """Yield batches of about n_rows rows of some columns, each with its part of ``size``.
 
-        Columns in ``encode`` are wanted as dictionaries where the source has them so.
+        Columns in ``encode`` may be returned as dictionaries, if the source can do so.
         """
 
 
@@ -75,7 +54,7 @@ class FrameTable:
             yield batch, float(batch.num_rows)
 
     def numbered(self) -> "FrameTable":
-        """Return the table with its row numbers as times, for one that has none."""
+        """Return the table with its row numbers added as times."""
         rows = pa.array(np.arange(self._table.num_rows))
         return FrameTable(self.name, self._table.add_column(0, ROW_NUMBERS, rows))
 
@@ -92,7 +71,7 @@ def from_array(values: np.ndarray[Any, Any]) -> FrameTable:
 
 
 def from_dicts(rows: Sequence[Mapping[Any, Any]]) -> FrameTable:
-    """Make a table from one mapping per row; a key that a row lacks was not observed there."""
+    """Make a table from one mapping per row; keys that a row lacks are missing values."""
     for at, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise ReadError(
@@ -105,7 +84,7 @@ def from_dicts(rows: Sequence[Mapping[Any, Any]]) -> FrameTable:
 
 
 def from_frame(frame: Any) -> FrameTable:
-    """Make a table from any data frame or series that narwhals or Arrow knows."""
+    """Make a table from any data frame or series that narwhals or Arrow supports."""
     name = f"the {type(frame).__module__.partition('.')[0]} {type(frame).__name__}"
     if isinstance(frame, pa.Table):
         return FrameTable(name, frame)
@@ -143,29 +122,27 @@ def from_columns(name: str, columns: Iterable[tuple[Any, Any]]) -> FrameTable:
         one, other = min(lengths, key=lengths.__getitem__), max(lengths, key=lengths.__getitem__)
         raise ReadError(
             f"column {one!r} of {name} has {lengths[one]} rows and column {other!r} has "
-            f"{lengths[other]}; give every column one value a row"
+            f"{lengths[other]}; give every column one value per row"
         )
     return FrameTable(name, pa.table(arrays))
 
 
 def require_distinct(name: str, columns: Sequence[str]) -> None:
-    """Refuse two columns of one name."""
-    seen: set[str] = set()
-    twice = [column for column in columns if column in seen or seen.add(column)]  # type: ignore[func-returns-value]
+    """Raise ReadError if two columns have the same name."""
+    twice = [column for column, count in Counter(columns).items() if count > 1]
     if twice:
         raise ReadError(
-            f"{name} has more than one column called {listed(dict.fromkeys(twice))}; "
-            "rename all but one"
+            f"{name} has more than one column called {listed(twice)}; rename all but one"
         )
 
 
 def place(table: Table, column: str, first: int) -> Where:
-    """Say where a position in a batch is found that begins at row ``first`` of the table."""
+    """Return a function that describes a position in the batch that begins at row ``first``."""
     return lambda at: f"row {first + at} (the first is 0) of column {column!r} of {table.name}"
 
 
 def listed(names: Iterable[str]) -> str:
-    """Write names for a message, the first dozen of them if there are more."""
+    """Format names for a message: at most 12, and the number of the others."""
     all_names = [repr(name) for name in names]
     text = ", ".join(all_names[:NAMES_SHOWN])
     n_more = len(all_names) - NAMES_SHOWN
@@ -173,13 +150,13 @@ def listed(names: Iterable[str]) -> str:
 
 
 def _from_pandas_like(name: str, frame: Any) -> FrameTable:
-    """Take the columns one by one, and the index too where it says something."""
+    """Make a table from the columns, and from the index if it holds dates or has a name."""
     require_distinct(name, [str(column) for column in frame.columns])
     index = frame.index
     tells = index.dtype.kind == "M" or str(index.dtype).startswith("period")
     columns = [(column, frame[column]) for column in frame.columns]
     if tells or any(level is not None for level in index.names):
-        # Not by reset_index, which warns of its own slowness where there are many columns.
+        # Not by reset_index, which warns that it is slow if there are many columns.
         taken = set(frame.columns)
         unnamed = "index" if index.nlevels == 1 and "index" not in taken else "level_{}"
         columns = [
@@ -194,7 +171,7 @@ def _array(name: str, key: str, values: Any) -> pa.Array | pa.ChunkedArray:
     if not is_flat or isinstance(values, str | bytes | Mapping):
         raise ReadError(
             f"column {key!r} of {name} is {type(values).__name__}, not a flat array; "
-            "give every column one value a row"
+            "give every column one value per row"
         )
     if str(getattr(values, "dtype", "")).startswith("period"):
         values = values.dt.to_timestamp()
@@ -207,7 +184,7 @@ def _array(name: str, key: str, values: Any) -> pa.Array | pa.ChunkedArray:
     try:
         return pa.array(np.asarray(values), from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        # Mixed contents: as text, so that what is no number is found and named.
+        # Mixed types: as text, so that a value that is no number is found and reported.
         return pa.array([None if _is_missing(value) else str(value) for value in values])
 
 
@@ -216,7 +193,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _plain_numpy(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Bring units and widths that Arrow does not know to those that it does."""
+    """Convert units and widths that Arrow does not support to those that it does."""
     if values.dtype.kind == "M":
         unit = np.datetime_data(values.dtype)[0]
         coarse = {"Y": "D", "M": "D", "W": "D", "h": "s", "m": "s"}

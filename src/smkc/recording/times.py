@@ -1,6 +1,6 @@
-"""Times: anything that names a moment -> datetime64[ns] in UTC, int64 or float64.
+"""Times: dates, ISO 8601 text or numbers -> datetime64[ns] in UTC, int64 or float64.
 
-In: arrays or single values as people have them. Out: one of three dtypes, without holes.
+In: arrays or single values. Out: one of these three dtypes, without missing values.
 """
 
 import re
@@ -12,15 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from smkc.errors import InputError
 
-__all__ = ["as_times", "moment", "show_time"]
-
 # datetime64[ns] counts in 64 bits; these are the whole seconds that fit.
 EARLIEST, LATEST = np.datetime64("1677-09-21T00:12:44", "s"), np.datetime64("2262-04-11T23:47:16")
 PAST_MICROSECONDS = re.compile(r"[.,]\d{6}(\d{1,3})")
 
 
 def as_times(times: ArrayLike) -> NDArray[Any]:
-    """Turn (T,) times into datetime64[ns] in UTC, int64 or float64; no epoch is guessed here.
+    """Convert (T,) times to datetime64[ns] in UTC, int64 or float64; numbers stay numbers.
 
     Examples
     --------
@@ -55,7 +53,7 @@ def as_times(times: ArrayLike) -> NDArray[Any]:
 
 
 def moment(time: Any, dtype: np.dtype[Any]) -> Any:
-    """Turn one time into a scalar comparable with times of ``dtype``."""
+    """Convert one time to a scalar comparable with times of ``dtype``."""
     if dtype.kind == "M":
         if isinstance(time, date | str | np.datetime64):
             instant = _instant(time)
@@ -79,7 +77,7 @@ def moment(time: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def show_time(time: Any) -> str:
-    """Write one time of a recording for people: ISO 8601 without needless digits, or a number.
+    """Format one time of a recording: ISO 8601 without trailing zeros, or a number.
 
     Examples
     --------
@@ -95,7 +93,7 @@ def show_time(time: Any) -> str:
 
 
 def _instant(value: Any) -> Any:
-    """One moment in UTC; a time without a zone is taken as UTC."""
+    """Return one moment in UTC; a time without a time zone is taken as UTC."""
     extra = 0  # nanoseconds that datetime cannot hold
     if isinstance(value, str):
         text = value.strip()
@@ -119,7 +117,7 @@ def _instant(value: Any) -> Any:
 
 
 def _nanoseconds(array: NDArray[Any]) -> NDArray[Any]:
-    """Cast datetimes to nanoseconds, where numpy alone would wrap around without a word."""
+    """Cast datetimes to nanoseconds; raise InputError where NumPy would wrap around silently."""
     seconds = array.astype("datetime64[s]")
     outside = (seconds < EARLIEST) | (seconds > LATEST)
     if outside.any():

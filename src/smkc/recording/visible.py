@@ -1,23 +1,21 @@
-r"""Visible text: names as people see them, with every sign that hides or turns others escaped.
+r"""Visible text: names with every invisible or misleading character escaped.
 
-In: any text. Out: the same, with an escape such as ``\u202e`` in place of each sign that is not
-seen by itself: control signs, which steer a terminal, marks of writing direction, which show a name
-backwards, and signs without a width or a shape.
+In: any text. Out: the same, with an escape such as ``\u202e`` in place of control characters, which
+steer a terminal, marks of writing direction, which show a name backwards, and characters without a
+width or a shape.
 """
 
 import re
 
-__all__ = ["visible"]
-
-# Printable as Python has it, and yet without a shape: Unicode's Default_Ignorable_Code_Point
-# outside of the categories C and Z, and the blank Braille pattern.
+# Characters that ``str.isprintable`` accepts although they have no shape: Unicode's
+# Default_Ignorable_Code_Point outside of the categories C and Z, and the blank Braille pattern.
 _SHAPELESS = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 
 
 def visible(text: str) -> str:
-    r"""Return a text in which every sign is seen.
+    r"""Return text in which every character is visible.
 
     Examples
     --------

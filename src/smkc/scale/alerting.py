@@ -1,7 +1,7 @@
 """Alerting: alarms as they become final -> the alerts of the whole recording, piece by piece.
 
-In: (T,) times and alarms of one entity, in order. Out: alerts, without causes, as soon as nothing
-that follows can change them.
+In: (T,) times and alarms of one entity, in order. Out: alerts without causes, as soon as no later
+row can change them.
 """
 
 import warnings
@@ -17,20 +17,12 @@ from smkc.decide import Alert, find_alerts
 from smkc.decide.scored import release_threshold
 from smkc.scale.scoring import FinalSteps
 
-__all__ = ["AlertFinder"]
-
-# An alert that goes on for longer is told in parts of this many rows.
+# A longer alert is split into parts of this many rows.
 MAX_ALERT_ROWS = 1_000_000
 
 
 class AlertFinder:
-    """Finds the alerts of one entity as its rows come.
-
-    Parameters
-    ----------
-    detector
-        fitted; its false-alarm rate says what is past the threshold.
-    """
+    """Finder of the alerts of one entity as its rows arrive; the detector must be fitted."""
 
     def __init__(self, detector: BaseDetector) -> None:
         fitted = detector.fitted_
@@ -45,7 +37,7 @@ class AlertFinder:
         self._first = 0  # number of the first row that is kept
 
     def add(self, scored: FinalSteps) -> list[Alert]:
-        """Take the next time steps; return the alerts that are over."""
+        """Add the next time steps; return the alerts that have ended."""
         self._times = (
             np.concatenate([self._times, scored.times]) if len(self._times) else scored.times.copy()
         )
@@ -53,7 +45,7 @@ class AlertFinder:
         self._marks = np.concatenate([self._marks, scored.marks])
         quiet = ~(self._alarms > min(self._release, self._threshold))
         n_quiet = np.cumsum(np.concatenate([[0], quiet]))
-        # A cut is safe after more quiet rows than two alerts may be apart and still be one.
+        # A cut is safe after more quiet rows than may separate two alerts that are joined.
         reach = self._join + 1
         safe = np.flatnonzero(n_quiet[reach:] - n_quiet[:-reach] == reach) + reach
         if len(safe):
@@ -61,11 +53,11 @@ class AlertFinder:
         return self._found(MAX_ALERT_ROWS) if len(self._alarms) > MAX_ALERT_ROWS else []
 
     def finish(self) -> list[Alert]:
-        """Return what remains; no row comes after it."""
+        """Return the remaining alerts, after the last row."""
         return self._found(len(self._alarms))
 
     def _found(self, end: int) -> list[Alert]:
-        """Return the alerts among the first rows that are kept, and keep the others."""
+        """Return the alerts among the first ``end`` rows kept, and keep only the later rows."""
         alerts = find_alerts(
             self._alarms[:end],
             self._times[:end],
@@ -87,7 +79,7 @@ class AlertFinder:
     # ------------------------------------------------------------------ saving
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return arrays and a JSON-able header from which :meth:`restore` goes on exactly."""
+        """Return arrays and a JSON-able header from which :meth:`restore` continues exactly."""
         arrays: dict[str, NDArray[Any]] = {
             "times": self._times.view(np.int64),
             "alarms": self._alarms,
@@ -96,7 +88,7 @@ class AlertFinder:
         return arrays, {"first": self._first, "time_type": self._times.dtype.str}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-        """Take over what :meth:`to_arrays` gave."""
+        """Restore what :meth:`to_arrays` returned."""
         self._times = arrays["times"].view(header["time_type"])
         self._alarms, self._marks = arrays["alarms"], arrays["marks"]
         self._first = header["first"]

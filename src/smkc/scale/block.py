@@ -1,7 +1,7 @@
-"""Block: some entities of a source -> their scores, in parts on disk, from wherever it stood.
+"""Block: some entities of a source -> their scores, in parts on disk; can be resumed.
 
-In: a source, fitted detectors, which entities, a folder. Out: the folder holds all parts; killed
-at any moment, the next call goes on after the last complete part.
+In: a source, fitted detectors, names of entities, a folder. Out: the folder holds all parts. If the
+process is killed at any moment, the next call continues after the last complete part.
 """
 
 import time
@@ -9,63 +9,69 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smkc.decide import Windows
-from smkc.errors import ReadError
+from smkc.errors import ReadError, SettingError
+from smkc.model_file import below
 from smkc.recording import Recording
 from smkc.scale.alerting import AlertFinder
-from smkc.scale.held import Held, Slice
+from smkc.scale.held import Held, by_entity
 from smkc.scale.models import Models
 from smkc.scale.scoring import FinalSteps, Scorer
-from smkc.scale.settings import ScaleSettings
 from smkc.scale.source import Batch, Source
 from smkc.scale.work import BlockFolder, Part, Progress, score_table
 
-__all__ = ["Hands", "run_block"]
-
-# Rows of one time range: many more than its halo, few enough to spread over workers.
+# Rows of one time range: many more than the rows before it that its first windows need, and few
+# enough to spread over workers.
 RANGE_ROWS = 8_192
 
-# Scores that are kept in memory at most before they are written.
+# Largest number of scores kept in memory before they are written.
 MAX_UNWRITTEN_ROWS = 4_000_000
 
 
-class Hands(Protocol):
-    """Who scores windows: this process, or others to whom they are handed."""
+@dataclass(frozen=True, kw_only=True)
+class ScaleSettings:
+    """Settings for memory use and for how often progress is saved.
 
-    ahead: int
-    """How many time ranges may be under way."""
+    Parameters
+    ----------
+    held
+        number of observations held back, so that rows that arrive a little late can be sorted in.
+    block
+        number of observations collected before they are scored.
+    entities
+        number of entities scored at a time; for more, the source is read again. Each entity takes
+        about 0.7 MB of memory with 10 variables, 5 MB with 200.
+    seconds
+        time between two writes of the state from which a run can be resumed.
+    """
 
-    def submit(self, entity: str | None, windows: Windows) -> Any:
-        """Hand windows over; return what to ask for their scores with."""
+    held: int = 1_000_000
+    block: int = 1_000_000
+    entities: int = 256
+    seconds: float = 30.0
 
-    def result(self, asked: Any) -> NDArray[np.float64]:
-        """(B,) the scores, waiting for them if need be."""
+    def __post_init__(self) -> None:
+        for name, least in (("held", 0), ("block", 1), ("entities", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < least:
+                raise SettingError(f"{name}={value!r}: give a whole number of at least {least}")
+        if not self.seconds >= 0:
+            raise SettingError(f"seconds={self.seconds!r}: give a number of at least 0")
 
 
-class _OwnHands:
-    """Scores windows in this process, at once."""
-
-    ahead = 0
-
-    def __init__(self, models: Models) -> None:
-        self._models = models
-
-    def submit(self, entity: str | None, windows: Windows) -> Any:
-        return self._models.of(entity).fitted_.scan().score(windows)
-
-    def result(self, asked: Any) -> NDArray[np.float64]:
-        scores: NDArray[np.float64] = asked
-        return scores
+# Function that has the windows of an entity scored by another process, and returns the function
+# that waits for their (B,) scores.
+Submit = Callable[[str | None, Windows], Callable[[], NDArray[np.float64]]]
 
 
 @dataclass(kw_only=True, eq=False)
 class _Entity:
-    """All that is known of one entity at one moment."""
+    """State of one entity at one moment."""
 
     held: Held
     scorer: Scorer
@@ -73,43 +79,37 @@ class _Entity:
     threshold: float
 
 
-def run_block(
-    source: Source,
-    models: Models,
-    entities: Sequence[str] | None,
-    folder: Path,
-    settings: ScaleSettings,
-    tell: Callable[[Progress], None] | None = None,
-    hands: Hands | None = None,
-) -> Progress:
-    """Score some entities of a source, or all of one that is about one entity.
+class Block:
+    """Some entities of a source, or a whole source without entities, and the folder of its parts.
 
-    ``tell`` is called with how far it came after each batch. Returns the progress at the end.
+    With ``submit``, which requires detectors that score each window by itself, other processes
+    score windows, at most ``ahead`` time ranges at once.
     """
-    block = _Block(source, models, BlockFolder(folder), settings, hands or _OwnHands(models))
-    return block.run(entities, tell or (lambda progress: None))
 
-
-class _Block:
     def __init__(
         self,
         source: Source,
         models: Models,
-        folder: BlockFolder,
+        folder: Path,
         settings: ScaleSettings,
-        hands: Hands,
+        submit: Submit | None = None,
+        ahead: int = 0,
     ) -> None:
         self._source = source
         self._models = models
-        self._folder = folder
+        self._folder = BlockFolder(folder)
         self._settings = settings
-        self._hands = hands
+        self._submit = submit
+        self._ahead = ahead
         self._known: dict[str | None, _Entity] = {}
         self._under_way: deque[tuple[str | None, NDArray[Any], Windows, Any]] = deque()
         self._part = Part()
-        self._progress = folder.progress()
+        self._progress = self._folder.progress()
 
-    def run(self, entities: Sequence[str] | None, tell: Callable[[Progress], None]) -> Progress:
+    def run(
+        self, entities: Sequence[str] | None, tell: Callable[[Progress], None] = lambda now: None
+    ) -> Progress:
+        """Score all rows; ``tell`` is called with the progress after each batch."""
         if self._progress.done:
             return self._progress
         for entity, arrays, header in self._folder.states(self._progress.part):
@@ -151,20 +151,10 @@ class _Block:
         return found
 
     def _take(self, batch: Batch) -> None:
-        """Give each entity its rows of a batch."""
-        piece = batch.piece
-        if piece.entities is None:
-            part = Slice(
-                times=piece.times,
-                rows=piece.rows,
-                codes=piece.codes,
-                values=piece.values,
-                names=batch.names,
-            )
-            self._entity(None).held.add(part, batch.place)
-            return
-        for name, part in _by_entity(batch):
-            self._entity(name).held.add(part, f"{batch.place} ({self._source.entity} {name})")
+        """Pass each entity its rows of a batch."""
+        for name, part in by_entity(batch):
+            whose = "" if name is None else f" ({self._source.entity} {name})"
+            self._entity(name).held.add(part, batch.names, f"{batch.place}{whose}")
 
     def _score(self, keep: float) -> None:
         for name, entity in self._known.items():
@@ -175,22 +165,20 @@ class _Block:
     def _push(self, name: str | None, rows: Recording) -> None:
         entity = self._known[name]
         self._progress = replace(self._progress, rows=self._progress.rows + len(rows))
-        if not entity.scorer.has_independent_windows:
-            self._keep(name, entity.scorer.push(rows))
-            return
         for first in range(0, len(rows), RANGE_ROWS):
             part = rows.rows(first, first + RANGE_ROWS)
+            if self._submit is None:
+                self._keep(name, entity.scorer.push(part))
+                continue
             windows = entity.scorer.begin(part)
-            asked = self._hands.submit(name, windows)
-            self._under_way.append((name, part.times, windows, asked))
-            self._collect(self._hands.ahead)
+            self._under_way.append((name, part.times, windows, self._submit(name, windows)))
+            self._collect(self._ahead)
 
     def _collect(self, leave: int) -> None:
-        """Take the scores of time ranges in their order, until so many are under way."""
+        """Collect the scores of time ranges in order, until at most ``leave`` are pending."""
         while len(self._under_way) > leave:
-            name, times, windows, asked = self._under_way.popleft()
-            scores = self._hands.result(asked)
-            self._keep(name, self._known[name].scorer.end(times, windows, scores))
+            name, times, windows, wait = self._under_way.popleft()
+            self._keep(name, self._known[name].scorer.end(times, windows, wait()))
 
     def _keep(self, name: str | None, scored: FinalSteps) -> None:
         entity = self._known[name]
@@ -241,31 +229,4 @@ def _parts(entity: _Entity) -> dict[str, Any]:
 
 def _restore(entity: _Entity, arrays: Any, header: Any) -> None:
     for key, part in _parts(entity).items():
-        own = {name[len(key) + 1 :]: a for name, a in arrays.items() if name.startswith(f"{key}/")}
-        part.restore(own, header[key])
-
-
-def _by_entity(batch: Batch) -> Iterator[tuple[str, Slice]]:
-    """Yield each entity's rows of a batch, in the batch's order."""
-    piece = batch.piece
-    assert piece.entities is not None
-    order = np.argsort(piece.entities, kind="stable")
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    rows = place[piece.rows]  # where each observation's row is, in that order
-    by_row = np.argsort(rows, kind="stable")
-    rows, codes, values = rows[by_row], piece.codes[by_row], piece.values[by_row]
-    times, entities = piece.times[order], piece.entities[order]
-    edges = np.flatnonzero(np.diff(entities)) + 1
-    for first, last in zip([0, *edges], [*edges, len(entities)], strict=True):
-        a, b = np.searchsorted(rows, [first, last])
-        yield (
-            batch.entities[entities[first]],
-            Slice(
-                times=times[first:last],
-                rows=rows[a:b] - first,
-                codes=codes[a:b],
-                values=values[a:b],
-                names=batch.names,
-            ),
-        )
+        part.restore(below(arrays, f"{key}/"), header[key])

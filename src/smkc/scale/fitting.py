@@ -1,14 +1,14 @@
 """Fitting: reference data larger than memory -> a detector, from stretches spread over them.
 
-In: Parquet files and a detector's settings. Out: the detector, fitted; the same whoever worked on
-the stretches, and however many did. Only ``knn`` can be learned so: its reference set is a uniform
-sample of windows, and samples of parts make a sample of the whole.
+In: Parquet files and a detector's settings. Out: the fitted detector, the same for any number of
+workers. Only ``knn`` can be fitted this way: its reference set is a uniform sample of windows, and
+samples of parts can be joined into a sample of the whole.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +22,13 @@ from smkc.paper.density.reference import ELSEWHERE, ReferenceSet
 from smkc.paper.fitted import MAX_NULL_SCORES, KernelFitted
 from smkc.paper.kernel import window_starts
 from smkc.recording import Recording
-from smkc.scale.held import Held, Slice
+from smkc.scale.held import Held, by_entity
 from smkc.scale.source import Source
 
-__all__ = ["Learners", "Stretch", "calibrated", "fit_file", "learned_apart"]
-
-# Observations that are learned from; beyond that, stretches spread evenly over the whole.
+# Largest number of observations to learn from; of more, stretches are taken at equal intervals.
 MAX_SAMPLED_OBSERVATIONS = 10_000_000
 
-# A stretch has at least so many observations, and so many windows' rows.
+# A stretch has at least this many observations, and rows for this many windows.
 STRETCH_OBSERVATIONS = 500_000
 STRETCH_WINDOWS = 32
 
@@ -38,17 +36,11 @@ Chosen = TypeVar("Chosen", bound=BaseDetector)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Stretch:
-    """What was learned from one stretch by itself.
+class _Stretch:
+    """What was learned from one stretch of reference data alone.
 
-    Parameters
-    ----------
-    vectors, rows
-        (n, d) a uniform sample of its windows as unit vectors, and (n,) where they start.
-    typical
-        (F,) mean features of these.
-    n_windows
-        how many windows there were to sample from.
+    ``vectors`` (n, d) are a uniform sample of its ``n_windows`` windows as unit vectors, ``rows``
+    (n,) their start rows, ``typical`` (F,) their mean features.
     """
 
     vectors: NDArray[np.float32]
@@ -57,26 +49,13 @@ class Stretch:
     n_windows: int
 
 
-class Learners(Protocol):
-    """Who works on stretches: this process, or others."""
-
-    def learn(self, empty: KernelFitted, prepared: Sequence[Recording]) -> list[Stretch]:
-        """Learn from each stretch by itself."""
-
-    def calibrate(
-        self, fitted: KernelFitted, prepared: Sequence[Recording], rows: Sequence[NDArray[np.int64]]
-    ) -> list[tuple[Calibration, Calibration]]:
-        """Score each stretch's windows, without the references from around them."""
+# Function that calls another one for each stretch: (function, common argument, lists of the
+# arguments of each stretch) -> list of results. It may use other processes.
+Each = Callable[..., list[Any]]
 
 
-class _OwnLearners:
-    def learn(self, empty: KernelFitted, prepared: Sequence[Recording]) -> list[Stretch]:
-        return [learned_apart(empty, part) for part in prepared]
-
-    def calibrate(
-        self, fitted: KernelFitted, prepared: Sequence[Recording], rows: Sequence[NDArray[np.int64]]
-    ) -> list[tuple[Calibration, Calibration]]:
-        return [calibrated(fitted, *pair) for pair in zip(prepared, rows, strict=True)]
+def _in_this_process(work: Callable[..., Any], common: Any, *parts: Sequence[Any]) -> list[Any]:
+    return [work(common, *own) for own in zip(*parts, strict=True)]
 
 
 def fit_file(
@@ -85,23 +64,31 @@ def fit_file(
     *,
     read: Mapping[str, Any] | None = None,
     sample: int = MAX_SAMPLED_OBSERVATIONS,
-    learners: Learners | None = None,
 ) -> Chosen:
     """Fit a :class:`smkc.paper.KnnDetector` on Parquet files that need not fit into memory.
 
     Parameters
     ----------
     path
-        files sorted by time.
+        file, folder or glob, sorted by time.
     detector
-        its settings; it is fitted in place and returned.
+        the detector to fit; it is fitted in place and returned.
     read
         keyword arguments of :func:`smkc.read`.
     sample
-        observations that are learned from at most: stretches spread evenly over the files.
-    learners
-        who works on the stretches; by default this process.
+        about how many observations to learn from, in stretches spread evenly over the files.
     """
+    return fit_stretches(path, detector, read, sample, _in_this_process)
+
+
+def fit_stretches(
+    path: str | Path,
+    detector: Chosen,
+    read: Mapping[str, Any] | None,
+    sample: int,
+    each: Each,
+) -> Chosen:
+    """Fit a detector as :func:`fit_file` does; ``each`` does the work on the stretches."""
     if not detector.learns_apart:
         raise SettingError(
             f"detector={detector.kind!r} learns from rows as they follow one another, so that "
@@ -112,17 +99,21 @@ def fit_file(
     source = Source.open(path, read)
     stretches = list(_spread(source, empty.window, sample))
     if empty.is_scaled:
-        for stretch in stretches:  # a variable's scaling is that of the first that settles it
+        for stretch in stretches:  # the first stretch that settles a variable sets its scaling
             empty = replace(empty, scaling=empty.scaling_after(stretch))
     prepared = [empty.prepare(stretch) for stretch in stretches]
-    workers = learners or _OwnLearners()
     with progress.task("learning what is normal", 2) as advance:
-        parts = workers.learn(empty, prepared)
+        parts = each(_learned_apart, empty, prepared)
         advance(1)
         density, rows = _joined(cast(KnnDensity, empty.density), parts)
         fitted = replace(empty, density=density)
-        _require_enough(fitted)
-        calibrations = workers.calibrate(fitted, prepared, rows)
+        if density.n_references < density.neighbours:
+            raise WindowError(
+                f"the reference data give {density.n_references:,} windows of {fitted.window} rows "
+                f"for {density.neighbours} neighbours; give more reference data, a shorter window "
+                "or fewer neighbours"
+            )
+        calibrations = each(_calibrated, fitted, prepared, rows)
         advance(1)
     for of_windows, of_steps in calibrations:
         fitted = replace(
@@ -140,13 +131,13 @@ def fit_file(
     return detector
 
 
-def learned_apart(empty: KernelFitted, prepared: Recording) -> Stretch:
+def _learned_apart(empty: KernelFitted, prepared: Recording) -> _Stretch:
     """Learn from one stretch: a uniform sample of its windows."""
     starts = window_starts(len(prepared), empty.window, empty.stride)
     offered = starts[empty.density.is_filled(prepared, starts)]
     with progress.quiet():
         density = cast(KnnDensity, empty.density.learned(prepared, offered))
-    return Stretch(
+    return _Stretch(
         vectors=density.references.vectors,
         rows=density.references.rows,
         typical=density.typical,
@@ -154,12 +145,12 @@ def learned_apart(empty: KernelFitted, prepared: Recording) -> Stretch:
     )
 
 
-def calibrated(
+def _calibrated(
     fitted: KernelFitted, prepared: Recording, rows: NDArray[np.int64]
 ) -> tuple[Calibration, Calibration]:
-    """Return what normal scores look like in one stretch, of windows and of time steps.
+    """Return the calibrations of windows and of time steps from one stretch.
 
-    ``rows`` (n,) say where the references start in it; ELSEWHERE for those of other stretches.
+    ``rows`` (n,) are the start rows of the references in it; ELSEWHERE for those of others.
     """
     density = cast(KnnDensity, fitted.density)
     density = replace(density, references=replace(density.references, rows=rows))
@@ -172,7 +163,7 @@ def calibrated(
 
 
 def _spread(source: Source, window: int, sample: int) -> Iterator[Recording]:
-    """Yield stretches of consecutive rows, every so many of them if there are too many."""
+    """Yield stretches of consecutive rows; only every k-th if there are too many observations."""
     every = max(1, -(-source.n_cells // sample))
     last: Recording | None = None
     for number, stretch in enumerate(_stretches(source, window)):
@@ -197,15 +188,8 @@ def _stretches(source: Source, window: int) -> Iterator[Recording]:
         )
 
     for batch in source.batches():
-        piece = batch.piece
-        part = Slice(
-            times=piece.times,
-            rows=piece.rows,
-            codes=piece.codes,
-            values=piece.values,
-            names=batch.names,
-        )
-        held.add(part, batch.place)
+        for _, part in by_entity(batch):  # one, as there are no entities
+            held.add(part, batch.names, batch.place)
         if held.size >= 2 * STRETCH_OBSERVATIONS:
             rows = held.complete(0.5)
             waiting += [] if rows is None else [rows]
@@ -219,9 +203,12 @@ def _stretches(source: Source, window: int) -> Iterator[Recording]:
 
 
 def _joined(
-    density: KnnDensity, parts: Sequence[Stretch]
+    density: KnnDensity, parts: Sequence[_Stretch]
 ) -> tuple[KnnDensity, list[NDArray[np.int64]]]:
-    """Make one uniform sample of the stretches' samples; tell where each stretch's windows lie."""
+    """Join the samples of the stretches into one uniform sample.
+
+    Also returns, for each stretch, (n,) the start rows of the references in it.
+    """
     capacity, seed = density.references.capacity, density.projection.seed
     n_windows = np.array([part.n_windows for part in parts])
     n_all = int(n_windows.sum())
@@ -247,13 +234,3 @@ def _joined(
     everywhere = np.full(len(vectors), ELSEWHERE)
     references = ReferenceSet(vectors, n_all, capacity, everywhere)
     return replace(density, references=references, typical=typical.astype(np.float32)), rows
-
-
-def _require_enough(fitted: KernelFitted) -> None:
-    density = fitted.density
-    if density.n_references < density.neighbours:
-        raise WindowError(
-            f"the reference data give {density.n_references:,} windows of {fitted.window} rows for "
-            f"{density.neighbours} neighbours; give more of them, a shorter window or fewer "
-            "neighbours"
-        )

@@ -1,6 +1,6 @@
-"""Row groups: what a Parquet file is read by, each with what its footer tells of it.
+"""Row groups of Parquet files, with the statistics from their footers.
 
-In: a file and the parts its columns play. Out: row groups, and batches of their rows.
+In: a file and the parts of its columns. Out: row groups, and batches of their rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,11 +14,8 @@ from smkc.errors import ReadError
 from smkc.parallel import n_threads
 from smkc.recording.columns import kind_of
 from smkc.recording.files import ParquetTable
+from smkc.recording.gather import batch_form
 from smkc.recording.layout import LongParts, WideParts
-from smkc.recording.long import BATCH_ROWS
-from smkc.recording.wide import BATCH_CELLS, MIN_BATCH_ROWS
-
-__all__ = ["RowGroup", "batch_rows", "batches_of", "columns_of", "named", "row_groups", "told_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,10 +28,10 @@ class RowGroup:
     size: float
     parts: LongParts | WideParts
     encoded: tuple[str, ...]
-    about: tuple[str, str] | None  # the first and the last entity by name, if that is known
+    about: tuple[str, str] | None  # the smallest and largest entity name, if known
 
     def may_hold(self, entities: frozenset[str]) -> bool:
-        """Tell whether rows about any of these may be here."""
+        """Return whether rows of any of these entities may be in the row group."""
         if self.about is None:
             return True
         first, last = self.about
@@ -42,10 +39,9 @@ class RowGroup:
 
 
 def row_groups(table: ParquetTable, path: str, parts: LongParts | WideParts) -> list[RowGroup]:
-    """Return the row groups of a file in their order; ``path`` is where any worker finds it."""
-    encoded = tuple(
-        name for name in _text_columns(parts) if kind_of(table.schema.field(name).type) == "text"
-    )
+    """Return the row groups of a file in order; ``path`` must be valid for every worker."""
+    _, _, encode = batch_form(parts)
+    encoded = tuple(name for name in encode if kind_of(table.schema.field(name).type) == "text")
     with pq.ParquetFile(table.name) as file:
         metadata = file.metadata
         return [
@@ -63,7 +59,7 @@ def row_groups(table: ParquetTable, path: str, parts: LongParts | WideParts) -> 
 
 
 def told_of(metadata: Any, column: str | None) -> Any:
-    """Return what a row group's footer says of a column's values; None if nothing."""
+    """Return the statistics of a column in a row group's footer; None without min and max."""
     for at in range(metadata.num_columns):
         found = metadata.column(at)
         if found.path_in_schema == column and found.statistics is not None:
@@ -76,24 +72,6 @@ def _text_span(metadata: Any, column: str | None) -> tuple[str, str] | None:
     return (told.min, told.max) if told is not None and isinstance(told.min, str) else None
 
 
-def _text_columns(parts: LongParts | WideParts) -> list[str]:
-    entity = [] if parts.entity is None else [parts.entity]
-    return entity if isinstance(parts, WideParts) else [parts.variable, *parts.labels, *entity]
-
-
-def columns_of(parts: LongParts | WideParts) -> list[str]:
-    """Return the columns that are read."""
-    own = list(parts.variables) if isinstance(parts, WideParts) else [parts.value]
-    return [parts.time, *own, *_text_columns(parts)]
-
-
-def batch_rows(parts: LongParts | WideParts) -> int:
-    """Return how many rows a batch has, as when a file is read whole."""
-    if isinstance(parts, WideParts):
-        return max(MIN_BATCH_ROWS, BATCH_CELLS // len(parts.variables))
-    return BATCH_ROWS
-
-
 def batches_of(
     group: RowGroup, columns: Sequence[str], n_rows: int
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -102,7 +80,7 @@ def batches_of(
     encoded = [name for name in group.encoded if name in columns]
     try:
         with pq.ParquetFile(group.path, read_dictionary=encoded, pre_buffer=False) as file:
-            # Threads of Arrow's own would only be in the way of the other workers of a machine.
+            # Arrow's threads would compete with the other workers on a machine.
             for batch in file.iter_batches(
                 n_rows,
                 row_groups=[group.number],
@@ -121,5 +99,5 @@ def batches_of(
 
 
 def named(group: RowGroup) -> str:
-    """Say in messages which row group it is."""
+    """Return the name of a row group for messages."""
     return f"{group.path}, row group {group.number}"

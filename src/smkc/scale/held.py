@@ -1,11 +1,11 @@
-"""Held: observations that may still be joined by others, until their rows are complete.
+"""Buffer of observations, held until their rows are complete.
 
 In: observations of one entity, nearly in order of time. Out: recordings of complete rows, strictly
-in order of time, aligned to a grid if one is asked for; what comes too late is an error.
+in order of time, aligned to a grid if requested. An observation that comes too late is an error.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,61 +13,61 @@ from numpy.typing import NDArray
 
 from smkc.errors import ReadError
 from smkc.recording import Recording
+from smkc.recording.gather import Piece, ordered
 from smkc.recording.grid import on_grid
+from smkc.recording.notes import Notes
 from smkc.recording.times import show_time
+from smkc.scale.source import Batch
 
-__all__ = ["Held", "Slice"]
 
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Slice:
-    """Observations of one entity as they were read.
-
-    Parameters
-    ----------
-    times
-        (R,) when, a time for each row as read; a time may occur many times.
-    rows
-        (N,) the place in ``times`` that each observation belongs to.
-    codes
-        (N,) which variable, an index into ``names``.
-    values
-        (N,) what was read, finite.
-    names
-        (V,) names, perhaps more than occur here.
-    """
-
-    times: NDArray[Any]
-    rows: NDArray[np.integer[Any]]
-    codes: NDArray[np.int32]
-    values: NDArray[np.float32]
-    names: Sequence[str]
+def by_entity(batch: Batch) -> Iterator[tuple[str | None, Piece]]:
+    """Yield each entity's rows of a batch, in the batch's order; None without entities."""
+    piece = batch.piece
+    if piece.entities is None:
+        yield None, piece
+        return
+    order = np.argsort(piece.entities, kind="stable")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    rows = place[piece.rows]  # where each observation's row is, in that order
+    by_row = np.argsort(rows, kind="stable")
+    rows, codes, values = rows[by_row], piece.codes[by_row], piece.values[by_row]
+    times, entities = piece.times[order], piece.entities[order]
+    edges = np.flatnonzero(np.diff(entities)) + 1
+    for first, last in zip([0, *edges], [*edges, len(entities)], strict=True):
+        a, b = np.searchsorted(rows, [first, last])
+        own = replace(
+            piece,
+            times=times[first:last],
+            rows=rows[a:b] - first,
+            codes=codes[a:b],
+            values=values[a:b],
+            entities=None,
+        )
+        yield batch.entities[entities[first]], own
 
 
 class Held:
-    """Rows of one entity that are not complete yet.
+    """Buffer of the rows of one entity that are not complete yet.
 
-    Parameters
-    ----------
-    step
-        grid to align rows to; None leaves them at their times.
+    ``step`` is the grid to align rows to; None keeps their times.
     """
 
     def __init__(self, step: Any = None) -> None:
         self._step = step
-        self._slices: list[Slice] = []
-        self._last: Any = None  # the latest time, as read, of what was given out
-        self.size = 0  # observations, and rows as read, that are held
+        self._pieces: list[tuple[Piece, Sequence[str]]] = []  # with the names of variables
+        self._last: Any = None  # the latest time, as read, of the rows returned so far
+        self.size = 0  # number of observations plus rows that are held
 
-    def add(self, part: Slice, place: str) -> None:
-        """Take more observations; ``place`` says in messages where they came from."""
+    def add(self, part: Piece, names: Sequence[str], place: str) -> None:
+        """Add observations; codes index ``names``, ``place`` names their origin in messages."""
         if not len(part.times):
             return
-        known = self._slices[0].times if self._slices else self._last
+        known = self._pieces[0][0].times if self._pieces else self._last
         if known is not None and known.dtype.kind != part.times.dtype.kind:
             raise ReadError(
                 f"times of {place} are {part.times.dtype}, those before it {known.dtype}; write "
-                "them alike, or say what they count with time_unit"
+                "them in the same form, or give their unit with time_unit"
             )
         late = part.times.min()
         if self._last is not None and not self._row_time(late) > self._row_time(self._last):
@@ -77,38 +77,37 @@ class Held:
                 "pieces. Sort it by time (within each entity), name files so that they sort by "
                 "time, or hold more rows back with --held"
             )
-        self._slices.append(part)
+        self._pieces.append((part, names))
         self.size += len(part.times) + len(part.values)
 
     def complete(self, keep: float) -> Recording | None:
-        """Give out rows in order of time, and keep the latest share of what is held.
+        """Return rows in order of time, and keep the latest ones: the share ``keep`` of all held.
 
-        At least the latest row stays, which may not be complete; None if there is nothing to give.
+        At least the latest row is kept, since it may be incomplete. None if there are no rows to
+        return.
         """
-        if not self._slices:
+        if not self._pieces:
             return None
         recording = self._ordered()
         wanted = int(np.ceil(keep * recording.n_observations))
         n_done = int(
             np.searchsorted(recording.indptr[1:], recording.n_observations - wanted, side="right")
         )
-        return self._cut(recording, min(n_done, len(recording) - 1))
+        n_done = min(n_done, len(recording) - 1)
+        if self._step is not None and n_done:
+            n_done = self._whole_steps(recording.times, n_done)
+        self._keep(recording.rows(n_done))
+        return self._aligned(recording.rows(0, n_done)) if n_done else None
 
     def rest(self) -> Recording | None:
-        """Give out all that is left; nothing comes after it."""
-        if not self._slices:
+        """Return all rows that are left, after the last observation; None if there are none."""
+        if not self._pieces:
             return None
         recording = self._ordered()
         self._keep(recording.rows(len(recording)))
         return self._aligned(recording)
 
     # ------------------------------------------------------------------ inside
-
-    def _cut(self, recording: Recording, n_done: int) -> Recording | None:
-        if self._step is not None and n_done:
-            n_done = self._whole_steps(recording.times, n_done)
-        self._keep(recording.rows(n_done))
-        return self._aligned(recording.rows(0, n_done)) if n_done else None
 
     def _row_time(self, time: Any) -> Any:
         """Return the time of the row that an observation at ``time`` belongs to."""
@@ -117,7 +116,7 @@ class Held:
         return on_grid(_empty_rows(np.array([time])), self._step).times[0]
 
     def _whole_steps(self, times: NDArray[Any], n_done: int) -> int:
-        """Return how many rows lie in steps before the one that row ``n_done`` lies in."""
+        """Return the number of rows in grid steps before the step of row ``n_done``."""
         start = self._row_time(times[n_done])
         if times.dtype.kind == "M":
             return int(np.searchsorted(times, start, side="left"))
@@ -125,7 +124,7 @@ class Held:
         return int(np.searchsorted(bins, bins[-1], side="left"))
 
     def _aligned(self, recording: Recording) -> Recording:
-        """Align complete rows to the grid, which goes on where it ended."""
+        """Align complete rows to the grid, continued from the last row returned."""
         before, self._last = self._last, recording.times[-1]
         if self._step is None:
             return recording
@@ -135,57 +134,48 @@ class Held:
         return on_grid(Recording.concat([anchor, recording]), self._step).rows(1)
 
     def _ordered(self) -> Recording:
-        """Join all slices: one row for each time, the last of two like observations kept."""
-        slices = self._slices
+        """Join all pieces: one row per time; the last of duplicate observations is kept."""
         code_of: dict[str, int] = {}
-        codes = []
-        for part in slices:
-            used, compact = _distinct(part.codes, len(part.names))
-            own = [code_of.setdefault(part.names[code], len(code_of)) for code in used]
+        rows, codes, n_times = [], [], 0
+        for part, names in self._pieces:
+            used, compact = _distinct(part.codes, len(names))
+            own = [code_of.setdefault(names[code], len(code_of)) for code in used]
             codes.append(np.array(own, np.int32)[compact])
-        times = np.concatenate([part.times for part in slices])
-        starts = np.cumsum([0] + [len(part.times) for part in slices[:-1]])
-        rows = np.concatenate(
-            [part.rows + start for part, start in zip(slices, starts, strict=True)]
-        )
-        if (times[1:] < times[:-1]).any():
-            row_times, row_of = np.unique(times, return_inverse=True)
-        else:
-            is_new = np.ones(len(times), bool)
-            is_new[1:] = times[1:] != times[:-1]
-            row_times, row_of = times[is_new], np.cumsum(is_new) - 1
-        return Recording.from_observations(
-            row_times,
-            row_of[rows],
+            rows.append(part.rows + n_times)
+            n_times += len(part.times)
+        return ordered(
+            np.concatenate([part.times for part, _ in self._pieces]),
+            np.concatenate(rows),
             np.concatenate(codes),
-            np.concatenate([part.values for part in slices]),
+            np.concatenate([part.values for part, _ in self._pieces]),
             tuple(code_of),
+            Notes(),
         )
 
     def _keep(self, recording: Recording) -> None:
-        self._slices, self.size = [], 0
+        self._pieces, self.size = [], 0
         if len(recording):
-            self._slices = [
-                Slice(
-                    times=recording.times.copy(),
-                    rows=recording.row_numbers,
-                    codes=recording.codes.copy(),
-                    values=recording.values.copy(),
-                    names=recording.names,
-                )
-            ]
-            self.size = len(recording.times) + len(recording.values)
+            piece = Piece(
+                times=recording.times.copy(),
+                rows=recording.row_numbers,
+                codes=recording.codes.copy(),
+                values=recording.values.copy(),
+                entities=None,
+                notes=recording.notes,
+            )
+            self._pieces = [(piece, recording.names)]
+            self.size = len(piece.times) + len(piece.values)
 
     # ------------------------------------------------------------------ saving
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return arrays and a JSON-able header from which :meth:`restore` goes on exactly."""
+        """Return arrays and a JSON-able header from which :meth:`restore` continues exactly."""
         arrays: dict[str, NDArray[Any]] = {}
         header: dict[str, Any] = {}
         if self._last is not None:
             last = np.array([self._last])
             arrays["last"], header["time_type"] = last.view(np.int64), last.dtype.str
-        if self._slices:
+        if self._pieces:
             held = self._ordered()
             self._keep(held)
             arrays |= {"indptr": held.indptr, "codes": held.codes, "values": held.values}
@@ -194,7 +184,7 @@ class Held:
         return arrays, header
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-        """Take over what :meth:`to_arrays` gave."""
+        """Restore what :meth:`to_arrays` returned."""
         if "time_type" in header:
             self._last = arrays["last"].view(header["time_type"])[0]
         if "names" in header:
@@ -210,8 +200,8 @@ class Held:
 
 
 def _distinct(codes: NDArray[np.int32], n_names: int) -> tuple[list[int], NDArray[Any]]:
-    """Return the codes that occur, and (N,) which of them each observation has."""
-    if n_names > len(codes):  # few observations of many names: a table would be larger than they
+    """Return the codes that occur, and (N,) the index among them of each observation's code."""
+    if n_names > len(codes):  # few observations, many names: avoid a table of all names
         used, compact = np.unique(codes, return_inverse=True)
         return used.tolist(), compact
     occurs = np.bincount(codes, minlength=n_names) > 0

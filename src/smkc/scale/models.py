@@ -1,6 +1,6 @@
-"""Models: the detector of each entity, or one for all; kept in files that any worker can load.
+"""Models: one detector per entity, or one for all; saved to files that any worker can load.
 
-In: fitted detectors. Out: the one that an entity is judged by, and a fingerprint of all.
+In: fitted detectors. Out: the detector of an entity, and a fingerprint of all detectors.
 """
 
 from collections.abc import Mapping
@@ -14,53 +14,43 @@ from smkc.base import BaseDetector
 from smkc.errors import InputError
 from smkc.loading import load
 
-__all__ = ["Models"]
-
-# The name of the file that holds the one detector for all entities.
-ONE_MODEL_FILE = "model.smkc"
-
 
 class Models:
-    """Fitted detectors by entity.
-
-    Parameters
-    ----------
-    detectors
-        one for all entities, or one for each.
-    """
+    """Fitted detectors: one for all entities, or one for each."""
 
     def __init__(self, detectors: BaseDetector | Mapping[str, BaseDetector]) -> None:
-        self._one = None if isinstance(detectors, Mapping) else detectors
-        self._by_entity = dict(detectors) if isinstance(detectors, Mapping) else {}
+        # The detector for all entities has the key None.
+        self._detectors: dict[str | None, BaseDetector] = {}
+        if isinstance(detectors, Mapping):
+            self._detectors.update(detectors.items())
+        else:
+            self._detectors[None] = detectors
 
     def of(self, entity: str | None) -> BaseDetector:
-        """Return the detector that judges an entity; None stands for a source about one."""
-        if self._one is not None:
-            return self._one
-        if entity is None or entity not in self._by_entity:
+        """Return the detector of an entity; None for a source without entities."""
+        found = self._detectors.get(None) or self._detectors.get(entity)
+        if found is None:
             raise InputError(
                 f"entity {entity!r} is not in the reference; add its data there, or leave it out "
                 "of the file"
             )
-        return self._by_entity[entity]
+        return found
 
     @property
     def is_one(self) -> bool:
-        """Whether one detector judges all entities."""
-        return self._one is not None
+        """Whether there is one detector for all entities."""
+        return None in self._detectors
 
     @property
     def have_independent_windows(self) -> bool:
         """Whether all detectors score each window by itself."""
-        detectors = [self._one] if self._one is not None else self._by_entity.values()
-        return all(detector.fitted_.has_independent_windows for detector in detectors)
+        return all(one.fitted_.has_independent_windows for one in self._detectors.values())
 
     @cached_property
     def fingerprint(self) -> str:
-        """Tell these detectors from others by what they learned and by their settings."""
+        """Text that identifies the detectors by what they learned and by their settings."""
         digest = sha256()
-        all_of_them = {"": self._one} if self._one is not None else self._by_entity
-        for entity, detector in sorted(all_of_them.items()):
+        for entity, detector in sorted(self._detectors.items(), key=lambda item: item[0] or ""):
             arrays, header = detector.fitted_.to_arrays()
             digest.update(repr([entity, detector.kind, detector.get_params(), header]).encode())
             for name in sorted(arrays):
@@ -72,18 +62,18 @@ class Models:
     def save(self, folder: Path) -> None:
         """Write every detector into a folder."""
         folder.mkdir(parents=True, exist_ok=True)
-        if self._one is not None:
-            self._one.save(folder / ONE_MODEL_FILE)
-        for entity, detector in self._by_entity.items():
+        for entity, detector in self._detectors.items():
             detector.save(folder / _file_of(entity))
 
     @classmethod
     def load(cls, folder: Path, entities: tuple[str, ...] | None) -> "Models":
         """Read the detectors of some entities from a folder that :meth:`save` wrote."""
-        if (folder / ONE_MODEL_FILE).is_file():
-            return cls(load(folder / ONE_MODEL_FILE))
+        one = folder / _file_of(None)
+        if one.is_file():
+            return cls(load(one))
         return cls({entity: load(folder / _file_of(entity)) for entity in entities or ()})
 
 
-def _file_of(entity: str) -> str:
-    return f"{sha256(entity.encode()).hexdigest()[:32]}.smkc"
+def _file_of(entity: str | None) -> str:
+    name = "model" if entity is None else sha256(entity.encode()).hexdigest()[:32]
+    return f"{name}.smkc"

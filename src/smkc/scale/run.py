@@ -1,7 +1,7 @@
 """Run: a source and fitted detectors -> one Parquet file of scores, block after block.
 
-In: what to read, what to judge it by, where to write. Out: the file, and a summary; beside the file
-a folder of parts while the work goes on, which ``resume`` continues.
+In: a source, detectors and the path of the output. Out: the file, and a summary. During the run a
+folder beside the output holds the parts, from which ``resume`` continues.
 """
 
 import json
@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,12 @@ from smkc import progress
 from smkc.base import BaseDetector
 from smkc.decide import Alert
 from smkc.errors import InputError, SmkcError, UnscoredWarning
-from smkc.scale.block import run_block
-from smkc.scale.joining import joined, whole_file
+from smkc.scale.block import Block, ScaleSettings, Submit
 from smkc.scale.models import Models
-from smkc.scale.settings import ScaleSettings
 from smkc.scale.source import Source
-from smkc.scale.work import BlockFolder, Progress, write_json
+from smkc.scale.work import BlockFolder, Progress, join_parts, whole_file, write_json
 
-__all__ = ["Run", "Summary", "score_file"]
-
-# Alerts that a summary lists; all are counted.
+# Largest number of alerts that a summary lists; all are counted.
 MOST_ALERTS = 10_000
 
 LONGEST_NAME = 24
@@ -39,22 +36,22 @@ Blocks = tuple[tuple[str, ...] | None, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """What a run did.
+    """Summary of a run.
 
     Parameters
     ----------
     rows, observations
-        how many were scored.
+        number of rows and observations that were scored.
     entities
-        how many there are; 1 for a source about one.
+        number of entities; 1 for a source without entities.
     unscored
-        windows in which too little was observed.
+        number of windows with too few observations to be scored.
     short
-        entities with fewer rows than a window, which have no scores.
+        number of entities with fewer rows than a window, which have no scores.
     n_alerts
-        how many alerts there are.
+        number of alerts.
     alerts
-        (entity, alert) in order of entity and time, without causes; the first ten thousand.
+        (entity, alert) in order of entity and time, without causes; at most the first 10,000.
     """
 
     rows: int
@@ -85,16 +82,16 @@ def score_file(
     detectors
         fitted; one for all entities, or one for each.
     out
-        the Parquet file to write: entity (if there are several), time, score, anomalous; the same
-        rows as in-memory scoring gives.
+        the Parquet file to write, with columns entity (if given), time, score and anomalous; the
+        rows are the same as with scoring in memory.
     read
-        keyword arguments of :func:`smkc.read` but for ``entity``.
+        keyword arguments of :func:`smkc.read`, except ``entity``.
     entity
-        column of what each row is about.
+        column that names the entity of each row.
     settings
-        how much is held in memory.
+        memory use, and how often progress is saved.
     resume
-        go on with a run that was interrupted.
+        whether to continue an interrupted run.
 
     Examples
     --------
@@ -115,37 +112,20 @@ def score_file(
     True
     """
     run = Run.open(path, Models(detectors), out, read, entity, settings, resume)
-    with run.shown() as tell:
-        for number, entities in enumerate(run.blocks):
-            run_block(
-                run.source,
-                run.models,
-                entities,
-                run.block_folder(number),
-                run.settings,
-                tell(number),
-            )
+    run.score()
     return run.finished()
 
 
+@dataclass(frozen=True, eq=False)
 class Run:
     """One source, its detectors and its blocks; made by :meth:`open`."""
 
-    def __init__(
-        self,
-        source: Source,
-        models: Models,
-        out: Path,
-        settings: ScaleSettings,
-        blocks: Blocks,
-        n_entities: int,
-    ) -> None:
-        self.source = source
-        self.models = models
-        self.settings = settings
-        self.blocks = blocks
-        self._out = out
-        self._n_entities = n_entities
+    source: Source
+    models: Models
+    out: Path
+    settings: ScaleSettings
+    blocks: Blocks
+    n_entities: int
 
     @classmethod
     def open(
@@ -160,9 +140,9 @@ class Run:
         n_blocks: int = 1,
         least: int = 1,
     ) -> "Run":
-        """Look at the source, and find or make the folder of parts beside the output.
+        """Open the source, and find or make the folder of parts beside the output.
 
-        ``n_blocks`` are made at least, from ``least`` entities on.
+        With at least ``least`` entities, they are divided into at least ``n_blocks`` blocks.
         """
         target = Path(out)
         if target.suffix.lower() != ".parquet":
@@ -173,13 +153,13 @@ class Run:
         source = Source.open(path, read, entity)
         folder = _folder_of(target)
         fingerprint = f"{source.fingerprint} {models.fingerprint}"
-        plan = _plan(folder / "run.json", fingerprint, resume)
+        plan = _interrupted(folder / "run.json", fingerprint, resume)
         if plan is None:
             counts = source.count_entities()
             blocks: Blocks = (None,)
             if entity is not None:
                 for name in counts:
-                    models.of(name)  # all there, or it says so before any work
+                    models.of(name)  # raises an error before any work if one is missing
                 blocks = _blocks(counts, settings.entities, n_blocks if len(counts) >= least else 1)
             plan = {"fingerprint": fingerprint, "blocks": blocks, "entities": len(counts) or 1}
             folder.mkdir(parents=True, exist_ok=True)
@@ -187,27 +167,35 @@ class Run:
         blocks = tuple(None if names is None else tuple(names) for names in plan["blocks"])
         return cls(source, models, target, settings, blocks, plan["entities"])
 
+    def score(self, submit: Submit | None = None, ahead: int = 0) -> None:
+        """Score block after block in this process; see :class:`Block` for the arguments."""
+        with self.shown() as tell:
+            for number, entities in enumerate(self.blocks):
+                folder = self.block_folder(number)
+                block = Block(self.source, self.models, folder, self.settings, submit, ahead)
+                block.run(entities, partial(tell, number))
+
     @property
     def folder(self) -> Path:
-        """Where parts are kept until the output is written."""
-        return _folder_of(self._out)
+        """Folder of the parts, until the output is written."""
+        return _folder_of(self.out)
 
     def block_folder(self, number: int) -> Path:
-        """Return where the parts of one block are kept."""
+        """Return the folder of the parts of one block."""
         return self.folder / f"block-{number:04d}"
 
     def progress(self, number: int) -> Progress:
-        """Return how far one block has come, as its folder tells."""
+        """Return the progress of one block, as saved in its folder."""
         return BlockFolder(self.block_folder(number)).progress()
 
     @contextmanager
-    def shown(self) -> Iterator[Callable[[int], Callable[[Progress], None]]]:
-        """Show a bar with observations a second and the time left; yields who to tell."""
+    def shown(self) -> Iterator[Callable[[int, Progress], None]]:
+        """Show a progress bar; yield the function to call with a block's number and progress."""
         started = time.monotonic()
         told = [self.progress(number) for number in range(len(self.blocks))]
         n_before = sum(each.observations for each in told)
         total = self.source.size * len(self.blocks)
-        name = Path(self.source.path).name[-LONGEST_NAME:]  # a line has room for more than a path
+        name = Path(self.source.path).name[-LONGEST_NAME:]  # leaves room for the bar on the line
         with progress.task(f"scoring {name}", total) as advance:
             advance(sum(each.read for each in told))
 
@@ -216,17 +204,17 @@ class Run:
                 rate = n_done / max(time.monotonic() - started, 1e-9)
                 amount = now.read - told[number].read
                 told[number] = now
-                advance(amount, f"{_short(rate)} a second")
+                advance(amount, f"{_short(rate)} per second")
 
             try:
-                yield lambda number: lambda now: tell(number, now)
+                yield tell
             except SmkcError:
                 if not any(self.progress(number).part for number in range(len(self.blocks))):
                     shutil.rmtree(self.folder)  # nothing to resume
                 raise
 
     def finished(self) -> Summary:
-        """Join the parts into the output, in order of entity and time, and remove them."""
+        """Join the parts into the output, in order of entity and time; then delete the parts."""
         folders = [BlockFolder(self.block_folder(at)) for at in range(len(self.blocks))]
         places: dict[str | None, list[tuple[Path, int]]] = {}
         alerts: list[dict[str, Any]] = []
@@ -235,14 +223,14 @@ class Run:
             alerts += folder.alerts()
         has_entities = self.source.entity is not None
         order = sorted(places, key=lambda name: name or "")
-        with whole_file(self._out) as draft:
-            is_dated = joined([(name, places[name]) for name in order], draft, has_entities)
+        with whole_file(self.out) as draft:
+            is_dated = join_parts([(name, places[name]) for name in order], draft, has_entities)
         alerts.sort(key=lambda alert: (alert["entity"] or "", alert["first_row"]))
         told = [folder.progress() for folder in folders]
         summary = Summary(
             rows=sum(each.rows for each in told),
             observations=sum(each.observations for each in told),
-            entities=self._n_entities,
+            entities=self.n_entities,
             unscored=sum(each.unscored for each in told),
             short=sum(each.short for each in told),
             n_alerts=len(alerts),
@@ -274,13 +262,13 @@ def _folder_of(out: Path) -> Path:
     return out.with_name(f"{out.name}.parts")
 
 
-def _plan(path: Path, fingerprint: str, resume: bool) -> dict[str, Any] | None:
-    """Read the plan of an interrupted run, if there is one and it is to be resumed."""
+def _interrupted(path: Path, fingerprint: str, resume: bool) -> dict[str, Any] | None:
+    """Read the plan of an interrupted run; None if there is none to resume."""
     if not path.parent.exists():
         return None
     if not resume:
         raise InputError(
-            f"{path.parent} holds an unfinished run; go on with it by --resume (resume=True), or "
+            f"{path.parent} holds an unfinished run; continue it with --resume (resume=True), or "
             "remove the folder to begin again"
         )
     if not path.exists():  # interrupted before it was planned
@@ -295,7 +283,7 @@ def _plan(path: Path, fingerprint: str, resume: bool) -> dict[str, Any] | None:
 
 
 def _blocks(counts: Mapping[str, int], most: int, n_least: int) -> Blocks:
-    """Share entities out over blocks of like size, none with more than ``most``."""
+    """Divide entities into blocks of similar size, each of at most ``most`` entities."""
     n_blocks = max(-(-len(counts) // most), min(n_least, len(counts)), 1)
     blocks: list[list[str]] = [[] for _ in range(n_blocks)]
     sizes = [0] * n_blocks
@@ -308,7 +296,7 @@ def _blocks(counts: Mapping[str, int], most: int, n_least: int) -> Blocks:
 
 
 def _alert(told: Mapping[str, Any], is_dated: bool) -> tuple[str | None, Alert]:
-    content = {key: told[key] for key in told if key != "entity"}
+    content = {key: told[key] for key in told if key != "entity"} | {"causes": ()}
     for key in ("start", "end", "peak"):
         stamp = np.array(told[key])
         content[key] = stamp.view("datetime64[ns]")[()] if is_dated else stamp[()]

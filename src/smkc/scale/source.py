@@ -1,12 +1,12 @@
-"""Source: Parquet files -> pieces of observations, row group by row group, from any place on.
+"""Source: Parquet files -> pieces of observations, row group by row group, from any batch on.
 
-In: a path, a folder or a glob, and how it is to be read. Out: pieces in the order of the files,
+In: a path, a folder or a glob, and options for reading. Out: pieces in the order of the files,
 each with the names that its codes stand for; memory holds one batch.
 """
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -15,45 +15,31 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from smkc.errors import ReadError, SettingError
+from smkc.errors import ReadError
 from smkc.recording.columns import kind_of, texts
 from smkc.recording.files import ParquetTable, open_files
-from smkc.recording.gather import Gathering, Piece
+from smkc.recording.gather import BATCH_ROWS, Gathering, Piece, batch_form, read_table
 from smkc.recording.layout import WideParts, Wishes, find_parts
-from smkc.recording.long import BATCH_ROWS, read_long
-from smkc.recording.stamps import TimeUnit, column_times, settled
+from smkc.recording.stamps import TimeUnit, check_time_unit, column_times, settled
 from smkc.recording.tables import FrameTable
-from smkc.recording.wide import read_wide
 from smkc.scale.groups import (
     RowGroup,
-    batch_rows,
     batches_of,
-    columns_of,
     named,
     row_groups,
     told_of,
 )
 
-__all__ = ["Batch", "Source"]
-
-# A batch's number is that of its row group times this, and its place there.
+# The number of a batch is the number of its row group times this, plus its position in the group.
 BATCHES_A_GROUP = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Batch:
-    """Some rows of the source.
+    """Some rows of the source; numbers of batches increase.
 
-    Parameters
-    ----------
-    number
-        where it is in the source: higher than those of all batches before it.
-    piece
-        the observations; codes index ``names``, entities ``entities``.
-    share
-        part of :attr:`Source.size` that was read since the batch before.
-    place
-        what to call it in messages.
+    The codes of ``piece`` index ``names``, its entities ``entities``. ``share`` is the number of
+    bytes read since the previous batch, ``place`` the name of the batch in messages.
     """
 
     number: int
@@ -71,17 +57,17 @@ class Source:
     Parameters
     ----------
     path
-        file, folder or glob, as it was given.
+        file, folder or glob, as given.
     groups
-        row groups in order: files sorted by name, and in each its own order.
+        row groups in order: files sorted by name, and in each file its own order.
     entity
-        column of what each row is about, if the source is about several.
+        column that names the entity of each row, if any.
     step
         grid that rows are aligned to, if any.
     unit
-        what numbers in the time column count; settled for the whole source.
+        unit of numbers in the time column; the same for the whole source.
     fingerprint
-        tells this source, read this way, from others.
+        hash that identifies the files and the options for reading.
     """
 
     path: str
@@ -95,16 +81,14 @@ class Source:
     def open(
         cls, path: str | Path, read: Mapping[str, Any] | None = None, entity: str | None = None
     ) -> "Source":
-        """Look at the files' footers and find what each column is; no data are read yet.
+        """Read the files' footers and find what each column holds.
 
-        ``read`` are keyword arguments of :func:`smkc.read`.
+        Of the data, only samples are read, and times where a footer has no statistics. ``read``
+        are keyword arguments of :func:`smkc.read`.
         """
         asked = dict(read or {})
         step, unit = asked.pop("step", None), asked.pop("time_unit", "auto")
-        if unit not in ("auto", "s", "ms", "us", "ns", "step"):
-            raise SettingError(
-                f"time_unit={unit!r} is unknown; say 'auto', 's', 'ms', 'us', 'ns' or 'step'"
-            )
+        check_time_unit(unit)
         for key in ("labels", "ignore"):
             if isinstance(asked.get(key), str):
                 asked[key] = (asked[key],)
@@ -119,7 +103,7 @@ class Source:
                     f"{table.name} is CSV, which is read whole; write it as Parquet to read it in "
                     "pieces, or leave out what asks for pieces (--stream, --engine)"
                 )
-            place = Path(table.name).absolute()  # workers may stand in another folder
+            place = Path(table.name).absolute()  # workers may run in another folder
             groups += row_groups(table, str(place), find_parts(table, wishes))
             status = place.stat()
             seen.append([str(place), status.st_size, status.st_mtime_ns])
@@ -136,19 +120,19 @@ class Source:
 
     @property
     def size(self) -> float:
-        """How much there is to read, in bytes."""
+        """Bytes to read."""
         return sum(group.size for group in self.groups)
 
     @property
     def n_cells(self) -> int:
-        """How many observations there are at most."""
+        """Largest possible number of observations: missing values are included."""
         return sum(
             group.n_rows * (len(group.parts.variables) if isinstance(group.parts, WideParts) else 1)
             for group in self.groups
         )
 
     def count_entities(self) -> dict[str, int]:
-        """Return the rows of each entity, in order of their names; reads that column alone."""
+        """Return the number of rows of each entity, sorted by name; reads only that column."""
         counts: dict[str, int] = {}
         if self.entity is None:
             return counts
@@ -169,7 +153,7 @@ class Source:
         return dict(sorted(counts.items()))
 
     def batches(self, entities: Sequence[str] | None = None, first: int = 0) -> Iterator[Batch]:
-        """Yield batches from number ``first`` on, of some entities only if they are named."""
+        """Yield batches from number ``first`` on, of all entities or only of those named."""
         wanted = None if entities is None else frozenset(entities)
         share = 0.0
         for at, group in enumerate(self.groups):
@@ -178,7 +162,8 @@ class Source:
             if wanted is not None and not group.may_hold(wanted):
                 share += group.size
                 continue
-            found = batches_of(group, columns_of(group.parts), batch_rows(group.parts))
+            columns, n_rows, _ = batch_form(group.parts)
+            found = batches_of(group, columns, n_rows)
             for number, (row, whole) in enumerate(found, start=at * BATCHES_A_GROUP):
                 if number < first:
                     continue
@@ -187,45 +172,26 @@ class Source:
                 if not batch.num_rows:
                     continue
                 place = named(group) + (f", from its row {row:,} on" if row else "")
-                caught = _Caught()
+                read = Gathering()
                 table = FrameTable(place, pa.Table.from_batches([batch]))
                 try:
-                    if isinstance(group.parts, WideParts):
-                        read_wide(table, group.parts, caught, _nowhere)
-                    else:
-                        read_long(table, group.parts, caught, _nowhere)
+                    read_table(table, group.parts, read, lambda amount: None)
                 except pa.ArrowException as error:
                     raise ReadError(f"{place} cannot be read: {error}") from error
-                (piece,) = caught.pieces
+                (piece,) = read.pieces
                 yield Batch(
                     number=number,
                     piece=_in_unit(piece, self.unit),
-                    names=tuple(caught.variables),
-                    entities=tuple(caught.entities),
+                    names=tuple(read.variables),
+                    entities=tuple(read.entities),
                     share=share,
                     place=place,
                 )
                 share = 0.0
 
 
-class _Caught(Gathering):
-    """Keeps pieces as they come, where a gathering would join them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.pieces: list[Piece] = []
-
-    def add(self, piece: Piece) -> None:
-        """Take one more piece."""
-        self.pieces.append(piece)
-
-
-def _nowhere(amount: float) -> None:
-    pass
-
-
 def _of(batch: pa.RecordBatch, column: str | None, wanted: frozenset[str]) -> pa.RecordBatch:
-    """Keep the rows that are about some entities."""
+    """Keep the rows of the wanted entities."""
     codes, distinct = texts(batch.column(column))
     is_wanted = np.array([name in wanted for name in distinct] + [False])
     kept = is_wanted[codes]
@@ -233,12 +199,12 @@ def _of(batch: pa.RecordBatch, column: str | None, wanted: frozenset[str]) -> pa
 
 
 def _settled_unit(groups: Sequence[RowGroup], unit: TimeUnit) -> TimeUnit:
-    """Say what numbers in the time column count, once for all pieces."""
+    """Return the unit of numbers in the time column, once for all pieces."""
     if unit != "auto":
         return unit
     spans = [_time_span(group) for group in groups if group.n_rows]
     if not spans or spans[0].dtype.kind == "M":
-        return "step"  # dates are what they are
+        return "step"  # dates need no unit
     span = np.concatenate(spans)
     dated = settled([span], "auto")
     finer_first: tuple[TimeUnit, ...] = ("ns", "us", "ms", "s")
@@ -249,7 +215,7 @@ def _settled_unit(groups: Sequence[RowGroup], unit: TimeUnit) -> TimeUnit:
 
 
 def _time_span(group: RowGroup) -> Any:
-    """(2,) the first and the last time of a row group, from its footer if that says so."""
+    """Return (2,) the first and the last time of a row group, from its footer if possible."""
     time = group.parts.time
     with pq.ParquetFile(group.path) as file:
         at = file.schema_arrow.get_field_index(time)
@@ -269,11 +235,4 @@ def _time_span(group: RowGroup) -> Any:
 def _in_unit(piece: Piece, unit: TimeUnit) -> Piece:
     if not len(piece.times):
         return piece
-    return Piece(
-        times=settled([piece.times], unit),
-        rows=piece.rows,
-        codes=piece.codes,
-        values=piece.values,
-        entities=piece.entities,
-        notes=piece.notes,
-    )
+    return replace(piece, times=settled([piece.times], unit))

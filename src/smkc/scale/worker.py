@@ -1,30 +1,28 @@
-"""Worker: what one process of a cluster does, holding the models it has loaded.
+"""Worker: the work of one process of a cluster, with a cache of loaded models.
 
-In: a source and entities, or windows. Out: parts on disk, or scores. Nothing here knows of Ray.
+In: a source and entities, or windows. Out: parts on disk, or scores. This module does not depend on
+Ray.
 """
 
 import os
 import socket
+from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.decide import Calibration, Windows
-from smkc.paper.fitted import KernelFitted
-from smkc.recording import Recording
-from smkc.scale.block import run_block
-from smkc.scale.fitting import Stretch, calibrated, learned_apart
+from smkc.decide import Windows
+from smkc.scale.block import Block, ScaleSettings
 from smkc.scale.models import Models
-from smkc.scale.settings import ScaleSettings
 from smkc.scale.source import Source
 from smkc.scale.work import Progress
 
-__all__ = ["Worker"]
-
 
 class Worker:
-    """One process of a cluster; it uses one thread, since there are others beside it."""
+    """One process of a cluster; it uses 1 thread, since other workers share the machine."""
 
     def __init__(self) -> None:
         os.environ["SMKC_THREADS"] = "1"
@@ -32,7 +30,7 @@ class Worker:
         self._models: dict[tuple[Path, tuple[str, ...] | None], Models] = {}
 
     def whoami(self) -> str:
-        """Return the machine and the process, as progress files name them."""
+        """Return the machine and the process id."""
         return f"{socket.gethostname()}:{os.getpid()}"
 
     def run_block(
@@ -43,30 +41,22 @@ class Worker:
         folder: Path,
         settings: ScaleSettings,
     ) -> Progress:
-        """Score a block of entities into its folder, from wherever it stood."""
-        return run_block(source, self._loaded(models, entities), entities, folder, settings)
+        """Score a block of entities into its folder; continue from its saved progress."""
+        loaded = self._loaded(models, entities)
+        return Block(source, loaded, folder, settings).run(entities)
 
     def score_windows(
-        self,
-        models: Path,
-        entity: str | None,
-        prepared: Recording,
-        starts: NDArray[np.int64],
+        self, models: Path, entity: str | None, windows: Windows
     ) -> NDArray[np.float64]:
-        """(B,) scores of the windows of a time range, of rows that are scaled already."""
+        """Return (B,) scores of the windows of a time range, whose rows are already scaled."""
         about = None if entity is None else (entity,)
-        windows = Windows(prepared=_own(prepared), starts=np.array(starts))
-        return self._loaded(models, about).of(entity).fitted_.scan().score(windows)
+        detector = self._loaded(models, about).of(entity)
+        # Memory that processes share is read-only, so the arrays are copied.
+        return detector.fitted_.scan().score(deepcopy(windows))
 
-    def learn(self, empty: KernelFitted, prepared: Recording) -> Stretch:
-        """Learn from one stretch of reference data by itself."""
-        return learned_apart(empty, _own(prepared))
-
-    def calibrate(
-        self, fitted: KernelFitted, prepared: Recording, rows: NDArray[np.int64]
-    ) -> tuple[Calibration, Calibration]:
-        """Return what normal scores look like in one stretch of reference data."""
-        return calibrated(fitted, _own(prepared), np.array(rows))
+    def call(self, work: Callable[..., Any], common: Any, *stretch: Any) -> Any:
+        """Return the result of a function of one stretch of reference data."""
+        return work(common, *deepcopy(stretch))
 
     def _loaded(self, folder: Path, entities: tuple[str, ...] | None) -> Models:
         known = self._models.get((folder, None)) or self._models.get((folder, entities))
@@ -74,14 +64,3 @@ class Worker:
             known = Models.load(folder, entities)
             self._models[folder, None if known.is_one else entities] = known
         return known
-
-
-def _own(recording: Recording) -> Recording:
-    """Return the same rows in memory of their own: what processes share cannot be written to."""
-    return Recording(
-        np.array(recording.times),
-        np.array(recording.indptr),
-        np.array(recording.codes),
-        np.array(recording.values),
-        recording.names,
-    )

@@ -1,10 +1,10 @@
-"""Serve: follows live systems, one row after another, and says what is wrong with them.
+"""Serve: a service that monitors live systems row by row and raises alerts.
 
-In: a configuration, and samples from Prometheus or pushed by others. Out: scores, alerts with their
-causes, a service with a dashboard, and a history from which everything goes on after a restart.
+In: a configuration, and samples queried from Prometheus or pushed by clients. Out: scores, alerts
+with their causes, an HTTP API with a dashboard, and a history from which the service resumes after
+a restart.
 
-The way of the data: ``prometheus`` or ``decoding`` (samples) -> ``intake`` (rows of a grid) ->
-``lane`` (stream, alerts, models) -> ``store`` (what happened, what must still be sent) ->
-``delivery``, ``api``, ``dashboard``. ``service`` holds them together; ``view`` says what may be
-asked of it.
+Data flow: ``prometheus`` or ``decoding`` (samples) -> ``intake`` (rows of a grid) -> ``lane``
+(stream, alerts, models) -> ``store`` (history, messages to send) -> ``delivery``, ``api``,
+``dashboard``. ``service`` connects these parts; ``view`` holds the records that describe its state.
 """

@@ -1,45 +1,40 @@
-"""Backtest: the alerts that a watch would have given in the past, for several budgets at once.
+"""Backtest: the alerts that a watch would have raised in the past, for several budgets at once.
 
-In: rows of the past, in order of time. Out: the alerts of each budget, with their first causes. A
-model is learned from the first rows, as a watch that began then would have; each later row is
-judged once, and every budget makes its own alerts of the same p-values. Nothing is written.
+In: past rows, queried from Prometheus and built as in a running service. Out: the alerts of each
+budget, with their causes. A model is fitted to the first rows, as for a watch started at that time.
+Each later row is judged once, and each budget derives its own alerts from the same p-values.
+Nothing is stored.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from smkc.errors import InputError
 from smkc.serve.config import WatchConfig
+from smkc.serve.intake.bins import rows_of
+from smkc.serve.intake.entities import Intake
 from smkc.serve.lane.alerting import Alerting, alert_rate, anomaly_of, calm_rows
 from smkc.serve.lane.fitting import detector_of
 from smkc.serve.lane.follower import Follower, recording_of
 from smkc.serve.lane.recent import Recent
-from smkc.serve.past import past_rows
 from smkc.serve.prometheus.client import Prometheus
-from smkc.serve.rows import AlertRecord, Row, Verdict
+from smkc.serve.prometheus.scraping import scrape_interval
+from smkc.serve.pulling import ROWS_PER_QUERY
+from smkc.serve.rows import AlertRecord, Row
 
-__all__ = ["BUDGETS", "Backtest", "backtest", "budgets_of"]
-
-# Alerts per day that are tried beside those of the watch.
+# False alarms per day that are tried in addition to the setting of the watch.
 BUDGETS = (0.5, 1.0, 2.0, 5.0)
 
-# Of the span at most this share is learned from.
+# The model is fitted after this share of the span at the latest, or at min_rows rows if later.
 MAX_LEARNED_SHARE = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Backtest:
-    """What one recording would have been told about.
+    """Result of replaying one recording.
 
-    Parameters
-    ----------
-    entity
-        whose it is; empty where the watch is not split.
-    learned, judged
-        how many rows were learned from, and judged.
-    alerts
-        by budget, the alerts in order of time; one that went on at the end is open.
-    problem
-        why nothing was judged; empty if something was.
+    ``learned`` and ``judged`` are numbers of rows; ``alerts`` are those of each budget, ordered by
+    time, open if not closed at the end. ``problem`` says why no row was judged; empty if some were.
     """
 
     entity: str
@@ -49,22 +44,45 @@ class Backtest:
     problem: str = ""
 
 
+def with_step(watch: WatchConfig, prometheus: Prometheus, now: int) -> WatchConfig:
+    """Return a watch with the step that it would use if it started now.
+
+    Without a configured step that is the scrape interval, if Prometheus shows one at ``now``.
+    """
+    if watch.has_own_step:
+        return watch
+    step = scrape_interval(prometheus, watch.query, now)
+    return watch if step is None else watch.with_step(step)
+
+
+def past_rows(
+    watch: WatchConfig, prometheus: Prometheus, start: int, end: int
+) -> Iterator[tuple[str, list[Row]]]:
+    """Yield pairs of an entity and its next rows, ordered by time.
+
+    Start and end are the times of the first and the last row, multiples of the watch's step.
+    """
+    intake = Intake(watch)
+    names: dict[str, tuple[str, ...]] = {}
+    for first in range(start, end + 1, ROWS_PER_QUERY * watch.step):
+        last = min(first + (ROWS_PER_QUERY - 1) * watch.step, end)
+        samples = prometheus.range(watch.query, first, last, watch.step)
+        for entity, part in intake.by_entity(samples).items():
+            previous = names.get(entity, ())
+            if rows := rows_of(part, watch.step, watch.max_series, previous):
+                names[entity] = rows[-1].names
+                yield entity, rows
+
+
 def budgets_of(watch: WatchConfig) -> tuple[float, ...]:
-    """Return the budgets that are tried, that of the watch among them, the strictest first."""
+    """Return the budgets to try, including that of the watch, strictest first."""
     return tuple(sorted({*BUDGETS, watch.false_alarms_per_day}))
 
 
 def backtest(watch: WatchConfig, prometheus: Prometheus, start: int, end: int) -> list[Backtest]:
-    """Replay a span of the past; return what came of each recording, by entity.
+    """Replay a span of the past; return one result per recording, sorted by entity.
 
-    Parameters
-    ----------
-    watch
-        with its step.
-    prometheus
-        that is asked, some rows at a time.
-    start, end
-        milliseconds, both multiples of the step.
+    Start and end are in milliseconds and multiples of the watch's step.
     """
     learned_until = start + min(watch.history, int(MAX_LEARNED_SHARE * (end - start)))
     replays: dict[str, _Replay] = {}
@@ -77,7 +95,7 @@ def backtest(watch: WatchConfig, prometheus: Prometheus, start: int, end: int) -
 
 
 class _Replay:
-    """One recording on its way through the past."""
+    """State of replaying one recording."""
 
     def __init__(self, watch: WatchConfig, entity: str, learned_until: int) -> None:
         self._watch, self._entity, self._learned_until = watch, entity, learned_until
@@ -94,7 +112,7 @@ class _Replay:
             self._alertings[budget] = Alerting(watch.name, entity)
 
     def take(self, row: Row) -> None:
-        """Learn from a row, or judge it."""
+        """Add a row to the reference, or judge it once a model is fitted."""
         is_past = row.time > self._learned_until
         if self._follower is None and is_past and len(self._reference) >= self._fit_at_rows:
             self._fit()
@@ -105,7 +123,7 @@ class _Replay:
         self._next += 1
 
     def result(self) -> Backtest:
-        """Return what came of all rows."""
+        """Return the result of all rows taken so far."""
         problem = self._problem
         if self._follower is None and not problem:
             problem = (
@@ -136,26 +154,15 @@ class _Replay:
         self._reference = []
 
     def _judge(self, follower: Follower, row: Row) -> None:
-        judged = follower.push(row)
-        said = Verdict(
-            number=self._next,
-            time=row.time,
-            score=judged.score,
-            p_value=judged.p_value,
-            anomaly=0.0,
-            cardinality=len(row.names),
-            appeared=0,
-            vanished=0,
-            evidences=judged.evidences,
-        )
+        said, mark = follower.push(row)
         self._recent.take(self._next, row, said)
         for budget, alerting in self._alertings.items():
             rate = alert_rate(budget, self._watch.step)
             changes = alerting.take(
-                replace(said, anomaly=anomaly_of(judged.p_value, rate)),
+                replace(said, anomaly=anomaly_of(said.p_value, rate)),
                 rate,
                 calm_rows(self._watch.step),
                 lambda number: self._recent.causes(follower, number),
-                mark=judged.mark,
+                mark=mark,
             )
             self._alerts[budget] |= {change.alert.id: change.alert for change in changes}

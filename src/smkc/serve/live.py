@@ -1,43 +1,51 @@
-"""Live: the latest updates, for whoever waits for the next one.
+"""Live: a bounded buffer of the latest updates, which readers poll.
 
-In: verdicts and alerts as they are committed, from any thread. Out: the same, numbered, to any
-number of readers; who is slow misses some, and memory stays bounded.
+In: verdicts and alerts as they are committed, from any thread. Out: the same as numbered updates,
+for any number of readers. Memory is bounded; a slow reader misses the oldest updates.
 """
 
 import threading
 from collections import deque
-from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 
 from smkc.serve.rows import AlertRecord, Verdict
-from smkc.serve.view import Update
 
-__all__ = ["LiveUpdates"]
-
-# So many updates are kept for readers that are slow.
+# Number of updates kept for slow readers.
 MAX_UPDATES_KEPT = 2_000
 
 
+@dataclass(frozen=True, kw_only=True)
+class Update:
+    """A new verdict, or an alert that opened, changed or closed.
+
+    The first update since the service started has the number 1. The kind is "row" with a verdict,
+    "alert" with an alert, or "status" with neither: the status changed.
+    """
+
+    number: int
+    kind: str
+    watch: str
+    entity: str
+    verdict: Verdict | None = None
+    alert: AlertRecord | None = None
+
+
 class LiveUpdates:
-    """Updates of one run of the service.
+    """Updates since the service started; ``number`` is that of the latest, 0 before the first.
 
     Examples
     --------
     >>> live = LiveUpdates()
     >>> live.tell("status", "shop", "")
-    >>> [update.kind for update in live.wait(0, seconds=1.0)], live.wait(1, seconds=0.0)
+    >>> [update.kind for update in live.after(0)], live.after(1)
     (['status'], [])
     """
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._changing = threading.Lock()
         self._latest: deque[Update] = deque(maxlen=MAX_UPDATES_KEPT)
-        self._number = 0
-
-    @property
-    def number(self) -> int:
-        """Number of the latest update; 0 before the first."""
-        return self._number
+        self.number = 0
 
     def tell(
         self,
@@ -47,12 +55,12 @@ class LiveUpdates:
         verdict: Verdict | None = None,
         alert: AlertRecord | None = None,
     ) -> None:
-        """Add an update and wake all who wait."""
-        with self._changed:
-            self._number += 1
+        """Add an update."""
+        with self._changing:
+            self.number += 1
             self._latest.append(
                 Update(
-                    number=self._number,
+                    number=self.number,
                     kind=kind,
                     watch=watch,
                     entity=entity,
@@ -60,11 +68,9 @@ class LiveUpdates:
                     alert=alert,
                 )
             )
-            self._changed.notify_all()
 
-    def wait(self, after: int, seconds: float) -> Sequence[Update]:
-        """Return updates with a number above ``after``, waiting so long for the first."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._number > after, timeout=seconds)
-            newest = takewhile(lambda update: update.number > after, reversed(self._latest))
+    def after(self, number: int) -> list[Update]:
+        """Return the kept updates with higher numbers; a slow reader misses the oldest."""
+        with self._changing:
+            newest = takewhile(lambda update: update.number > number, reversed(self._latest))
             return list(newest)[::-1]

@@ -1,16 +1,16 @@
-"""Messages: what is said to the outside when an alert opens, gets worse or closes.
+"""Messages: notifications sent to receivers when an alert opens, gets worse or closes.
 
-In: an alert as it stands, what changed, and the configuration. Out: messages for the outbox, one
-for each place that wants to know; a replay makes the very same ones, with the very same keys.
+In: the current alert, the kind of change, and the configuration. Out: messages for the outbox, one
+per receiver. A replay produces the same messages with the same keys.
 """
 
 import math
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from smkc.decide import Cause
-from smkc.errors import InputError
 from smkc.recording.visible import visible
 from smkc.serve.queries import query_of_cause
 from smkc.serve.rows import AlertRecord
@@ -19,50 +19,32 @@ from smkc.serve.store import Message
 if TYPE_CHECKING:
     from smkc.serve.config import AlertmanagerConfig, Config
 
-__all__ = [
-    "ALERT_NAME",
-    "CHANGES",
-    "address",
-    "alertmanager_alert",
-    "instant",
-    "link_to",
-    "messages_for",
-]
-
-# What Alertmanager routes by; rules and inhibitions name it.
+# Value of the label alertname, which routes and inhibition rules of Alertmanager match on.
 ALERT_NAME = "SmkcAnomaly"
 
-CHANGES = ("open", "update", "close")
+# Fields of an alert that webhooks get as timestamps, and as numbers or null.
+TIMES = ("start", "end", "peak", "causes_at")
+NUMBERS = ("anomaly", "p_value", "causes_anomaly")
 
-# An annotation is read on a telephone: so many causes, each of so many signs.
+# Maximum number of causes in an annotation and of characters per cause: it is read on phones.
 MAX_CAUSES_TOLD = 5
 MAX_ANNOTATION_CHARACTERS = 300
-LEAST_NATS = 0.05  # less is shown as 0.0
+LEAST_NATS = 0.05  # evidences below this are omitted: they would be shown as 0.0
 
 
 def messages_for(alert: AlertRecord, change: str, config: "Config") -> list[Message]:
-    """Return what must be sent on a change of an alert, for the same commit as the change.
+    """Return the messages to send on a change of an alert, to be committed with the change.
 
-    Parameters
-    ----------
-    alert
-        as it stands after the change.
-    change
-        ``open``, ``update`` (far worse, with the causes of that row) or ``close``.
-    config
-        names the Alertmanagers, the webhooks and the service's own public address.
+    The change is ``open``, ``update`` (far worse, with the causes of that row) or ``close``;
+    ``alert`` is its state afterwards.
     """
-    if change not in CHANGES:
-        raise InputError(f"an alert cannot {change!r}; changes are {', '.join(CHANGES)}")
-    link = link_to(alert, config.public_url)
-    guilty = alert.causes[0].variable if alert.causes else None
-    query = "" if guilty is None else query_of_cause(guilty, alert, config)
     kinds: list[tuple[str, str, dict[str, Any]]] = [
-        ("alertmanager", address(manager.url), alertmanager_alert(alert, manager, link, query))
+        ("alertmanager", address(manager.url), alertmanager_alert(alert, manager, config))
         for manager in config.alertmanagers
     ]
     lane = f"{alert.watch}/{alert.entity}"
-    event = _event(alert, change, link) | {"query": query}
+    event = _event(alert, change, link_to(alert, config.public_url))
+    event |= {"query": _query(alert, config)}
     kinds += [("webhook", webhook.name, event) for webhook in config.webhooks]
     by_key = {
         f"{kind}/{quote(to)}/{alert.id}/{change}/{alert.peak}": (kind, to, content)
@@ -75,7 +57,7 @@ def messages_for(alert: AlertRecord, change: str, config: "Config") -> list[Mess
 
 
 def address(url: str) -> str:
-    """Return where a URL leads, fit to be shown: without user, password, query or fragment.
+    """Return a URL that is safe to show: without user, password, query and fragment.
 
     Examples
     --------
@@ -87,19 +69,20 @@ def address(url: str) -> str:
 
 
 def link_to(alert: AlertRecord, public_url: str) -> str:
-    """Return the address of an alert's page; empty where the service's own is not known."""
+    """Return the URL of an alert's page; empty if no public URL is configured."""
     return f"{public_url.rstrip('/')}/alerts/{alert.id}" if public_url else ""
 
 
 def alertmanager_alert(
-    alert: AlertRecord, manager: "AlertmanagerConfig", link: str, query: str = ""
+    alert: AlertRecord, manager: "AlertmanagerConfig", config: "Config"
 ) -> dict[str, Any]:
-    """Return an alert in the terms of Alertmanager's API, version 2.
+    """Return an alert in the format of Alertmanager's API, version 2.
 
-    Labels tell one alert from another, so they stay the same while it lasts: those of the guilty
-    variable are of the row at which the alert opened. An alert that goes on has no end here: who
-    sends it says until when it holds.
+    Alertmanager identifies alerts by their labels, so the labels stay the same while the alert
+    lasts: those of the first cause are taken from the row at which the alert opened. An open alert
+    has no ``endsAt`` here; the sender adds one.
     """
+    link = link_to(alert, config.public_url)
     who = {name: alert.labels.get(name, "") for name in manager.cause_labels}
     who |= {"alertname": ALERT_NAME, "watch": alert.watch, "entity": alert.entity}
     who |= {"severity": alert.severity, **manager.labels}
@@ -107,7 +90,7 @@ def alertmanager_alert(
         "summary": _summary(alert),
         "causes": "\n".join(_causes(alert)),
         "evidence": _evidence(alert),
-        "query": query,
+        "query": _query(alert, config),
         "link": link,
     }
     told: dict[str, Any] = {
@@ -122,8 +105,13 @@ def alertmanager_alert(
     return told
 
 
+def _query(alert: AlertRecord, config: "Config") -> str:
+    """Return the Prometheus query of the first cause; empty if there is none."""
+    return query_of_cause(alert.causes[0].variable, alert, config) if alert.causes else ""
+
+
 def _event(alert: AlertRecord, change: str, link: str) -> dict[str, Any]:
-    """Return what a webhook gets: everything, in JSON's terms."""
+    """Return the JSON content for webhooks, with all fields of the alert."""
     return {
         "version": 1,
         "event": change,
@@ -133,25 +121,11 @@ def _event(alert: AlertRecord, change: str, link: str) -> dict[str, Any]:
             "id": alert.id,
             "watch": alert.watch,
             "entity": alert.entity,
-            "start": instant(alert.start),
-            "end": instant(alert.end),
-            "peak": instant(alert.peak),
             "is_open": alert.is_open,
-            "anomaly": _finite(alert.anomaly),
-            "p_value": _finite(alert.p_value),
+            **{name: instant(getattr(alert, name)) for name in TIMES},
+            **{name: _finite(getattr(alert, name)) for name in NUMBERS},
             "evidences": {name: _finite(nats) for name, nats in alert.evidences.items()},
-            "causes_at": instant(alert.causes_at),
-            "causes_anomaly": _finite(alert.causes_anomaly),
-            "causes": [
-                {
-                    "variable": cause.variable,
-                    "share": _finite(cause.share),
-                    "kind": cause.kind,
-                    "joint_with": list(cause.joint_with),
-                    "detail": cause.detail,
-                }
-                for cause in alert.causes
-            ],
+            "causes": [asdict(cause) | {"share": _finite(cause.share)} for cause in alert.causes],
         },
     }
 
@@ -170,7 +144,7 @@ def _summary(alert: AlertRecord) -> str:
 
 
 def _causes(alert: AlertRecord) -> list[str]:
-    """Return a line for each cause, under one that says which moment they are of."""
+    """Return a first line with the time of the causes, then one line per cause."""
     if not alert.causes:
         return []
     lines = [_moment(alert)]
@@ -214,6 +188,6 @@ def _finite(number: float) -> float | None:
 
 
 def instant(time: int) -> str:
-    """Write milliseconds since 1970 as RFC 3339 does."""
+    """Format milliseconds since 1970 as an RFC 3339 timestamp."""
     moment = datetime.fromtimestamp(time // 1000, UTC).replace(microsecond=time % 1000 * 1000)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,9 +1,10 @@
-"""Pulling: asks Prometheus for the rows that are due, history first, and hands them to the lanes.
+"""Pulling: queries Prometheus for the rows that are due, history first, and feeds the lanes.
 
-In: a clock and a server that may be slow, wrong or away. Out: every row once and in order: what
-could not be asked for is asked for later.
+In: a clock, and a server that may be slow, faulty or unreachable. Out: every row once and in order;
+rows that could not be queried are queried again later.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 
 from smkc.serve.clock import Clock
@@ -15,46 +16,28 @@ from smkc.serve.lane.lanes import Lanes
 from smkc.serve.messages import instant
 from smkc.serve.prometheus.client import Prometheus
 
-__all__ = ["PullFeed"]
-
-# Rows that are asked for and committed at once.
+# Maximum number of rows per query; they are committed together.
 ROWS_PER_QUERY = 120
 
-# The last rows of the history are not learned from but judged: the first score comes with them.
+# Number of rows at the end of the history that are not used for the first fit but judged, so that
+# there are scores right after it.
 HELD_BACK = 4
 
-# Milliseconds without a series after which that is said; Prometheus itself looks back so long.
+# Milliseconds without any series after which a problem is reported: Prometheus' lookback period.
 SILENCE = 300_000
 
-# Milliseconds after which the clock is looked at again, however far away the next row is: clocks
-# step.
+# Maximum wait before the clock is read again, even if the next row is due later: clocks step.
 MAX_WAIT_MILLISECONDS = 5_000
 
 
 class PullFeed:
-    """Rows of one watch, asked for.
+    """Feed of rows for one watch, queried from Prometheus.
 
-    Parameters
-    ----------
-    lanes
-        of the watch; they take the rows.
-    prometheus
-        that is asked.
-    clock
-        says what is due.
-    oldest
-        milliseconds: rows older than that are not asked for.
-
-    Attributes
-    ----------
-    is_backfilling
-        whether history is still being fetched: nothing is fitted before it is there.
-    is_behind
-        whether it has yet to ask, for the first time, for every row that is due.
-    problems
-        sentences by what they are about.
-    errors
-        counts of failures by kind, beside those that are raised.
+    Rows to catch up on after a restart are at most ``oldest`` milliseconds old. While
+    ``is_backfilling`` is set, history is being fetched and no model is fitted; ``is_behind`` is set
+    until the rows that are due since the last reset are there. ``problems`` are sentences by topic;
+    ``errors`` counts failures by kind, and ``counts`` samples that are duplicates, refused or
+    infinite.
     """
 
     def __init__(self, lanes: Lanes, prometheus: Prometheus, clock: Clock, oldest: int) -> None:
@@ -62,7 +45,7 @@ class PullFeed:
         self._clock, self._oldest = clock, oldest
         self.problems: dict[str, str] = {}
         self.errors: dict[str, int] = {}
-        self.late = self.duplicates = self.infinite = self._refused_before = 0
+        self.counts: Counter[str] = Counter()
         self.reset()
 
     @property
@@ -70,7 +53,7 @@ class PullFeed:
         return self._lanes.watch
 
     def reset(self) -> None:
-        """Go back to where the lanes' journals end."""
+        """Resume from the end of the lanes' journals."""
         self._intake = Intake(self._watch, [lane.entity for lane in self._lanes])
         self._next: int | None = None
         self._silent_from: int | None = None
@@ -80,19 +63,12 @@ class PullFeed:
         self.is_backfilling = not any(lane.model.follower for lane in self._lanes)
 
     def forget(self, entities: Sequence[str]) -> None:
-        """Make room for others: these entities have no lane any more."""
-        self._refused_before += self._intake.over_lanes
+        """Free the places of entities whose lanes were retired."""
         self._intake = Intake(self._watch, [lane.entity for lane in self._lanes])
 
     @property
-    def refused(self) -> int:
-        """Count of variables and samples that there was no place for."""
-        here = self._refused_before + self._intake.over_lanes
-        return sum(lane.refused for lane in self._lanes) + here
-
-    @property
     def progress(self) -> float:
-        """Share of the history that is there."""
+        """Share of the history that has been fetched, 0 to 1."""
         if not self.is_backfilling:
             return 1.0
         if self._next is None or self._learned_until <= self._first:
@@ -100,7 +76,7 @@ class PullFeed:
         return min((self._next - self._first) / (self._learned_until - self._first), 1.0)
 
     def advance(self) -> float:
-        """Ask for the next rows, if any are due; return the seconds until there is more to do."""
+        """Query the next rows, if any are due; return the seconds to wait before the next call."""
         for lane in self._lanes:
             lane.flush()
         step, lateness = self._watch.step, self._watch.lateness
@@ -115,15 +91,15 @@ class PullFeed:
             end = min(end, self._learned_until)
         if start > end:
             self.is_backfilling = False
-            self._look_at_clock(now)
+            self._report("clock", self._clock_problem(now))
             if start > due:
                 self.is_behind = False
-                self._look_at_silence(due)
+                self._report("silence", self._silence(due))
             return min(start + lateness - now, MAX_WAIT_MILLISECONDS) / 1000 if start > due else 0.0
-        infinite = self.infinite
-        samples = self._asked(start, end)
+        infinite = self.counts["infinite"]
+        samples = self._prometheus.range(self._watch.query, start, end, self._watch.step)
         is_something = self._take(self._asked_for(samples, start, end))
-        if self.infinite == infinite:
+        if self.counts["infinite"] == infinite:
             self.problems.pop("infinite", None)
         if is_something:
             self._silent_from = None
@@ -133,7 +109,7 @@ class PullFeed:
         return 0.0
 
     def _begin(self, due: int) -> None:
-        """Choose the first row to ask for."""
+        """Choose the first row to query."""
         step = self._watch.step
         last = self._lanes.last_time
         history = self._watch.history // step * step
@@ -141,33 +117,24 @@ class PullFeed:
         self._learned_until = due - HELD_BACK * step
         if last is None:
             return
-        # Lanes commit one after another: some may lack the rows that were asked for last.
+        # Lanes commit one after another, so some may lack the rows of the last query.
         back = 0 if len(self._lanes) == 1 and not self._watch.entity else ROWS_PER_QUERY - 1
         oldest = (due - self._oldest) // step * step
         self._next = max(last + step - back * step, oldest, 0)
-        # A grid of another step goes on after the latest row.
+        # If the step has changed, continue at the first multiple of the new step.
         self._next = -(-self._next // step) * step
 
-    def _asked(self, start: int, end: int) -> Samples:
-        """Ask Prometheus; it leaves infinite values out and counts them."""
-        before = self._prometheus.n_infinite
-        samples = self._prometheus.range(self._watch.query, start, end, self._watch.step)
-        self._note_infinite(self._prometheus.n_infinite - before, self._prometheus.infinite_name)
-        return samples
-
-    def _note_infinite(self, n: int, name: str) -> None:
-        if n:
-            self.infinite += n
-            self.problems["infinite"] = infinite_values(n, name)
-
     def _asked_for(self, samples: Samples, start: int, end: int) -> Samples:
-        """Return the samples of the span that was asked for: a row ahead would stop all before."""
+        """Return the samples within the queried span.
+
+        Lanes accept rows in order only, so a row in the future would block all rows before it.
+        """
         is_inside = (samples.times > start - self._watch.step) & (samples.times <= end)
         n_outside = len(samples) - int(is_inside.sum())
         if not n_outside:
             self.problems.pop("times", None)
             return samples
-        self._refused_before += n_outside
+        self.counts["refused"] += n_outside
         first = int(samples.times[int(is_inside.argmin())])
         self.problems["times"] = (
             f"the answer to {self._watch.query!r} holds {n_outside} samples outside of the time "
@@ -176,35 +143,40 @@ class PullFeed:
         return samples.take(is_inside)
 
     def _take(self, samples: Samples) -> bool:
-        """Hand samples to their lanes; tell whether there were any."""
+        """Pass samples to their lanes; return whether there were any."""
         step, most = self._watch.step, self._watch.max_series
         over_lanes = self._intake.over_lanes
         parts = self._intake.by_entity(samples)
         for entity, part in parts.items():
             lane = self._lanes.of(entity)
             readings = Readings(ends_of(part.times, step), part.codes, part.times, part.values)
-            grouped = group(readings, part.names, most, (), lane.names)
-            self.duplicates += grouped.duplicates
-            self._note_infinite(grouped.infinite, grouped.infinite_name)
+            grouped = group(readings, part.names, most, lane.names)
+            self.counts["duplicates"] += grouped.duplicates
+            self.counts["refused"] += grouped.refused
+            if grouped.infinite:
+                self.counts["infinite"] += grouped.infinite
+                sentence = infinite_values(grouped.infinite, grouped.infinite_name)
+                self.problems["infinite"] = sentence
             lane.refuse(grouped.refused)
             lane.take(grouped.rows)
-        if self._intake.over_lanes > over_lanes:
-            self.problems["lanes"] = (
-                f"there are more entities than max_lanes={self._watch.max_lanes}; the others are "
-                "left out: raise it, or narrow the query"
-            )
-        else:
-            self.problems.pop("lanes", None)
+        n_over = self._intake.over_lanes - over_lanes
+        self.counts["refused"] += n_over
+        sentence = (
+            f"there are more entities than max_lanes={self._watch.max_lanes}; the others are "
+            "left out: raise it, or narrow the query"
+        )
+        self._report("lanes", sentence if n_over else "")
         return bool(parts)
 
-    def _look_at_silence(self, due: int) -> None:
-        """Say so where a query gives nothing: most often it is not the query that was meant."""
-        if sentence := self._silence(due):
-            self.problems["silence"] = sentence
+    def _report(self, topic: str, sentence: str) -> None:
+        """Set the problem of a topic, or clear it if the sentence is empty."""
+        if sentence:
+            self.problems[topic] = sentence
         else:
-            self.problems.pop("silence", None)
+            self.problems.pop(topic, None)
 
     def _silence(self, due: int) -> str:
+        """Return the problem that the query returns no series; empty if it does."""
         watch, since = self._watch, self._silent_from
         if since is None:
             return ""
@@ -225,12 +197,11 @@ class PullFeed:
             )
         return ""
 
-    def _look_at_clock(self, now: int) -> None:
+    def _clock_problem(self, now: int) -> str:
         last = self._lanes.last_time
-        if last is not None and now < last:
-            self.problems["clock"] = (
-                f"the clock is {(last - now) / 1000:.0f} s behind the latest row; rows go on once "
-                "it has caught up: see that it is right"
-            )
-        else:
-            self.problems.pop("clock", None)
+        if last is None or now >= last:
+            return ""
+        return (
+            f"the clock is {(last - now) / 1000:.0f} s behind the latest row; rows go on once it "
+            "has caught up: see that it is right"
+        )

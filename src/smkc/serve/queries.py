@@ -1,6 +1,6 @@
-"""Queries: from a variable to PromQL that shows it, and to a page that draws it.
+"""Queries: PromQL that selects a variable, and URLs of pages that plot it.
 
-In: a variable's name and the configuration. Out: text to paste, and addresses to open.
+In: a variable's name and the configuration. Out: PromQL and URLs.
 """
 
 import json
@@ -17,16 +17,14 @@ if TYPE_CHECKING:
     from smkc.serve.config import Config, WatchConfig
     from smkc.serve.rows import AlertRecord
 
-__all__ = ["graph_links", "query_of", "query_of_cause"]
-
 METRIC = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
-# A rate is taken over this many steps, and over a minute at least.
+# Range of rate(): this many steps, but at least this many seconds.
 RATE_STEPS, MIN_RATE_SECONDS = 4, 60
 
-# A graph shows this many milliseconds before and after an alert, from and to a round time: a page
-# that stays open would otherwise have other links with every row.
+# A graph shows this many milliseconds before and after an alert. Its ends are rounded to multiples
+# of ROUND milliseconds, so that the links on an open page do not change with every row.
 AROUND, ROUND = 1_800_000, 900_000
 
 PROMETHEUS_GRAPH = (
@@ -37,8 +35,9 @@ PROMETHEUS_GRAPH = (
 def query_of(variable: str, watch: "WatchConfig", entity: str) -> str:
     """Return PromQL that selects a variable, as a rate if it is named like a counter.
 
-    The label of the entity, which is no part of the name, is added. A variable without a metric
-    came from an expression, which is returned. Empty where no Prometheus was asked.
+    The label that splits the watch is added, since variable names do not contain it. For a variable
+    without a metric name, which comes from an expression, the watch's query is returned. The
+    result is empty if the watch does not query Prometheus or the name cannot be parsed.
 
     Examples
     --------
@@ -68,13 +67,13 @@ def query_of(variable: str, watch: "WatchConfig", entity: str) -> str:
 
 
 def query_of_cause(variable: str, alert: "AlertRecord", config: "Config") -> str:
-    """Return PromQL that selects a variable of an alert; empty if its watch is there no more."""
+    """Return PromQL that selects a variable of an alert; empty if its watch no longer exists."""
     watch = next((one for one in config.watches if one.name == alert.watch), None)
     return "" if watch is None else query_of(variable, watch, alert.entity)
 
 
 def graph_links(alert: "AlertRecord", query: str, config: "Config") -> dict[str, str]:
-    """Return addresses by name at which a query is drawn around an alert."""
+    """Return the URLs, by name, of pages that plot a query around the time of an alert."""
     if not query:
         return {}
     since = (alert.start - AROUND) // ROUND * ROUND
@@ -92,7 +91,7 @@ def graph_links(alert: "AlertRecord", query: str, config: "Config") -> dict[str,
 
 
 def _addresses(config: "Config") -> Mapping[str, str]:
-    """Return the addresses that were given, or that of Prometheus itself."""
+    """Return the configured URL templates, or that of the Prometheus server by default."""
     if config.links or config.prometheus is None:
         return config.links
     return {"Prometheus": config.prometheus.url.rstrip("/") + PROMETHEUS_GRAPH}

@@ -1,6 +1,6 @@
-"""Rows: one time step of a lane, and the verdict on it.
+"""Rows: records of one time step of a lane, the verdict on it, and alerts.
 
-In: what was observed. Out: plain records that the store keeps and everybody reads.
+In: observations. Out: dataclasses that the store keeps and other modules read.
 """
 
 from collections.abc import Mapping
@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from smkc.decide import Cause
 
-__all__ = ["LATEST_TIME", "AlertRecord", "Row", "Verdict"]
-
 LATEST_TIME = 2**63 // 1_000_000 - 1
 """Latest time of a row and of a sample, in milliseconds (the year 2262); the earliest is 0.
 
@@ -22,16 +20,10 @@ Times are kept as nanoseconds in 64 bits.
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Row:
-    """What a lane observed at one step of its grid.
+    """Observations of a lane at one step of its grid.
 
-    Parameters
-    ----------
-    time
-        milliseconds since 1970, UTC: the end of the step.
-    names
-        (n,) variables, each once.
-    values
-        (n,) float32, all finite.
+    ``time`` is the end of the step in milliseconds since 1970, ``names`` are (n,) distinct
+    variables and ``values`` their (n,) finite float32 values.
     """
 
     time: int
@@ -41,67 +33,38 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What is said of a row.
+    """Result of judging a row; the API's ``VerdictAnswer`` describes the fields.
 
-    Parameters
-    ----------
-    number
-        of the row: counts a lane's rows from its first ever, 0.
-    time
-        of the row.
-    score, p_value
-        of the detector.
-    anomaly
-        the p-value's logarithm over that of the rate asked for: more than 1 is anomalous.
-    cardinality, appeared, vanished
-        variables in the row; how many of them the row before lacked; how many of that are gone.
-    evidences
-        nats of each evidence; those with nothing to say are left out.
+    ``anomaly`` is log(p_value) / log(rate), where the rate is the p-value below which a row raises
+    an alert. Evidences without a contribution are omitted.
     """
 
     number: int
     time: int
     score: float
     p_value: float
-    anomaly: float
     cardinality: int
-    appeared: int
-    vanished: int
     evidences: Mapping[str, float]
+    anomaly: float = 0.0
+    appeared: int = 0
+    vanished: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class AlertRecord:
-    """An alert of a lane as it stands.
+    """Current state of an alert of a lane; times are milliseconds.
 
-    Parameters
-    ----------
-    id
-        16 hexadecimal digits, the same after a replay: made from lane and start.
-    watch, entity
-        whose it is; the entity is empty where a watch is not split.
-    start, end, peak
-        times in milliseconds: first row past the threshold, latest row in which the trouble shows,
-        worst row.
-    first_row, last_row, peak_row
-        numbers of the rows at start and peak, and of the latest row past the release: means over
-        several rows may stay unusual for some rows after the end.
-    anomaly, p_value
-        of the peak.
-    is_open
-        whether it goes on.
-    evidences
-        nats of each evidence at the peak.
-    causes_at, causes_row, causes_anomaly
-        time, number and anomaly of the row that was explained: that at the start, then a far worse
-        one, or the peak by then once a window has passed.
-    told_anomaly
-        the anomaly that was told last.
-    causes
-        of the row that was explained, most guilty first.
-    labels, severity
-        labels of the variable that was most guilty when the alert opened, and how severe it was
-        then, "warning" or "critical"; they stay, since receivers tell alerts apart by them.
+    The id is derived from lane and start, so that a replay gives the same id. The rows at ``start``
+    and ``peak`` are the first past the threshold and the most anomalous. ``last_row`` is the last
+    past the release threshold; ``end`` is earlier if that row is an echo, in which only averages
+    over earlier rows are unusual. ``anomaly``, ``p_value`` and ``evidences`` (in nats) are those of
+    the peak.
+
+    ``causes`` are those of the row ``causes_row``, largest share first: at first the row at the
+    start; then each far worse row at once, and any other peak after a few rows or when the alert
+    closes. ``told_anomaly`` is the anomaly in the last message on opening or getting far worse.
+    ``labels`` (of the first cause) and ``severity`` do not change after the opening, since
+    receivers identify alerts by them.
     """
 
     id: str

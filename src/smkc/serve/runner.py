@@ -1,31 +1,32 @@
-"""Runner: the thread that follows one watch, and never gives up.
+"""Runner: the thread that runs one watch and recovers from failures.
 
-In: a feed of rows, and commands from other threads. Out: lanes that go on; what fails outside is
-waited out, longer each time, and said in the status.
+In: a feed of rows, and commands from other threads. Out: lanes that are kept up to date. After a
+failure the runner retries with growing waits and reports the error in the status.
 """
 
 import logging
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from typing import Any, Protocol, TypeVar
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from smkc.serve.clock import Clock
 from smkc.serve.config import WatchConfig
 from smkc.serve.lane.lanes import Lanes
 from smkc.serve.prometheus.client import SourceError
+from smkc.serve.pulling import PullFeed
+from smkc.serve.pushing import PushFeed
 from smkc.serve.store import StoreError
 from smkc.serve.view import IN_HEALTH, BusyError, WatchStatus
 
-__all__ = ["Feed", "Runner"]
-
 log = logging.getLogger("smkc.serve.runner")
 
-# Seconds: the first wait after a failure, and the longest; it doubles in between.
+# Seconds: the wait after the first failure, and the maximum; the wait doubles with each failure.
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 
-# Seconds between looks at a fit in another process.
+# Maximum wait in seconds while a model is being fitted in another process.
 STOP_CHECK_SECONDS = 0.25
 
 T = TypeVar("T")
@@ -33,79 +34,16 @@ T = TypeVar("T")
 PHASE_ORDER = ("fitting", "collecting", "following")
 
 
-class Feed(Protocol):
-    """Where a watch's rows come from."""
-
-    problems: dict[str, str]
-    errors: dict[str, int]
-
-    @property
-    def is_backfilling(self) -> bool:
-        """Whether history is still being fetched."""
-        ...
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether it has yet to ask, for the first time, for every row that is due."""
-        ...
-
-    @property
-    def progress(self) -> float:
-        """Share of the history that is there."""
-        ...
-
-    @property
-    def late(self) -> int:
-        """Count of samples that came after their rows were closed."""
-        ...
-
-    @property
-    def duplicates(self) -> int:
-        """Count of samples that came twice."""
-        ...
-
-    @property
-    def refused(self) -> int:
-        """Count of what there was no place for."""
-        ...
-
-    @property
-    def infinite(self) -> int:
-        """Count of infinite values, which are left out."""
-        ...
-
-    def advance(self) -> float:
-        """Hand the rows that are due to the lanes; return the seconds until the next."""
-        ...
-
-    def reset(self) -> None:
-        """Go back to where the lanes' journals end."""
-        ...
-
-    def forget(self, entities: Sequence[str]) -> None:
-        """Make room for others: these entities have no lane any more."""
-        ...
-
-
 class Runner:
-    """Follows one watch in a thread of its own.
+    """Runs one watch in its own thread, which opens the lanes.
 
-    Parameters
-    ----------
-    lanes
-        of the watch; opened by the thread.
-    feed
-        where rows come from.
-    clock
-        for waiting.
-    with_step
-        returns the watch with its step; asked before lanes are opened.
+    ``with_step`` returns the watch with its step; it is called before the lanes are opened.
     """
 
     def __init__(
         self,
         lanes: Lanes,
-        feed: Feed,
+        feed: PullFeed | PushFeed,
         clock: Clock,
         with_step: Callable[[Lanes], WatchConfig] = lambda lanes: lanes.watch,
     ) -> None:
@@ -125,22 +63,25 @@ class Runner:
 
     @property
     def watch(self) -> WatchConfig:
-        """Its settings."""
+        """Settings of the watch."""
         return self.lanes.watch
 
     def start(self) -> None:
-        """Begin to follow."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self, timeout_s: float | None = None) -> None:
-        """End after the row at hand, with a checkpoint."""
+        """Stop after the current step and write checkpoints; wait for the thread to end."""
         self._stopping = True
         self._wake.set()
         if self._thread.ident is not None:
             self._thread.join(timeout_s)
 
     def ask(self, work: Callable[[], T], timeout_s: float = 30.0) -> T:
-        """Run something between two rows, in the thread that owns the lanes; return its result."""
+        """Run a function in the runner's thread, between two steps; return its result.
+
+        Raise BusyError if the runner is not running or does not answer in time.
+        """
         if self._stopping or not self._thread.is_alive():
             raise BusyError(f"watch {self.watch.name!r} is not running; start the service first")
         answer: Future[T] = Future()
@@ -157,11 +98,12 @@ class Runner:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the lanes are back and history is there."""
+        """Whether the lanes are open and the history has been fetched."""
         return self._is_open and not self.feed.is_backfilling
 
     def status(self, now: int, inbox: int) -> WatchStatus:
-        """Say how the watch stands; any thread may ask."""
+        """Return the status of the watch, with ``inbox`` bodies waiting; any thread may call it."""
+        counts = self.feed.counts
         lanes = tuple(lane.status(now) for lane in self.lanes)
         problems = [*self.feed.problems.values()]
         if self._last_error:
@@ -172,6 +114,7 @@ class Runner:
         return WatchStatus(
             name=self.watch.name,
             source=self.watch.source,
+            step=self.watch.step,
             phase=self._phase([lane.phase for lane in lanes]),
             progress=self.feed.progress if self._is_open else 0.0,
             lag=min((lane.lag for lane in lanes), default=0),
@@ -179,10 +122,10 @@ class Runner:
             series=sum(lane.series for lane in lanes),
             last_error=self._last_error,
             errors=dict(self.errors) | self.feed.errors,
-            late=self.feed.late,
-            duplicates=self.feed.duplicates,
-            refused=self.feed.refused,
-            infinite=self.feed.infinite,
+            late=counts["late"],
+            duplicates=counts["duplicates"],
+            refused=counts["refused"],
+            infinite=counts["infinite"],
             inbox=inbox,
             lanes=lanes,
             problems=tuple(problems),
@@ -206,11 +149,14 @@ class Runner:
             if self._is_open:
                 self.lanes.close()
         except Exception:
-            log.exception("watch %s did not end well; it goes on from its journal", self.watch.name)
-        self._refuse_commands()
+            log.exception(
+                "watch %s did not stop cleanly; it resumes from the journal", self.watch.name
+            )
+        for _, answer in self._waiting():
+            answer.set_exception(BusyError(f"watch {self.watch.name!r} is stopping; try later"))
 
     def _step(self) -> float:
-        """Do what there is to do; return the seconds until there is more."""
+        """Run commands, advance the feed and maintain models; return the seconds to wait."""
         try:
             if not self._is_open:
                 self.lanes.watch = self._with_step(self.lanes)
@@ -231,7 +177,7 @@ class Runner:
         except StoreError as error:
             return self._failed("store", error)
         except Exception as error:
-            # Memory and journal may differ now: the journal counts.
+            # State in memory may differ from the journal now, so reload it from the journal.
             log.exception("watch %s is taken up again from its journal", self.watch.name)
             self._is_open = False
             self.lanes.forget()
@@ -242,7 +188,7 @@ class Runner:
         return min(seconds, STOP_CHECK_SECONDS) if is_fitting_beside else seconds
 
     def _failed(self, kind: str, error: Exception) -> float:
-        """Note a failure; return how long to wait."""
+        """Record a failure; return the seconds to wait."""
         self.errors[kind] = self.errors.get(kind, 0) + 1
         if str(error) != self._last_error:
             log.warning("watch %s: %s", self.watch.name, error, extra=IN_HEALTH)
@@ -251,12 +197,8 @@ class Runner:
         return seconds
 
     def _obey(self) -> None:
-        """Run the commands that wait."""
-        while True:
-            try:
-                work, answer = self._commands.get_nowait()
-            except queue.Empty:
-                return
+        """Run the commands in the queue."""
+        for work, answer in self._waiting():
             if not answer.set_running_or_notify_cancel():
                 continue
             try:
@@ -264,10 +206,8 @@ class Runner:
             except Exception as error:
                 answer.set_exception(error)
 
-    def _refuse_commands(self) -> None:
-        while True:
-            try:
-                _, answer = self._commands.get_nowait()
-            except queue.Empty:
-                return
-            answer.set_exception(BusyError(f"watch {self.watch.name!r} is stopping; try later"))
+    def _waiting(self) -> Iterator[tuple[Callable[[], Any], Future[Any]]]:
+        """Take the commands out of the queue, one after another."""
+        with suppress(queue.Empty):
+            while True:
+                yield self._commands.get_nowait()

@@ -1,7 +1,7 @@
-"""Service: all watches of a configuration, their history, and everything that is asked of them.
+"""Service: runs all watches of a configuration and answers requests about them.
 
-In: a configuration and a clock. Out: a :class:`smkc.serve.view.ServiceView` that runs until it is
-stopped, and goes on where it was when it is started again.
+In: a configuration and a clock. Out: a service that runs until it is stopped and resumes where it
+was when it is started again.
 """
 
 import logging
@@ -13,21 +13,20 @@ from pathlib import Path
 
 import numpy as np
 
-from smkc.errors import InputError, SettingError
-from smkc.serve.clock import Clock, WallClock
+from smkc.errors import InputError
+from smkc.serve.clock import Clock
 from smkc.serve.config import Config, WatchConfig, show_duration
 from smkc.serve.delivery import Delivery, ReceiverStatus
-from smkc.serve.inbox import pack_samples
 from smkc.serve.intake.entities import Intake
-from smkc.serve.intake.samples import Samples
-from smkc.serve.lane.lane import CHECKPOINT_ROWS
+from smkc.serve.intake.samples import Samples, pack_samples
+from smkc.serve.lane.lane import Lane
 from smkc.serve.lane.lanes import LANES_FOLDER, Lanes
 from smkc.serve.live import LiveUpdates
 from smkc.serve.prometheus.client import Prometheus
 from smkc.serve.prometheus.scraping import scrape_interval
 from smkc.serve.pulling import PullFeed
 from smkc.serve.pushing import PushFeed
-from smkc.serve.rows import LATEST_TIME, AlertRecord
+from smkc.serve.rows import LATEST_TIME
 from smkc.serve.runner import Runner
 from smkc.serve.store import Store, StoreError
 from smkc.serve.view import (
@@ -40,45 +39,33 @@ from smkc.serve.view import (
     WatchStatus,
 )
 
-__all__ = ["Service"]
-
 log = logging.getLogger("smkc.serve.service")
 
 # Seconds between two rounds of retention.
 RETAIN_SECONDS = 3_600.0
 
-# Bodies of a watch that may wait; a sender is asked to come back later when there are more.
+# Maximum number of bodies waiting per watch; when reached, senders are told to retry later.
 MOST_INBOX = 10_000
 
 
 class Service:
-    """Follows all watches; see :class:`smkc.serve.view.ServiceView` for what may be asked.
+    """Runs all watches, and answers delivery, metrics, the API and the dashboard.
+
+    Use ``store`` to read history and to acknowledge alerts; ``config`` has the steps detected for
+    watches that do not set one. Times are milliseconds since 1970, UTC. Methods raise UnknownError
+    for an unknown watch, lane, alert or row, and BusyError if the caller should retry later.
 
     Parameters
     ----------
     config
-        what is watched.
+        configuration of the service.
     clock
-        by default the machine's.
-    checkpoint_rows
-        rows from one checkpoint of a lane to the next.
-
-    Attributes
-    ----------
-    config
-        the same, with the steps that were found.
+        by default the wall clock.
     """
 
-    def __init__(
-        self,
-        config: Config,
-        clock: Clock | None = None,
-        *,
-        checkpoint_rows: int = CHECKPOINT_ROWS,
-    ) -> None:
+    def __init__(self, config: Config, clock: Clock | None = None) -> None:
         self.config = config
-        self._clock = clock or WallClock()
-        self._checkpoint_rows = checkpoint_rows
+        self._clock = clock or Clock()
         self._live = LiveUpdates()
         self._runners: dict[str, Runner] = {}
         self._clients: list[Prometheus] = []
@@ -94,18 +81,18 @@ class Service:
     # ------------------------------------------------------------------ running
 
     def start(self) -> None:
-        """Open the history and begin to follow; returns at once."""
+        """Open the history and start all threads; return without waiting for the first rows."""
         store = self._opened()
         self._store = store
         for watch in self.config.watches:
-            lanes = Lanes(store, watch, self.config, self._live, self._checkpoint_rows)
+            lanes = Lanes(store, watch, self.config, self._live)
             if watch.source == "push":
                 feed = PushFeed(watch, lanes, store, self._clock)
                 self._intakes[watch.name] = Intake(watch)
                 self._runners[watch.name] = Runner(lanes, feed, self._clock)
             else:
                 self._runners[watch.name] = self._pulled(lanes)
-        self._delivery = Delivery(store, self.config, now=self._clock.now)
+        self._delivery = Delivery(store, self.config, self._clock.now)
         self._delivery.start()
         for runner in self._runners.values():
             runner.start()
@@ -113,7 +100,7 @@ class Service:
         self._keeper.start()
 
     def stop(self) -> None:
-        """End cleanly: rows at hand are committed, and each lane writes a checkpoint."""
+        """Stop cleanly: commit current rows, and write a checkpoint of each lane."""
         self._stopping.set()
         for runner in self._runners.values():
             runner.stop(timeout_s=0.0)
@@ -138,7 +125,7 @@ class Service:
     def _opened(self) -> Store:
         store = Store.open(self.config.data)
         if store.set_aside:
-            # Models and checkpoints belong to the rows of the history that is gone.
+            # Models and checkpoints belong to the rows of the damaged history.
             lanes = Path(self.config.data) / LANES_FOLDER
             if lanes.exists():
                 os.replace(lanes, lanes.with_name(f"{LANES_FOLDER}{store.set_aside[0].suffix}"))
@@ -150,19 +137,18 @@ class Service:
         return store
 
     def _pulled(self, lanes: Lanes) -> Runner:
-        peer = self.config.prometheus
-        if peer is None:
-            raise SettingError(
-                f"watch {lanes.watch.name!r} asks Prometheus, but no address is given; add a table "
-                "[prometheus] with its url"
-            )
-        client = Prometheus.of(peer)
+        assert self.config.prometheus is not None, "Config requires it for such a watch"
+        client = Prometheus.of(self.config.prometheus)
         self._clients.append(client)
         feed = PullFeed(lanes, client, self._clock, self.config.retention.rows)
         return Runner(lanes, feed, self._clock, partial(self._with_step, client))
 
     def _with_step(self, client: Prometheus, lanes: Lanes) -> WatchConfig:
-        """Return a watch with its step: as given, or that of its rows so far, or of the scrapes."""
+        """Return a watch with its step.
+
+        That is the configured step, else the step of the rows stored so far, else the scrape
+        interval, else the default.
+        """
         watch = lanes.watch
         if watch.has_own_step:
             return watch
@@ -183,7 +169,7 @@ class Service:
         return found
 
     def _retain(self) -> None:
-        """Remove what is older than it shall be kept, once in a while."""
+        """Delete history past its retention time, at regular intervals, until the service stops."""
         retention = self.config.retention
         while not self._stopping.is_set():
             try:
@@ -194,7 +180,7 @@ class Service:
                 log.warning("retention: %s", error, extra=IN_HEALTH)
             self._clock.sleep(RETAIN_SECONDS, self._stopping)
 
-    # ------------------------------------------------------------------ being asked
+    # ------------------------------------------------------------------ requests
 
     @property
     def store(self) -> Store:
@@ -205,61 +191,71 @@ class Service:
 
     @property
     def is_ready(self) -> bool:
-        """Whether every watch has begun to take rows."""
+        """Whether every watch can take new rows: its history, if any, has been fetched."""
         return bool(self._runners) and all(runner.has_begun for runner in self._runners.values())
 
     def now(self) -> int:
-        """Return the service's time."""
+        """Return the current time in milliseconds since 1970, UTC."""
         return self._clock.now()
 
     def watches(self) -> list[WatchStatus]:
-        """Return every watch as it stands, in the order of the configuration."""
+        """Return the status of every watch, in the order of the configuration."""
         now = self.now()
         return [runner.status(now, self._n_inbox(name)) for name, runner in self._runners.items()]
 
     def health(self) -> Health:
-        """Say how the service is."""
-        watches = {status.name: status for status in self.watches()}
+        """Return the health of the service."""
         problems = [*self._problems.values()]
         if self._delivery is not None:
             problems += self._delivery.problems()
-        for status in watches.values():
+        for status in self.watches():
             problems += [f"watch {status.name}: {problem}" for problem in status.problems]
-        return Health(ok=not problems, problems=tuple(problems), watches=watches)
+        return Health(ok=not problems, problems=tuple(problems))
 
     def receivers(self) -> tuple[ReceiverStatus, ...]:
-        """Say how it goes with everybody who is told."""
+        """Return the delivery status of each receiver."""
         return () if self._delivery is None else self._delivery.status()
 
+    def lane(self, watch: str, entity: str) -> Lane:
+        """Return a lane, for its status and its stored history."""
+        return self._runner(watch).lanes.known(entity)
+
+    def entities(self, watch: str) -> list[str]:
+        """Return the entities of a watch's lanes."""
+        return [lane.entity for lane in self._runner(watch).lanes]
+
     def refit(self, watch: str, entity: str = "", *, reason: str = "") -> None:
-        """Fit a new model of a lane beside, and swap it in; return at once."""
+        """Start fitting a new model of a lane in the background; it replaces the old one."""
         runner = self._runner(watch)
         runner.ask(lambda: runner.lanes.known(entity).refit(reason or "asked for"))
 
-    def feedback(self, alert_id: str, who: str) -> AlertRecord:
-        """Say that an alert was normal; its rows join the reference. Return the alert."""
+    def feedback(self, alert_id: str, who: str) -> None:
+        """Mark an alert as normal, which adds its rows to the reference."""
         stored = self.store.alert(alert_id)
         if stored is None:
             raise UnknownError(f"there is no alert {alert_id!r}; look at the list of alerts")
         if stored.feedback is None:
             runner, entity = self._runner(stored.record.watch), stored.record.entity
             runner.ask(lambda: runner.lanes.known(entity).accept(alert_id))
-            stored = self.store.give_feedback(alert_id, who, self.now()) or stored
-        return stored.record
+            self.store.give_feedback(alert_id, who)
 
     def explain(self, watch: str, entity: str, time: int) -> Explained:
-        """Return the causes at a time, most guilty first; of its alert if it is long ago."""
+        """Return the causes at a time, largest share first.
+
+        If the row at that time is no longer in memory, return the causes of the alert that covers
+        the time.
+        """
         runner = self._runner(watch)
         return runner.ask(lambda: runner.lanes.known(entity).explain(time))
 
     def receive(self, watch: str | None, samples: Samples) -> Received:
-        """Take pushed samples for one watch, or for all that match; durable once it returns.
+        """Store pushed samples for one watch, or for all that match; durable on return.
 
-        Samples at impossible times are left out, and the answer says so.
+        Samples at impossible times are left out and counted in the result.
         """
         if watch is not None and self._runner(watch).watch.source != "push":
             raise InputError(
-                f"watch {watch!r} asks Prometheus and cannot be pushed to; give it "
+                f"watch {watch!r} queries Prometheus and cannot be pushed to; give it "
                 "source = 'push', or name another"
             )
         names = list(self._intakes) if watch is None else [watch]
@@ -289,8 +285,7 @@ class Service:
 
     def _runner(self, watch: str) -> Runner:
         if watch not in self._runners:
-            known = ", ".join(self._runners) or "none"
-            raise UnknownError(f"there is no watch {watch!r}; the watches are {known}")
+            raise UnknownError(f"there is no watch {watch!r}; /api/v1/watches lists them")
         return self._runners[watch]
 
     def _n_inbox(self, watch: str) -> int:
@@ -298,7 +293,7 @@ class Service:
 
 
 def _possible(samples: Samples) -> tuple[Samples, int, str]:
-    """Return the samples that a row can hold, how many others there are, and what is wrong."""
+    """Return the samples at possible times, the number of the others, and an error message."""
     is_wrong = (samples.times < 0) | (samples.times > LATEST_TIME)
     refused = int(is_wrong.sum())
     if not refused:

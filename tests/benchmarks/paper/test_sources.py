@@ -31,7 +31,7 @@ def test_a_changed_file_changes_the_digest_of_the_rows_that_read_it(tmp_path, mo
     before = {key: source_digest(METHODS[key].home) for key in ("lof", "largest-jump")}
     lof = sources._file("benchmarks.baselines.lof")
     changed = tmp_path / "lof.py"
-    changed.write_text(lof.read_text() + "# changed\n")
+    changed.write_text(lof.read_text() + "CHANGED = True  # and a comment\n")
     usual = sources._file
     monkeypatch.setattr(
         sources, "_file", lambda name: changed if name.endswith(".lof") else usual(name)

@@ -34,15 +34,6 @@ def test_an_unknown_command_is_wrong_usage() -> None:
     assert "divine" in done.stderr
 
 
-@pytest.mark.parametrize("words", [[], ["paper", "--table", "all", "-q"], ["--help"]])
-def test_bench_says_what_to_run_instead(words: list[str]) -> None:
-    done = run("bench", *words)
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1
-    assert "run python -m benchmarks in a checkout of the project, or smkc plan" in done.stderr
-    assert "bench" not in run("--help").stdout
-
-
 def test_help_loads_nothing_heavy() -> None:
     code = (
         "import sys\n"
@@ -68,7 +59,7 @@ def test_unexpected_errors_keep_their_traceback() -> None:
         raise ZeroDivisionError
 
 
-def test_a_reader_that_goes_away_ends_it_quietly(files) -> None:
+def test_closed_pipe_ends_the_command_quietly(files) -> None:
     process = subprocess.Popen(
         [
             sys.executable,
@@ -89,7 +80,7 @@ def test_a_reader_that_goes_away_ends_it_quietly(files) -> None:
     assert complaint == ""
 
 
-def test_an_interrupt_ends_it_quietly(tmp_path: Path) -> None:
+def test_interrupt_ends_the_command_quietly(tmp_path: Path) -> None:
     out = tmp_path / "out"
     process = subprocess.Popen(
         [sys.executable, "-c", "from smkc.cli import main; main()", "demo", "--out", str(out)],

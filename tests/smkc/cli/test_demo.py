@@ -18,7 +18,7 @@ def answer(folder: Path, process) -> dict:
     return json.loads(done.stdout)
 
 
-def test_most_of_what_was_planted_is_found_and_the_count_is_honest(answer: dict) -> None:
+def test_most_incidents_are_found_and_counted_correctly(answer: dict) -> None:
     assert len(answer["incidents"]) == 4
     assert answer["found"] == sum(incident["found"] for incident in answer["incidents"]) >= 3
     assert answer["false_alarms"] <= 2
@@ -40,13 +40,13 @@ def test_the_page_and_the_pictures_are_there(answer: dict, folder: Path) -> None
     assert all(Path(path).stat().st_size > 5000 for path in answer["pictures"])
 
 
-def test_the_telemetry_lies_beside_the_page(answer: dict, folder: Path) -> None:
+def test_telemetry_is_written_to_the_folder_of_the_report(answer: dict, folder: Path) -> None:
     names = {"reference.parquet", "reference.csv", "live.parquet", "live.csv", "labels.csv"}
     assert {Path(path).name for path in answer["data"]} == names
     assert all((folder / name).stat().st_size > 1000 for name in names)
 
 
-def test_the_summary_for_people(answer: dict, tmp_path: Path) -> None:
+def test_summary_on_the_terminal(answer: dict, tmp_path: Path) -> None:
     done = run("demo", "--out", str(tmp_path))
     assert done.exit_code == 0, done.output
     words = " ".join(done.stdout.split())
@@ -63,13 +63,18 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     assert "check the path" in " ".join(done.stderr.split())
 
 
-def test_a_seed_that_is_no_seed() -> None:
+def test_invalid_seed() -> None:
     assert run("demo", "--seed", "-1").exit_code == 2
 
 
 @pytest.mark.parametrize(
     ("name", "some"),
-    [("hostwatch", {"cpu hog", "memory leak", "silent"}), ("shop", {"retry storm", "lock held"})],
+    [
+        ("hostwatch", {"cpu hog", "memory leak", "silent"}),
+        ("shop", {"retry storm", "lock held"}),
+        ("cache", {"client flood", "hot key"}),
+        ("pipeline", {"traffic burst", "disk full"}),
+    ],
 )
 def test_the_projects_own_recordings_are_replayed(
     tmp_path: Path, name: str, some: set[str]
@@ -86,7 +91,7 @@ def test_the_projects_own_recordings_are_replayed(
     assert f"{answer['found']} of {len(kinds)} incidents found" in page
 
 
-def test_a_recording_that_is_not_at_hand_is_said_with_where_it_is(
+def test_missing_recording_is_reported_with_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from smkc.fleet import replay
@@ -100,7 +105,9 @@ def test_a_recording_that_is_not_at_hand_is_said_with_where_it_is(
     assert "data/hostwatch" in words
 
 
-def test_what_cannot_be_replayed_is_said_with_what_can(tmp_path: Path) -> None:
+def test_unknown_recording_is_reported_with_the_choices(tmp_path: Path) -> None:
     done = run("demo", "--replay", "smd", "--out", str(tmp_path))
     assert done.exit_code == 2
-    assert "'smd' cannot be replayed; choose hostwatch or shop" in " ".join(done.stderr.split())
+    assert "'smd' cannot be replayed; choose hostwatch, shop, cache or pipeline" in " ".join(
+        done.stderr.split()
+    )

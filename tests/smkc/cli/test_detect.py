@@ -42,7 +42,7 @@ def test_a_model_says_the_same_as_its_reference(files) -> None:
     assert by_model["results"][0]["alerts"] == by_file["results"][0]["alerts"]
 
 
-def test_without_either_the_first_part_of_the_file_is_learned_and_said(
+def test_learns_from_the_first_part_of_the_file_by_default(
     tmp_path: Path,
 ) -> None:
     path = write_wide(tmp_path / "one.csv", 2000, seed=3, fault=slice(1500, 1515))
@@ -98,7 +98,7 @@ def test_quiet_prints_the_alerts_and_no_more(files) -> None:
     assert done.stderr == ""
 
 
-def test_entities_are_judged_apart(tmp_path: Path) -> None:
+def test_entities_are_scored_separately(tmp_path: Path) -> None:
     lines = ["time,host,variable,value"]
     for host, seed, fault in (("a/1", 1, slice(900, 915)), ("b", 2, None)):
         wide = write_wide(tmp_path / "w.csv", 1200, seed, fault).read_text().splitlines()
@@ -221,7 +221,7 @@ def test_scores_report_and_alerts_come_from_one_pass(files, tmp_path: Path, monk
     assert scored == [parquet.read_table(out).num_rows]
 
 
-def test_any_detector_can_be_asked_for(files, tmp_path: Path) -> None:
+def test_every_detector_can_be_chosen(files, tmp_path: Path) -> None:
     out = tmp_path / "s.parquet"
     asked = ["detect", str(files.live), "--reference", str(files.reference), "--out", str(out)]
     done = run(*asked, "--detector", "knn", "--window", "16", "--set", "neighbours=5")

@@ -12,7 +12,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_wide(tmp_path_factory.mktemp("doctor") / "metrics.csv", 1000, seed=4)
 
 
-def test_a_table_for_people_and_a_page(file: Path, tmp_path: Path) -> None:
+def test_table_on_the_terminal_and_page(file: Path, tmp_path: Path) -> None:
     page = tmp_path / "doctor.html"
     done = run("doctor", str(file), *KNN, "--out", str(page))
     assert done.exit_code == 0, done.output
@@ -34,7 +34,7 @@ def test_json_for_programs(file: Path) -> None:
     assert again.stdout == done.stdout
 
 
-def test_no_has_an_exit_code_of_its_own_and_a_page_too(tmp_path: Path) -> None:
+def test_verdict_no_has_its_own_exit_code_and_a_page(tmp_path: Path) -> None:
     short = write_wide(tmp_path / "short.csv", 60, seed=1)
     page = tmp_path / "no.html"
     done = run("doctor", str(short), *KNN, "--out", str(page))
@@ -52,7 +52,7 @@ def test_quiet_is_one_line(file: Path) -> None:
     assert len(done.stdout.strip().splitlines()) == 1
 
 
-def test_what_is_wrong_is_said(file: Path, tmp_path: Path) -> None:
+def test_wrong_input_is_reported(file: Path, tmp_path: Path) -> None:
     wrong(run("doctor", str(tmp_path / "none.csv")), "none.csv")
     wrong(run("doctor", str(file), *KNN, "--share", "1.5"), "share=1.5", "between 0 and 1")
     wrong(run("doctor", str(file), *KNN, "--set", "windw=3"), "windw", "window")

@@ -17,7 +17,7 @@ def test_the_guilty_variable_comes_first(files, process) -> None:
     assert done.stderr == ""
 
 
-def test_a_table_for_people_and_a_span(files) -> None:
+def test_table_on_the_terminal_for_a_time_span(files) -> None:
     done = run(
         "explain",
         str(files.live),
@@ -35,7 +35,7 @@ def test_a_table_for_people_and_a_span(files) -> None:
     assert "cpu" not in done.stdout
 
 
-def test_times_that_make_no_sense(files) -> None:
+def test_invalid_times(files) -> None:
     arguments = ["explain", str(files.live), "--model", str(files.model), "--at"]
     wrong(run(*arguments, "yesterday"), "--at", "ISO 8601")
     wrong(run(*arguments, "2031-01-01"), "outside the recording", "2026-01-05T00:00:00Z")

@@ -27,7 +27,7 @@ def model(files, tmp_path_factory) -> Path:
     return out
 
 
-def test_a_trained_model_says_how_it_was_trained(model) -> None:
+def test_trained_model_reports_its_training(model) -> None:
     detector = load(model)
     assert (detector.kind, detector.device, detector.epochs) == ("recon", "cpu", 2)
     assert detector.learn["width"] == 16
@@ -50,7 +50,7 @@ def test_detect_can_train_too(files) -> None:
     assert done.exit_code == 0, done.output
 
 
-def test_fit_tells_the_detector_as_json(files, tmp_path: Path) -> None:
+def test_fit_reports_the_detector_as_json(files, tmp_path: Path) -> None:
     out = ["--out", str(tmp_path / "m.smkc"), "--json"]
     done = run("fit", str(files.reference), *out, *QUICK)
     assert json.loads(done.stdout)["detector"] == "evidence"

@@ -65,7 +65,7 @@ def test_json_names_the_entity_of_each_alert(large, tmp_path):
     assert any(a["entity"] == "b" and a["start"] <= fault <= a["end"] for a in told["alerts"])
 
 
-def test_large_files_are_read_in_pieces_unasked(large, tmp_path, monkeypatch):
+def test_large_files_are_read_in_pieces_by_default(large, tmp_path, monkeypatch):
     out = tmp_path / "out.parquet"
     assert "in pieces" not in run(*arguments(large, out)).stdout
     monkeypatch.setattr(pieces, "LARGE", 1000)
@@ -74,7 +74,7 @@ def test_large_files_are_read_in_pieces_unasked(large, tmp_path, monkeypatch):
     assert "in pieces" not in run(*arguments(large, out, "--no-stream")).stdout
 
 
-def test_a_large_reference_is_learned_in_stretches_where_that_can_be(large, tmp_path, monkeypatch):
+def test_large_reference_is_learned_in_stretches_if_the_detector_can(large, tmp_path, monkeypatch):
     monkeypatch.setattr(pieces, "LARGE", 1000)
     live, reference = str(large / "live.parquet"), str(large / "reference.parquet")
     told = ["detect", live, "--reference", reference, "--out", str(tmp_path / "out.parquet")]
@@ -84,7 +84,7 @@ def test_a_large_reference_is_learned_in_stretches_where_that_can_be(large, tmp_
     assert "Judged 600 rows, 3,600 observations" in " ".join(done.stdout.split())
 
 
-def test_what_pieces_cannot_do_is_said(large, files, tmp_path):
+def test_options_that_exclude_reading_in_pieces(large, files, tmp_path):
     out = tmp_path / "out.parquet"
     live = str(large / "live.parquet")
     wrong(run("detect", live, "--stream", "--out", str(out)), "--model or --reference")
@@ -119,8 +119,8 @@ def test_killed_and_resumed_it_writes_the_same_bytes(large, tmp_path):
 SLOW = """
 import time
 from smkc.cli import main
-from smkc.scale import block, settings
-settings.ScaleSettings.__init__.__kwdefaults__.update(block=200, seconds=0.0)
+from smkc.scale import block
+block.ScaleSettings.__init__.__kwdefaults__.update(block=200, seconds=0.0)
 write = block.BlockFolder.write
 def slow(self, *arguments):
     done = write(self, *arguments)

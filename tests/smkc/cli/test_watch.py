@@ -44,7 +44,7 @@ def flat(text):
     return " ".join(text.split())
 
 
-def test_the_help_shows_a_newcomer_what_to_type():
+def test_help_shows_examples_for_newcomers():
     done = run("watch", "--help")
     assert done.exit_code == 0
     said = flat(done.output)
@@ -64,7 +64,7 @@ def test_the_help_shows_a_newcomer_what_to_type():
         ),
         (["watch", "--config", "no.toml"], "cannot be read"),
         (["watch", "--prometheus", "http://localhost", "--query", "up", "--json"], "give one of"),
-        (["watch", "--prometheus", "localhost", "--query", "up"], "is no address"),
+        (["watch", "--prometheus", "localhost", "--query", "up"], "is not a URL"),
         (["watch", "--prometheus", "http://localhost", "--query", "up", "--step", "x"], "duration"),
         (
             ["watch", "--prometheus", "http://127.0.0.1", "--query", "up", "--listen", "0.0.0.0:1"],
@@ -76,7 +76,7 @@ def test_the_help_shows_a_newcomer_what_to_type():
         *("no address", "no duration", "open to all"),
     ],
 )
-def test_what_cannot_be_done_is_said_with_the_remedy(given, says, tmp_path, monkeypatch):
+def test_wrong_options_are_reported_with_a_remedy(given, says, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SMKC_TOKENS", raising=False)
     done = run(*given)
@@ -85,7 +85,7 @@ def test_what_cannot_be_done_is_said_with_the_remedy(given, says, tmp_path, monk
     assert not list(tmp_path.iterdir())
 
 
-def test_a_check_counts_the_series_and_leaves_nothing(playback, tmp_path):
+def test_check_counts_the_series_and_stores_nothing(playback, tmp_path):
     done = run(*options(playback, tmp_path / "data", "--check", "--quick"))
     assert done.exit_code == 0, done.stderr
     assert "shop: 6 series now" in flat(done.stdout)
@@ -95,14 +95,14 @@ def test_a_check_counts_the_series_and_leaves_nothing(playback, tmp_path):
     assert found == {"watch": "shop", "source": "prometheus", "step": 1_000, "series": 6}
 
 
-def test_a_check_forgives_a_prometheus_that_is_away(playback, tmp_path):
+def test_check_warns_if_prometheus_is_unreachable(playback, tmp_path):
     playback.fails = lambda: "error"
     done = run(*options(playback, tmp_path / "data", "--check"))
     assert done.exit_code == 0, done.stderr
-    assert "would be waited for" in flat(done.stdout)
+    assert "the service would try again" in flat(done.stdout)
 
 
-def test_once_prints_how_it_stands(playback, tmp_path):
+def test_once_prints_the_state(playback, tmp_path):
     done = run(*options(playback, tmp_path, "--once", "--json"))
     assert done.exit_code == 0, done.stderr
     (lane,) = json.loads(done.stdout)
@@ -120,16 +120,16 @@ def test_once_does_not_wait_for_a_server_that_fails(playback, tmp_path):
     assert "watch 'shop'" in done.stderr
 
 
-def test_once_says_how_many_rows_are_lacking(playback, tmp_path):
+def test_once_reports_how_many_rows_are_missing(playback, tmp_path):
     all_of_them = playback.values
     since = time.time_ns() // 1_000_000 - 30_000
     playback.values = lambda at: all_of_them(at) if at > since else {}
     done = run(*options(playback, tmp_path, "--once"))
     assert done.exit_code == 0, done.stderr
-    assert re.search(r"too few rows to learn from as yet, \d\d of 240", flat(done.stdout))
+    assert re.search(r"too few rows to learn from so far, \d\d of 240", flat(done.stdout))
 
 
-def test_once_says_when_the_query_gives_nothing(playback, tmp_path):
+def test_once_reports_a_query_without_series(playback, tmp_path):
     playback.values = lambda time: {}
     done = run(*options(playback, tmp_path, "--once"))
     assert done.exit_code == 0

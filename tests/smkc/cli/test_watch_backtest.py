@@ -86,7 +86,7 @@ def test_a_query_without_series_says_so(playback):
 
 
 @pytest.mark.parametrize(
-    ("span", "says"), [("soon", "is no duration"), ("1s", "is shorter than a step")]
+    ("span", "says"), [("soon", "is not a duration"), ("1s", "is shorter than a step")]
 )
 def test_a_span_that_cannot_be_replayed_is_refused(playback, span, says):
     given = [span if one == "4h" else one for one in options(playback.url)]
@@ -95,9 +95,9 @@ def test_a_span_that_cannot_be_replayed_is_refused(playback, span, says):
     assert says in flat(done.stderr)
 
 
-def test_what_is_pushed_has_no_past(tmp_path):
+def test_pushed_samples_cannot_be_backtested(tmp_path):
     file = tmp_path / "watch.toml"
     file.write_text('[[watch]]\nname = "edge"\nsource = "push"\n')
     done = run("watch", "--config", str(file), "--backtest", "7d")
     assert done.exit_code == 2
-    assert "there is no past to be replayed" in flat(done.stderr)
+    assert "there is no past to replay" in flat(done.stderr)

@@ -35,7 +35,7 @@ def test_a_query_without_series_is_a_warning_with_its_remedy(playback, tmp_path)
     done = run("watch", *plan(tmp_path, playback))
     assert done.exit_code == 0, done.stderr
     said = flat(done.stdout)
-    assert "shop: 0 series now; a row every 15 s; warning: the query 'load' gives nothing" in said
+    assert "shop: 0 series now; a row every 15 s; warning: the query 'load' gives no series" in said
     assert "in order" not in said
     assert "can be used, but see the warning above" in said
     (found,) = json.loads(run("watch", *plan(tmp_path, playback), "--json").stdout)
@@ -50,7 +50,7 @@ def test_a_query_without_series_is_a_warning_with_its_remedy(playback, tmp_path)
         pytest.param("pod", "none of them has the label 'pod'", "warning above", id="none has it"),
     ],
 )
-def test_a_split_is_tried(playback, tmp_path, entity, says, verdict):
+def test_check_reports_a_split_without_the_label(playback, tmp_path, entity, says, verdict):
     done = run("watch", *plan(tmp_path, playback, entity=entity))
     assert done.exit_code == 0, done.stderr
     assert says in flat(done.stdout)
@@ -107,7 +107,7 @@ def tried(folder, playback, *more):
     return run("watch", "--config", str(file), "--check", *more)
 
 
-def test_what_it_would_catch_is_found_out_ahead(playback, tmp_path):
+def test_check_tests_which_anomalies_would_be_detected(playback, tmp_path):
     table = np.random.default_rng(0).normal(size=(4_000, 6))  # judged from any row on
     playback.values = lambda at: {
         f'load{{host="h{j}"}}': float(value)
@@ -127,7 +127,7 @@ def test_what_it_would_catch_is_found_out_ahead(playback, tmp_path):
     assert found["step"] == 1_000
 
 
-def test_data_that_it_does_not_work_on_are_a_failure(playback, tmp_path):
+def test_check_fails_on_unsuitable_data(playback, tmp_path):
     done = tried(tmp_path, playback)  # all values are the same at all times
     assert done.exit_code == 5, done.output
     assert "nothing varies" in flat(done.stdout)
@@ -145,7 +145,7 @@ def test_a_history_that_is_too_short_says_what_would_shorten_the_wait(playback, 
     )
 
 
-def test_quick_is_a_check(playback, tmp_path):
+def test_quick_requires_check(playback, tmp_path):
     done = run("watch", "--prometheus", playback.url, "--query", "load", "--quick")
     assert done.exit_code == 2
     assert "--quick shortens --check" in flat(done.stderr)

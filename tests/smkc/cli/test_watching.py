@@ -45,7 +45,7 @@ def service(playback, tmp_path):
         yield service
 
 
-def test_a_source_that_fails_is_told_once_and_once_that_it_is_over(service, playback, capsys):
+def test_failing_source_is_reported_once_and_its_recovery_once(service, playback, capsys):
     wait_until(lambda: service.watches()[0].rows > 0)
     with _logging(quiet=False):
         reporter = Reporter(service, quiet=False)
@@ -63,7 +63,7 @@ def test_a_source_that_fails_is_told_once_and_once_that_it_is_over(service, play
     assert len(said[1]) < len("Over: ") + 104
 
 
-def test_what_is_in_no_health_is_logged_and_errors_are_when_all_is_quiet(capsys):
+def test_log_records_are_printed_unless_health_reports_them(capsys):
     log = logging.getLogger("smkc.serve.test")
     with _logging(quiet=False):
         log.warning("of the health", extra={"is_in_health": True})
@@ -112,7 +112,7 @@ def alert_of(watch):
     )
 
 
-def test_an_alert_opens_gets_worse_and_closes_each_in_its_words(service, capsys):
+def test_opening_worsening_and_closing_of_an_alert_are_printed(service, capsys):
     alert = alert_of("shop")
     reporter = Reporter(service, quiet=False)
     reporter.begin("http://127.0.0.1:9469")
@@ -141,7 +141,7 @@ def test_without_an_address_there_is_no_link(service, capsys):
     assert "/alerts/" not in capsys.readouterr().err
 
 
-def test_names_cannot_hide_or_turn_their_signs(service, capsys):
+def test_invisible_characters_in_names_are_escaped(service, capsys):
     reporter = Reporter(service, quiet=False)
     reporter._tell_alert(alert_of("a\u202eb\u200bc\u3164d"))
     assert "a\\u202eb\\u200bc\\u3164d" in capsys.readouterr().err

@@ -23,7 +23,7 @@ def model(table):
     return SmkcSeriesDetector(window=16).fit(table[:500], axis=0)
 
 
-@pytest.mark.filterwarnings("ignore:.* rows say too little:smkc.errors.CalibrationWarning")
+@pytest.mark.filterwarnings("ignore:.* rows are too few:smkc.errors.CalibrationWarning")
 def test_aeons_checks_pass():
     results = check_estimator(SmkcSeriesDetector)
     assert len(results) > 20

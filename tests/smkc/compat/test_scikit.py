@@ -33,7 +33,7 @@ def model(table):
     return SmkcOutlierDetector(**SMALL).fit(table[:500])
 
 
-@pytest.mark.filterwarnings("ignore:.* rows say too little:smkc.errors.CalibrationWarning")
+@pytest.mark.filterwarnings("ignore:.* rows are too few:smkc.errors.CalibrationWarning")
 def test_scikit_learns_checks_pass_but_for_those_listed():
     results = check_estimator(SmkcOutlierDetector(**TINY), on_fail=None, on_skip=None)
     failed = {result["check_name"] for result in results if result["status"] == "failed"}
@@ -99,7 +99,7 @@ def test_nothing_is_scored_before_fitting(table):
 
 
 def test_few_rows_are_repeated_and_said(table):
-    with pytest.warns(CalibrationWarning, match="20 rows say too little"):
+    with pytest.warns(CalibrationWarning, match="20 rows are too few"):
         model = SmkcOutlierDetector(false_alarm_rate=0.2).fit(table[:20])
     assert np.isfinite(model.score_samples(table[20:40])).all()
 

@@ -17,7 +17,7 @@ def churned(held, kind: str, seed: int = 1):
 
 
 @pytest.mark.parametrize("kind", list(CHURN))
-def test_rows_stay_and_the_seed_decides(wide, kind: str) -> None:
+def test_rows_are_kept_and_the_seed_determines_the_rest(wide, kind: str) -> None:
     copy = churned(wide, kind)
     assert np.array_equal(copy.times, wide.recording.times)
     assert copy != wide.recording
@@ -36,7 +36,7 @@ def test_renamed_variables_go_on_under_another_name(wide) -> None:
         assert np.array_equal(np.where(np.isnan(before), after, before), wide.recording.trace(old))
 
 
-def test_vanished_variables_stay_away(wide) -> None:
+def test_vanished_variables_do_not_return(wide) -> None:
     copy = churned(wide, "vanish")
     ended = [name for name in copy.names if np.isnan(copy.trace(name)[-1])]
     assert len(ended) == 4
@@ -46,7 +46,7 @@ def test_vanished_variables_stay_away(wide) -> None:
         assert 100 <= int(is_gone.argmax()) <= 900
 
 
-def test_new_variables_do_what_others_did(wide) -> None:
+def test_new_variables_repeat_values_of_others(wide) -> None:
     copy = churned(wide, "appear")
     new = set(copy.names) - set(wide.recording.names)
     assert len(new) == 4
@@ -67,7 +67,7 @@ def test_a_tenth_is_missing_in_bursts(wide) -> None:
     assert 6 < gone.sum() / n_bursts < 16
 
 
-def test_a_label_gets_the_new_mark(rng: np.random.Generator) -> None:
+def test_new_names_change_a_label(rng: np.random.Generator) -> None:
     whole = made(rng, 400).rename(lambda name: f'cpu{{pod="{name}"}}')
     copy = churned(hold_out(whole, whole, 16, {}), "rename")
     (new,) = set(copy.names) - set(whole.names)

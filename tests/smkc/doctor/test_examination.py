@@ -24,7 +24,7 @@ def sound() -> Diagnosis:
     )
 
 
-def test_a_detector_that_works_is_said_to_catch_large_simple_anomalies(sound: Diagnosis) -> None:
+def test_working_detector_catches_large_simple_anomalies(sound: Diagnosis) -> None:
     assert sound.verdict in ("yes", "partly")
     assert "the reference seems full of anomalies" not in problems(sound)
     by_kind = {one.kind: one for one in sound.large}
@@ -47,7 +47,7 @@ def test_more_is_caught_of_larger_ones_and_at_higher_rates(sound: Diagnosis) -> 
     assert list(sound.rate_alarms) == sorted(sound.rate_alarms)
 
 
-def test_it_says_the_same_under_the_same_seed(sound: Diagnosis) -> None:
+def test_same_seed_gives_the_same_diagnosis(sound: Diagnosis) -> None:
     recording = made(np.random.default_rng(7), 2000)
     detector = KnnDetector(window=16, false_alarm_rate=0.01)
     again = diagnose(recording, detector, places=4)
@@ -56,14 +56,14 @@ def test_it_says_the_same_under_the_same_seed(sound: Diagnosis) -> None:
     assert other.to_dict()["anomalies"] != sound.to_dict()["anomalies"]
 
 
-def test_the_detector_given_is_left_as_it_is() -> None:
+def test_given_detector_is_not_changed() -> None:
     detector = Deviation()
     diagnose(made(np.random.default_rng(1), 600), detector)
     assert vars(detector) == {"sign": 1.0, "false_alarm_rate": 0.01}
 
 
 @pytest.mark.parametrize(("sign", "problem"), [(0.0, "constant scores"), (-1.0, "reversed scores")])
-def test_scores_that_say_nothing_and_scores_that_say_the_opposite(
+def test_constant_and_reversed_scores_are_found(
     rng: np.random.Generator, sign: float, problem: str
 ) -> None:
     recording = made(rng, 1000)
@@ -74,13 +74,13 @@ def test_scores_that_say_nothing_and_scores_that_say_the_opposite(
     assert diagnosis.findings[0].remedy
 
 
-def test_sixty_rows_are_too_few_and_how_many_are_needed_is_said(rng: np.random.Generator) -> None:
+def test_too_few_rows_are_reported_with_the_number_needed(rng: np.random.Generator) -> None:
     diagnosis = diagnose(made(rng, 60), KnnDetector(window=16))
     assert diagnosis.verdict == "no"
     assert problems(diagnosis) == ["too little data"]
     assert "60 rows" in diagnosis.findings[0].evidence
     assert "300 rows" in diagnosis.findings[0].remedy
-    assert "No: too little data" in diagnosis.table()
+    assert "No: too little data" in str(diagnosis)
     enough = diagnose(made(rng, 300), Deviation())
     assert enough.outcomes
 
@@ -99,9 +99,7 @@ def test_rows_too_few_for_the_detector_are_too_little_data_too(rng: np.random.Ge
     ],
     ids=["knn", "evidence"],
 )
-def test_a_reference_full_of_anomalies_is_named(
-    rng: np.random.Generator, detector: Detector
-) -> None:
+def test_reference_full_of_anomalies_is_found(rng: np.random.Generator, detector: Detector) -> None:
     clean = made(rng, 1000)
     values = np.column_stack([clean.trace(name) for name in clean.names]).astype(float)
     for first in range(20, 580, 100):  # thirty rows of a hundred, in the reference alone
@@ -111,7 +109,7 @@ def test_a_reference_full_of_anomalies_is_named(
     assert diagnosis.verdict != "yes"
 
 
-def test_alarms_at_untouched_rows_and_when_are_told(rng: np.random.Generator) -> None:
+def test_alarms_at_untouched_rows_are_reported_with_their_times(rng: np.random.Generator) -> None:
     recording = made(rng, 1000)
     values = np.column_stack([recording.trace(name) for name in recording.names]).astype(float)
     values[700:] += 4.0  # for good
@@ -121,7 +119,7 @@ def test_alarms_at_untouched_rows_and_when_are_told(rng: np.random.Generator) ->
     assert "2026-01-05T0" in finding.evidence
 
 
-def test_alarms_under_churn_alone_are_told(rng: np.random.Generator) -> None:
+def test_alarms_under_churn_are_reported(rng: np.random.Generator) -> None:
     class Counts(Deviation):
         """Takes any change of the number of variables for an anomaly."""
 
@@ -134,7 +132,7 @@ def test_alarms_under_churn_alone_are_told(rng: np.random.Generator) -> None:
     assert "false alarms under churn (rename)" not in told
 
 
-def test_missed_kinds_are_named_with_a_rate_that_would_do(rng: np.random.Generator) -> None:
+def test_missed_kinds_are_reported_with_a_sufficient_rate(rng: np.random.Generator) -> None:
     told = {one.problem: one for one in diagnose(made(rng, 1000), Deviation()).findings}
     assert "vanished variables are missed" in told
     remedy = told["vanished variables are missed"].remedy
@@ -159,7 +157,7 @@ def test_a_wrong_hour_is_tried_and_caught_where_there_is_a_season(
     assert large.share >= 0.5
 
 
-def test_what_is_told_in_words_and_in_jsons_terms_is_the_same(sound: Diagnosis) -> None:
+def test_text_and_json_agree(sound: Diagnosis) -> None:
     told, record = str(sound), sound.to_dict()
     assert record["summary"] in told
     for kind in KINDS:
@@ -182,7 +180,7 @@ def test_other_input_and_wrong_settings(rng: np.random.Generator) -> None:
         diagnose(made(rng, 10).rows(0, 0), Deviation())
 
 
-def test_a_file_of_constants_is_told_apart_from_a_bad_detector() -> None:
+def test_constant_file_is_distinguished_from_a_bad_detector() -> None:
     diagnosis = diagnose(table(np.ones((400, 3))), KnnDetector(window=16))
     assert diagnosis.verdict == "no"
     assert problems(diagnosis)[0] == "nothing varies"

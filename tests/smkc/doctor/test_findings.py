@@ -8,7 +8,7 @@ from smkc.doctor import diagnose
 from smkc.errors import SettingError
 
 
-def test_seasons_are_told(rng):
+def test_seasons_are_reported(rng):
     hours = np.arange(24 * 60)
     times = np.datetime64("2026-01-05T00", "s") + 3600 * hours
     load = np.sin(2 * np.pi * hours / 24)

@@ -12,7 +12,7 @@ def test_ordinary_rows_are_not_far(rng: np.random.Generator, draw: str) -> None:
 
 @pytest.mark.parametrize("share", [0.15, 0.25, 0.3])
 @pytest.mark.parametrize("n_variables", [6, 40])
-def test_a_share_of_strange_rows_is_measured(
+def test_share_of_outlying_rows_is_measured(
     rng: np.random.Generator, share: float, n_variables: int
 ) -> None:
     values = rng.normal(size=(2000, n_variables))
@@ -20,7 +20,7 @@ def test_a_share_of_strange_rows_is_measured(
     assert far_rows(values) == pytest.approx(share, abs=0.04)
 
 
-def test_holes_and_constants_do_no_harm(rng: np.random.Generator) -> None:
+def test_gaps_and_constants_are_ignored(rng: np.random.Generator) -> None:
     values = rng.normal(size=(300, 3))
     values[:, 0] = 5.0
     values[rng.random((300, 3)) < 0.3] = np.nan
@@ -33,7 +33,7 @@ def test_holes_and_constants_do_no_harm(rng: np.random.Generator) -> None:
     assert far_rows(np.ones((50, 2))) == 0.0
 
 
-def test_when_strange_rows_are_nearly_half_they_go_unseen(rng: np.random.Generator) -> None:
+def test_outlying_rows_that_are_nearly_half_are_not_found(rng: np.random.Generator) -> None:
     values = rng.normal(size=(2000, 6))
     values[:900, 1:3] += 12
     assert far_rows(values) < 0.1  # the limit that the docstring tells

@@ -23,7 +23,6 @@ def test_only_the_planted_rows_and_variables_are_changed(held, kind: str) -> Non
     assert np.array_equal(copy.times, held.recording.times)
     may = {name: np.zeros(len(held), bool) for name in held.recording.names}
     for one in plants:
-        assert one.kind == kind
         assert one.variables
         for name in one.variables:
             may[name][one.first_row : one.last_row + 1] = True
@@ -141,7 +140,7 @@ def test_variables_that_move_together_over_hours_only_are_partners(
         assert abs(apart) > 0.5
 
 
-def test_two_drifts_are_no_partners() -> None:
+def test_independent_drifts_are_not_related() -> None:
     found = []
     for seed in range(10):
         steps = np.random.default_rng(seed).normal(size=(1000, 2))
@@ -150,7 +149,7 @@ def test_two_drifts_are_no_partners() -> None:
     assert np.mean(found) <= 0.2
 
 
-def test_a_larger_size_strikes_the_same_variables(held) -> None:
+def test_larger_size_changes_the_same_variables(held) -> None:
     small, large = (planted(held, "spike", size)[1] for size in (0, 2))
     assert [one.variables for one in small] == [one.variables for one in large]
     few, many = (planted(held, "frozen", size)[1] for size in (0, 2))
@@ -158,12 +157,12 @@ def test_a_larger_size_strikes_the_same_variables(held) -> None:
         assert set(one.variables) < set(other.variables)
 
 
-def test_the_seed_decides_and_nothing_else(held) -> None:
+def test_seed_determines_the_anomalies(held) -> None:
     assert planted(held, "noise")[0] == planted(held, "noise")[0]
     assert planted(held, "noise")[0] != planted(held, "noise", seed=4)[0]
 
 
-def test_what_cannot_show_a_kind_is_left_alone(rng: np.random.Generator) -> None:
+def test_unsuitable_variables_are_not_changed(rng: np.random.Generator) -> None:
     values = np.column_stack([rng.normal(size=500), np.full(500, 3.0)])
     alone = hold_out(table(values).rows(0, 300), table(values).rows(300), 16, {})
     assert not alone.has_partner.any()
@@ -172,7 +171,7 @@ def test_what_cannot_show_a_kind_is_left_alone(rng: np.random.Generator) -> None
     assert plants[0].variables == ("v0",)
 
 
-def test_a_counter_is_struck_in_its_rate_and_goes_on_counting(rng: np.random.Generator) -> None:
+def test_counter_changes_in_its_rate_and_keeps_counting(rng: np.random.Generator) -> None:
     steps = rng.integers(20, 40, size=600)
     counts = np.cumsum(steps).astype(float)
     counts[500:] -= counts[500] - 5  # starts anew

@@ -6,7 +6,7 @@ from smkc.decide import Alert, Cause
 from smkc.doctor import Outcome, Plant
 from smkc.doctor.trial import FalseAlarms, Judge, choose_places, fate
 
-PLANT = Plant(kind="spike", size=2, first_row=10, last_row=12, variables=("a", "b"))
+PLANT = Plant(first_row=10, last_row=12, variables=("a", "b"))
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_alarms_are_counted_in_rows_and_stretches() -> None:
     assert np.isnan(FalseAlarms.count("x", np.full(3, np.nan), 1.0).rate)
 
 
-def test_thresholds_follow_the_rates_and_the_setting_is_given_back(judge: Judge) -> None:
+def test_thresholds_follow_the_rates_and_the_setting_is_kept(judge: Judge) -> None:
     assert list(judge.rates) == sorted(judge.rates)
     assert list(judge.thresholds) == sorted(judge.thresholds, reverse=True)
     assert judge.threshold == judge.thresholds[judge.rates.index(0.01)]

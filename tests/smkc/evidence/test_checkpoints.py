@@ -9,7 +9,7 @@ from tests import worlds
 import smkc
 from smkc.evidence import checkpoints
 from smkc.evidence.fitted import ROWS_PER_CHECKPOINT
-from smkc.evidence.reference import EvidenceState
+from smkc.evidence.state import EvidenceState
 
 N_REFERENCE, N_LIVE = 800, 2600
 FAULTS = (700, 1900)

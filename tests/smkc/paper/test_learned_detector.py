@@ -168,7 +168,7 @@ def test_a_stream_scores_as_the_batch(det, live):
     assert 0 < stream.p_value <= 1
 
 
-def test_a_stream_goes_on_where_it_was_saved(recon, live, tmp_path):
+def test_a_saved_stream_resumes(recon, live, tmp_path):
     stream = recon.stream()
     for t in range(30):
         stream.push(live.times[t], live.row(t))
@@ -218,7 +218,7 @@ def test_channels_can_be_chosen(reference, live):
     assert det.explain(live, 1200)[0].variable == "v002"
 
 
-def test_what_is_trained_does_not_learn_on(recon, reference, live):
+def test_a_trained_detector_refuses_partial_fit(recon, reference, live):
     expected = recon.score_windows(live).score
     with pytest.raises(InputError, match="fit again"):
         recon.partial_fit(reference)

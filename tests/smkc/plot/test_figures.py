@@ -24,7 +24,6 @@ def test_each_figure_becomes_a_png(watched, tmp_path: Path) -> None:
         ),
         "presence": plot.presence_figure(recording, alerts, [incident]),
         "traces": plot.trace_figure(views[0]),
-        "kernel": plot.kernel_figure(views[0].detail.kernel, views[0].detail.normal),
     }
     for name, figure in figures.items():
         path = plot.save_png(figure, tmp_path / "new" / f"{name}.png")
@@ -61,12 +60,6 @@ def test_no_alerts_no_views(watched) -> None:
     assert plot.view_alerts(watched.scored, []) == []
 
 
-def test_kernel_pictures_of_one_channel_share_a_colour_range(rng: np.random.Generator) -> None:
-    normal, strange = rng.random((6, 8, 8)), 3 * rng.random((6, 8, 8))
-    pictures = [axes.images[0].get_clim() for axes in plot.kernel_figure(strange, normal).axes[:12]]
-    assert pictures[:6] == pictures[6:]
-
-
 def test_presence_of_a_recording_without_observations() -> None:
     upper, lower = plot.presence_figure(Recording.from_rows([0, 1], [{}, {}])).axes
     (line,) = upper.lines
@@ -77,8 +70,6 @@ def test_presence_of_a_recording_without_observations() -> None:
 def test_wrong_shapes_and_names_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="2 times for 3 scores"):
         plot.score_figure([1, 2], [1, 2, 3])
-    with pytest.raises(InputError, match=r"\(6, L, L\), not \(3, 4, 4\)"):
-        plot.kernel_figure(np.zeros((3, 4, 4)))
     figure = plot.score_figure(np.arange(3), np.zeros(3))
     with pytest.raises(InputError, match=r"NAME\.png"):
         plot.save_png(figure, tmp_path / "picture.jpg")

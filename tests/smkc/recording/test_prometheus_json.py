@@ -54,10 +54,10 @@ def test_a_list_of_rows_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"status": "error", "error": "parse error"}, r"refusal: parse error; correct the query"),
+        ({"status": "error", "error": "parse error"}, r"error response of .*correct the query"),
         (
             {"status": "success", "data": {"resultType": "scalar"}},
-            r"type 'scalar'; save the answer",
+            r"type 'scalar'; save the response",
         ),
         ({"resultType": "matrix", "result": [{"values": []}]}, r"series 0 .* is damaged"),
         ({"resultType": "matrix", "result": [{"metric": {}, "values": [[1]]}]}, r"series 0"),
@@ -72,7 +72,7 @@ def test_what_is_wrong_is_said(content, message):
 
 def test_other_json_is_refused(tmp_path):
     (tmp_path / "a.json").write_text('{"a": 1}')
-    with pytest.raises(ReadError, match="neither an answer of Prometheus nor a list"):
+    with pytest.raises(ReadError, match="neither a response of Prometheus nor a list"):
         read(tmp_path / "a.json")
     (tmp_path / "b.json").write_text('{"a":')
     with pytest.raises(ReadError, match="is not JSON"):

@@ -1,4 +1,3 @@
-import json
 import os
 import signal
 import subprocess
@@ -39,20 +38,19 @@ def cluster():
         yield started
 
 
-def kill_one(folder: Path, wanted: str, killed: list[int]) -> None:
+def kill_one(folder: Path, wanted: str, worker: str, killed: list[int]) -> None:
     """Kill a worker once a file tells that work is under way."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         if list(folder.glob(wanted)):
-            names = json.loads((folder / "workers.json").read_text())
-            killed.append(int(names[0].rpartition(":")[2]))
+            killed.append(int(worker.rpartition(":")[2]))
             os.kill(killed[0], signal.SIGKILL)
             return
         time.sleep(0.002)
 
 
 @pytest.mark.parametrize("kind", ["evidence", "knn", "knn stride"])
-def test_the_same_file_as_on_one_machine(cluster, fleet, detectors, kind, tmp_path):
+def test_cluster_writes_the_same_file_as_one_machine(cluster, fleet, detectors, kind, tmp_path):
     here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"
     arguments = {"entity": "host", "settings": PIECES}
     expected = score_file(fleet, detectors[kind], here, **arguments)
@@ -86,7 +84,7 @@ def test_detectors_by_entity(cluster, fleet, detectors, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["evidence", "knn", "knn of one"])
-def test_a_worker_that_is_lost_is_survived(cluster, fleet, live, detectors, kind, tmp_path):
+def test_lost_worker_is_replaced(cluster, fleet, live, detectors, kind, tmp_path):
     here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"
     arguments = {"entity": "host", "settings": PIECES}
     if kind == "knn of one":
@@ -94,7 +92,8 @@ def test_a_worker_that_is_lost_is_survived(cluster, fleet, live, detectors, kind
         arguments["entity"], kind = None, "knn"
     expected = score_file(fleet, detectors[kind], here, **arguments)
     killed: list[int] = []
-    arguments_of = (Path(f"{there}.parts"), "block-*/part-*.json", killed)
+    worker = cluster.processes()[0]
+    arguments_of = (Path(f"{there}.parts"), "block-*/part-*.json", worker, killed)
     killer = threading.Thread(target=kill_one, args=arguments_of)
     killer.start()
     summary = cluster.score_file(fleet, detectors[kind], there, **arguments)
@@ -103,7 +102,7 @@ def test_a_worker_that_is_lost_is_survived(cluster, fleet, live, detectors, kind
     check_agree((there, summary), (here, expected), kind)
 
 
-def test_what_is_learned_is_the_same_as_on_one_machine(cluster, tmp_path, monkeypatch):
+def test_fit_equals_fit_on_one_machine(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(fitting, "STRETCH_OBSERVATIONS", 500)
     monkeypatch.setattr(fitting, "STRETCH_WINDOWS", 8)
     path = write(tmp_path / "reference.parquet", long_table(churning(7, 3000)), 400)
@@ -115,7 +114,7 @@ def test_what_is_learned_is_the_same_as_on_one_machine(cluster, tmp_path, monkey
 
 
 @pytest.mark.slow
-def test_errors_of_workers_are_those_of_one_machine(cluster, fleet, detectors, tmp_path):
+def test_errors_of_workers_reach_the_caller(cluster, fleet, detectors, tmp_path):
     out = tmp_path / "out.parquet"
     no_duration = {"entity": "host", "read": {"step": 5}}
     with pytest.raises(InputError, match="the times are dates"):
@@ -131,7 +130,7 @@ def test_errors_of_workers_are_those_of_one_machine(cluster, fleet, detectors, t
 
 
 @pytest.mark.slow
-def test_a_cluster_by_its_address(fleet, detectors, tmp_path):
+def test_connects_to_a_cluster_by_address(fleet, detectors, tmp_path):
     """A head that was started by itself, as ``ray start`` does it, is found by its address."""
     # Newer versions of Ray want a token, which a head that was not given one makes for itself.
     told = os.environ | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 4}

@@ -21,7 +21,7 @@ from smkc.scale import ScaleSettings, score_file
 
 @pytest.mark.parametrize("kind", ["evidence", "knn"])
 @pytest.mark.parametrize("at_a_time", [256, 2, 1])
-def test_entities_are_followed_apart(fleet, recordings, detectors, kind, at_a_time, tmp_path):
+def test_entities_are_scored_separately(fleet, recordings, detectors, kind, at_a_time, tmp_path):
     settings = ScaleSettings(held=100, block=500, entities=at_a_time)
     out = tmp_path / "out.parquet"
     summary = score_file(fleet, detectors[kind], out, entity="host", settings=settings)
@@ -56,7 +56,7 @@ def test_entities_of_a_wide_file(recordings, detectors, ids, tmp_path):
     promise.assert_scores_agree(scores_of(out), np.concatenate(expected))
 
 
-def test_entities_may_follow_one_another_and_have_detectors_of_their_own(recordings, tmp_path):
+def test_entities_in_sequence_with_one_detector_each(recordings, tmp_path):
     parts, own = [], {}
     for name, recording in recordings.items():
         parts.append(long_table(recording.rows(N_REFERENCE), host=name))

@@ -26,7 +26,7 @@ def arrays_of(detector):
     return detector.fitted_.to_arrays()[0]
 
 
-def test_one_stretch_is_learned_as_in_memory(reference):
+def test_fit_of_one_stretch_equals_fit_in_memory(reference):
     """With all data in one stretch and room for all windows nothing is left to chance."""
     settings = {**SMALL, "reference_size": 4096}
     whole = KnnDetector(**settings).fit(smkc.read(reference))
@@ -38,7 +38,7 @@ def test_one_stretch_is_learned_as_in_memory(reference):
 
 
 @pytest.mark.usefixtures("stretched")
-def test_stretches_make_one_sample_of_the_whole(reference):
+def test_stretches_are_joined_into_one_uniform_sample(reference):
     settings = {**SMALL, "reference_size": 300}
     detector = fit_file(reference, KnnDetector(**settings))
     density = detector.fitted_.density
@@ -62,7 +62,7 @@ def test_a_sample_is_spread_over_the_file(reference):
     assert 300 < detector.fitted_.density.references.seen < 1500
 
 
-def test_what_cannot_be_learned_apart_is_said(reference, tmp_path):
+def test_fit_file_rejects_unsuitable_detectors_and_short_files(reference, tmp_path):
     with pytest.raises(SettingError, match="parts cannot be learned apart and joined"):
         fit_file(reference, smkc.Detector())
     short = write(tmp_path / "short.parquet", long_table(churning(7, 1200).rows(0, 9)))

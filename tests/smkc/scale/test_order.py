@@ -9,7 +9,7 @@ from smkc.errors import ReadError
 from smkc.scale import ScaleSettings, score_file
 
 
-def test_rows_a_little_out_of_order_find_their_place(live, detectors, tmp_path):
+def test_slightly_unsorted_rows_are_sorted(live, detectors, tmp_path):
     table = long_table(live)
     places = np.arange(table.num_rows) + np.random.default_rng(0).uniform(0, 80, table.num_rows)
     path = write(tmp_path / "live.parquet", table.take(np.argsort(places)))
@@ -17,7 +17,7 @@ def test_rows_a_little_out_of_order_find_their_place(live, detectors, tmp_path):
     check_same(path, detectors["knn"], live, tmp_path / "out.parquet", settings=settings)
 
 
-def test_of_two_readings_of_one_time_the_later_stays(detectors, live, tmp_path):
+def test_last_of_duplicate_observations_is_kept(detectors, live, tmp_path):
     table = long_table(live)
     twice = pa.concat_tables([table.slice(at, 1) for at in range(600, 640)])
     twice = twice.set_column(2, "value", pa.array(np.arange(40, dtype=np.float32)))

@@ -71,7 +71,7 @@ def test_what_is_written_is_not_scored_again(live, detectors, tmp_path, monkeypa
     np.testing.assert_array_equal(scores_of(out), detectors["evidence"].decision_function(live))
 
 
-def test_an_unfinished_run_is_neither_lost_nor_mixed_up(live, detectors, tmp_path, monkeypatch):
+def test_unfinished_run_is_kept_and_not_mixed_with_another(live, detectors, tmp_path, monkeypatch):
     path = write(tmp_path / "live.parquet", long_table(live))
     out = tmp_path / "out.parquet"
 
@@ -82,7 +82,7 @@ def test_an_unfinished_run_is_neither_lost_nor_mixed_up(live, detectors, tmp_pat
         patch.setattr(Scorer, "push", failing)
         with pytest.raises(Killed):
             score_file(path, detectors["evidence"], out, settings=TINY)
-    with pytest.raises(InputError, match="holds an unfinished run; go on with it by --resume"):
+    with pytest.raises(InputError, match="holds an unfinished run; continue it with --resume"):
         score_file(path, detectors["evidence"], out, settings=TINY)
     with pytest.raises(InputError, match="other data, another model"):
         score_file(path, detectors["knn"], out, settings=TINY, resume=True)
@@ -91,7 +91,7 @@ def test_an_unfinished_run_is_neither_lost_nor_mixed_up(live, detectors, tmp_pat
         score_file(path, detectors["evidence"], out, settings=TINY, resume=True)
 
 
-def test_a_damaged_state_is_said(live, detectors, tmp_path, monkeypatch):
+def test_damaged_state_is_reported(live, detectors, tmp_path, monkeypatch):
     path = write(tmp_path / "live.parquet", long_table(live))
     out = tmp_path / "out.parquet"
     push, n_pushed = Scorer.push, []

@@ -86,7 +86,7 @@ def test_epochs_are_found_as_in_memory(live, detectors, unit, factor, tmp_path):
 @pytest.mark.filterwarnings("ignore::smkc.errors.UnscoredWarning")
 @pytest.mark.parametrize("kind", ["evidence", "knn"])
 @pytest.mark.parametrize("step", ["15s", "1m", "7s"])
-def test_a_grid_goes_on_over_pieces(recordings, kind, step, tmp_path):
+def test_grid_continues_across_pieces(recordings, kind, step, tmp_path):
     whole = recordings["host-3"]
     recording = Recording.concat([whole.rows(0, 700), whole.rows(706)])
     jittered = recording.times + np.random.default_rng(1).integers(0, 10**9, len(recording))
@@ -141,5 +141,5 @@ def test_a_bar_shows_rate_and_time_left(live, detectors, tmp_path, monkeypatch, 
     score_file(path, detectors["knn"], tmp_path / "out.parquet", settings=TINY)
     shown = capfd.readouterr().err
     assert "scoring live.parquet: " in shown
-    assert " thousand a second" in shown
+    assert " thousand per second" in shown
     assert "0:00:0" in shown

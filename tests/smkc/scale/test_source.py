@@ -25,7 +25,7 @@ def test_row_groups_without_the_entities_asked_for_are_not_read(recordings, tmp_
     np.testing.assert_allclose(sum(b.share for b in rest), sum(b.share for b in whole[2:]))
 
 
-def test_what_cannot_be_read_in_pieces_is_said(live, detectors, tmp_path):
+def test_unreadable_sources_are_reported(live, detectors, tmp_path):
     detector = detectors["knn"]
     out = tmp_path / "out.parquet"
     csv = tmp_path / "live.csv"

@@ -83,4 +83,4 @@ class Still:
         return self.told
 
     def health(self):
-        return Health(ok=False, problems=("shop waits",), watches={"shop": self.status})
+        return Health(ok=False, problems=("shop waits",))

@@ -142,7 +142,7 @@ def test_a_lane_without_a_verdict_has_no_score(service):
 
 @pytest.mark.parametrize(("past", "is_there"), [(0, True), (1, False)])
 def test_an_old_score_does_not_look_like_a_new_one(service, past, is_there):
-    watch = service.config.watch("shop")
+    watch = service.config.watches[0]
     lag = watch.step + watch.lateness + STALE_AFTER + past
     service.status = replace(WATCH, lanes=(replace(LANE, lag=lag),))
     found = values_of(render(service))

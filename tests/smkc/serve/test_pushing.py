@@ -12,9 +12,8 @@ from tests.smkc.serve.service_parts import (
     time_of,
 )
 
-from smkc.serve.inbox import pack_samples
 from smkc.serve.intake import bins
-from smkc.serve.intake.samples import Samples
+from smkc.serve.intake.samples import Samples, pack_samples
 from smkc.serve.lane import Lanes
 from smkc.serve.live import LiveUpdates
 from smkc.serve.pushing import PushFeed
@@ -34,7 +33,7 @@ def feed(tmp_path, clock):
     config = push_config(tmp_path)
     watch = config.watches[0]
     with Store.open(tmp_path) as store:
-        lanes = Lanes(store, watch, config, LiveUpdates(), 256)
+        lanes = Lanes(store, watch, config, LiveUpdates())
         lanes.open()
         yield PushFeed(watch, lanes, store, clock)
         lanes.close()
@@ -64,7 +63,7 @@ def test_rows_that_came_while_it_was_busy_are_all_there(feed, clock):
     feed.advance()
     clock.step(2 * STEP)
     feed.advance()
-    assert (n_rows(feed), feed.refused, feed.late) == (200, 0, 0)
+    assert (n_rows(feed), feed.counts["refused"], feed.counts["late"]) == (200, 0, 0)
 
 
 def test_bodies_wait_in_the_inbox_while_there_is_no_room(feed, clock, monkeypatch):
@@ -74,7 +73,7 @@ def test_bodies_wait_in_the_inbox_while_there_is_no_room(feed, clock, monkeypatc
     for _ in range(60):
         feed.advance()
         clock.step(2 * STEP)
-    assert (n_rows(feed), feed.refused, feed.late) == (200, 0, 0)
+    assert (n_rows(feed), feed.counts["refused"], feed.counts["late"]) == (200, 0, 0)
 
 
 # ---------------------------------------------------------------------- in the service
@@ -169,7 +168,7 @@ def test_an_impossible_time_in_the_inbox_does_not_stop_the_watch(feed, clock, ti
     feed.advance()
     clock.step(2 * STEP)
     feed.advance()
-    assert (n_rows(feed), feed.refused) == (10, 1)
+    assert (n_rows(feed), feed.counts["refused"]) == (10, 1)
     if time < 0 or time > LATEST_TIME:
         assert feed.errors == {"decode": 1}
     assert feed._store.n_inbox("shop") == 0
@@ -210,7 +209,7 @@ def test_an_infinite_value_is_said_to_be_one(feed, clock, value):
     feed.advance()
     clock.step(2 * STEP)
     feed.advance()
-    assert (n_rows(feed), feed.infinite, feed.refused) == (3, 1, 0)
+    assert (n_rows(feed), feed.counts["infinite"], feed.counts["refused"]) == (3, 1, 0)
     (lane,) = feed._lanes
     assert lane.status(0).problems == ()  # it is not too many variables
     (problem,) = feed.problems.values()

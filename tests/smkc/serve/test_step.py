@@ -27,12 +27,12 @@ def test_it_is_that_of_the_scrapes_and_stays(playback, tmp_path):
     config = config_without_step(playback, tmp_path, min_rows=60)
     with running(config, clock) as service:
         wait_until(lambda: service.watches()[0].phase == "following")
-        assert service.config.watch("shop").step == service.config.watch("shop").lateness == 30_000
+        assert service.config.watches[0].step == service.config.watches[0].lateness == 30_000
         assert set(numbers_of(service)[:4]) <= set(range(0, N_HISTORY, 2)) | {1, 3, 5, 7}
     playback.scrapes = EVERY_15_S  # but the rows that were learned from are two steps apart
     with running(config, clock) as service:
         wait_until(lambda: service.is_ready)
-        assert service.config.watch("shop").step == 30_000
+        assert service.config.watches[0].step == 30_000
 
 
 def test_it_waits_for_a_source_that_does_not_answer_yet(playback, tmp_path):
@@ -43,7 +43,7 @@ def test_it_waits_for_a_source_that_does_not_answer_yet(playback, tmp_path):
         wait_until(lambda: service.watches()[0].errors.get("source", 0) >= 2)
         assert service.watches()[0].phase == "waiting"
         playback.fails = lambda: ""
-        wait_until(lambda: service.config.watch("shop").step == 5_000)
+        wait_until(lambda: service.config.watches[0].step == 5_000)
 
 
 @pytest.mark.parametrize("scrapes", [{}, None], ids=["shows none", "may not be asked"])
@@ -52,7 +52,7 @@ def test_without_it_there_is_a_row_every_15_s_and_a_sentence(playback, tmp_path,
     clock = FastClock(NOW, NOW)
     with running(config_without_step(playback, tmp_path), clock) as service:
         follow_until(service, clock, N_HISTORY - 1)
-        assert service.config.watch("shop").step == STEP
+        assert service.config.watches[0].step == STEP
         assert numbers_of(service) == list(range(N_HISTORY))
         assert b"smkc_phase" in render(service)
     (said,) = {record.getMessage() for record in caplog.records if "step" in record.getMessage()}
@@ -67,4 +67,4 @@ def test_a_step_that_is_given_is_not_asked_for(playback, tmp_path):
     clock = FastClock(NOW, NOW)
     with running(pull_config(playback.url, tmp_path), clock) as service:
         wait_until(lambda: service.is_ready)
-        assert service.config.watch("shop").step == STEP
+        assert service.config.watches[0].step == STEP

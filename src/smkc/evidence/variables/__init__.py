@@ -1,48 +1,50 @@
-"""Questions asked of each variable by itself, so that one among a thousand is heard.
+"""Questions asked of each variable by itself, so that a fault of 1 in 1000 variables is found.
 
-In: rows of scaled values, a column for each variable. Out: for each row how surprising its loudest
-column is, in nats (minus the natural logarithm of a p-value that accounts for all columns and
-questions), and which columns those were.
+In: rows of scaled values, one column per variable. Out: for each row the largest surprise of any
+column, in nats (minus the natural logarithm of a p-value that is corrected for the number of
+columns and questions), and the columns with the largest surprises. These are called the loudest.
 
 questions.py
-    the statistics: level over 1, 4 and 16 rows, jump, step, freezing, relation to the others
+    the statistics: level over 1 and 16 rows, jump, freezing, relation to the others
 tails.py
     how far each column went in the reference, and how likely it is to go farther
 runs.py
     how long each column repeats one value
 seasons.py
-    what is usual at this time of the day or of the week
+    the usual values by time of the day or of the week
 silence.py
     whether a large share of the columns fell silent at once
 shares.py
     how the budget of false alerts is divided among columns
+places.py
+    the service, job or machine that each column belongs to
 loudest.py
-    the largest surprise of a row; columns that stay loud lose their say
+    the loudest columns of each row; columns that stay loud are muted
 model.py
     all of these together, fitted on a reference
+state.py
+    the same at one moment of a recording
 """
 
-from smkc.evidence.variables.loudest import (
-    CALM_ROWS,
-    LASTING_RATE,
-    LOUD_RATE,
-    N_WAYS,
-    Heard,
-    Loudest,
+from smkc.evidence.variables.loudest import N_LOOKS, Heard, Loudest
+from smkc.evidence.variables.model import VariableQuestions
+from smkc.evidence.variables.questions import (
+    PAST_ROWS,
+    QUESTIONS,
+    TAILED_QUESTIONS,
+    Question,
+    Recent,
 )
-from smkc.evidence.variables.model import VariableQuestions, VariableState
-from smkc.evidence.variables.questions import PAST_ROWS, QUESTIONS, Question, Recent
 from smkc.evidence.variables.seasons import DAY, WEEK, Usual, told_seasons
+from smkc.evidence.variables.state import VariableState
 from smkc.evidence.variables.tails import Tails
 
 __all__ = [
-    "CALM_ROWS",
     "DAY",
-    "LASTING_RATE",
-    "LOUD_RATE",
-    "N_WAYS",
+    "N_LOOKS",
     "PAST_ROWS",
     "QUESTIONS",
+    "TAILED_QUESTIONS",
     "WEEK",
     "Heard",
     "Loudest",

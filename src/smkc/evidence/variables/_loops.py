@@ -1,41 +1,22 @@
 """Jitted loops over rows and columns for the questions asked of single variables.
 
-In: arrays of rows, NaN where not observed. Out: arrays filled in place. Sums run over the rows
-before a row in the same order whatever the block, so that batch and stream agree to the bit.
+In: arrays of rows, NaN where not observed. Out: arrays filled in place. Each sum adds the preceding
+rows in the same order whatever the block, so that batch and stream agree to the last bit.
 """
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = [
-    "column_surprises",
-    "fall_silent",
-    "fit_tails",
-    "hear",
-    "mean_squared_changes",
-    "run_lengths",
-    "trailing_statistics",
-]
-
-# Largest decay of a tail, per unit of logarithmic distance: that of data with thin tails.
-MAX_INDEX = 12.0
-
-# Farther beyond the start of a tail than this, in logarithmic distance, nothing more is known.
-MAX_DISTANCE = 4.0
-
 
 @njit(cache=True)
-def trailing_statistics(
-    covered: NDArray[np.float32], short: int, long: int, before: int, out: NDArray[np.float32]
-) -> None:
-    """Fill (5, n, C): value, means over ``short`` and ``long`` rows, jump, step.
+def trailing_statistics(covered: NDArray[np.float32], long: int, out: NDArray[np.float32]) -> None:
+    """Fill (3, n, C) with the value, its mean over ``long`` rows and its change from the last row.
 
-    ``covered`` has ``short + before`` rows before the first of the n. A mean needs a quarter of
-    its rows. The step is the short mean less the mean of the ``before`` rows before that, or 0 if
-    it leads back towards the usual level: the end of a fault is no fault.
+    ``covered`` holds the n rows and the ``long - 1`` rows before them. A mean needs a quarter of
+    its rows to be observed; otherwise ``out``, which the caller fills with NaN, is unchanged.
     """
-    past = short + before
+    past = long - 1
     n, n_columns = len(covered) - past, covered.shape[1]
     total = np.empty(n_columns)
     count = np.empty(n_columns, np.int64)
@@ -45,37 +26,16 @@ def trailing_statistics(
         count[:] = 0
         for j in range(n_columns):
             out[0, i, j] = covered[row, j]
-            out[3, i, j] = covered[row, j] - covered[row - 1, j]
+            out[2, i, j] = covered[row, j] - covered[row - 1, j]
         for lag in range(long):
             for j in range(n_columns):
                 value = covered[row - lag, j]
                 if not np.isnan(value):
                     total[j] += value
                     count[j] += 1
-            if lag + 1 == short:
-                for j in range(n_columns):
-                    if 4 * count[j] >= short:
-                        out[1, i, j] = total[j] / count[j]
         for j in range(n_columns):
             if 4 * count[j] >= long:
-                out[2, i, j] = total[j] / count[j]
-        total[:] = 0.0
-        count[:] = 0
-        for lag in range(short, past):
-            for j in range(n_columns):
-                value = covered[row - lag, j]
-                if not np.isnan(value):
-                    total[j] += value
-                    count[j] += 1
-        for j in range(n_columns):
-            if 4 * count[j] >= before:
-                out[4, i, j] = _away(out[1, i, j], total[j] / count[j])
-
-
-@njit(cache=True)
-def _away(now: float, earlier: float) -> float:
-    """Return a change, or 0 if it leads towards the usual level, which is 0; NaN if not known."""
-    return 0.0 if abs(now) <= abs(earlier) else now - earlier
+                out[1, i, j] = total[j] / count[j]
 
 
 @njit(cache=True)
@@ -85,7 +45,11 @@ def run_lengths(
     lengths: NDArray[np.float32],
     out: NDArray[np.float32],
 ) -> None:
-    """Fill (n, C) how many observations in a row had the same value; NaN where not observed."""
+    """Fill (n, C) with the number of consecutive observations, so far, of the same value.
+
+    Entries that are not observed stay as the caller filled them. ``last_values`` and ``lengths``
+    (C,) hold each column's latest value and run length; both are updated.
+    """
     n, n_columns = values.shape
     for i in range(n):
         for j in range(n_columns):
@@ -101,9 +65,10 @@ def run_lengths(
 def mean_squared_changes(
     covered: NDArray[np.float32], length: int, out: NDArray[np.float32]
 ) -> None:
-    """Fill (n, C) root mean squares of ``length`` changes, half of which must be observed.
+    """Fill (n, C) with the root mean square of the last ``length`` changes from row to row.
 
-    ``covered`` has ``length`` rows before the first of the n.
+    At least half of the changes must be observed; otherwise the entry of ``out`` is unchanged.
+    ``covered`` holds the n rows and the ``length`` rows before them.
     """
     n, n_columns = out.shape
     for i in range(n):
@@ -130,10 +95,12 @@ def fit_tails(
     excess: NDArray[np.float64],
     episodes: NDArray[np.float64],
 ) -> None:
-    """Fill (2, C), above and below: where the tail begins, its mean excess, its episodes.
+    """Fit the tails above (0) and below (1) the centre of each column of ``statistics`` (n, C).
 
-    Distances are log(1 + distance from the centre in spreads). The tail holds ``share`` of the
-    rows. Exceedances at most ``gap`` rows apart are one episode.
+    Fill (2, C) ``start``, where the tail begins, ``excess``, the mean distance beyond it, and
+    ``episodes``, the number of separate exceedances. Distances are log(1 + d), where d is the
+    distance from the centre in spreads. Each tail holds ``share`` of the observations. Exceedances
+    at most ``gap`` observations apart count as 1 episode.
     """
     for j in range(statistics.shape[1]):
         column = statistics[:, j]
@@ -173,15 +140,21 @@ def column_surprises(
     most_seen: NDArray[np.float64],
     overstated: NDArray[np.float64],
     farthest: NDArray[np.float64],
-    repeated: float,
+    seen_distance: float,
+    max_distance: float,
     out: NDArray[np.float32],
 ) -> None:
-    """Fill (n, C) surprises in nats; 0 within the bulk and where there is no statistic.
+    """Fill (n, C) with surprises in nats; 0 between the tails and where the statistic is NaN.
 
-    Beyond the start of the tail the surprise is that of Lomax's distribution, whose shape is the
-    number of episodes that the tail was learned from: the fewer, the slower it grows. Where that
-    is ``overstated`` it is at most ``most_seen`` up to the farthest that the reference has seen.
-    That holds everywhere for what is as far as that ``farthest``, but for ``repeated``.
+    Beyond the start of a tail, the excess follows a Lomax distribution whose shape is ``weight``,
+    the number of episodes that the tail was learned from: with fewer episodes, the surprise grows
+    more slowly. ``overstated`` is then subtracted, down to ``most_seen``: where it is not 0, no
+    value up to the farthest of the reference is more surprising than an event seen once in the
+    reference. In every column, the same limit holds within
+    ``seen_distance`` of ``farthest``. Surprises stop growing ``max_distance`` beyond the start of a
+    tail, in logarithmic distance.
+
+    The parameters are those of :class:`~smkc.evidence.variables.tails.Tails`.
     """
     n, n_columns = statistics.shape
     low, high = np.empty(n_columns), np.empty(n_columns)
@@ -197,17 +170,12 @@ def column_surprises(
             side = 0 if value > high[j] else 1
             reached = np.log1p(abs(value - centre[j]) / spread[j])
             distance = reached - start[side, j]
-            grown = index[side, j] * min(distance, MAX_DISTANCE) / weight[side, j]
+            grown = index[side, j] * min(distance, max_distance) / weight[side, j]
             nats = nats_at_start[j] + weight[side, j] * np.log1p(grown)
-            if abs(reached - farthest[side, j]) < repeated:
+            if abs(reached - farthest[side, j]) < seen_distance:
                 out[i, j] = min(nats, most_seen[j])
             else:
                 out[i, j] = min(nats, max(most_seen[j], nats - overstated[side, j]))
-
-
-# Columns at least this share as loud as the loudest say whether a row is an echo: it is none if one
-# in COLUMNS_PER_SHOWN of them shows the trouble.
-LOUD_SHARE, COLUMNS_PER_SHOWN = 0.5, 8
 
 
 @njit(cache=True)
@@ -221,6 +189,8 @@ def hear(
     lasting: float,
     lasting_rows: int,
     calm_rows: int,
+    loud_share: float,
+    columns_per_shown: int,
     first_row: int,
     n_loud_rows: NDArray[np.int64],
     is_muted: NDArray[np.bool_],
@@ -235,21 +205,29 @@ def hear(
     top_nats: NDArray[np.float32],
     top_surprises: NDArray[np.float64],
 ) -> None:
-    """Fill (n, K) the loudest columns of each row, the loudest first; -1 where there is none.
+    """Find the K loudest columns of each row, mute columns that stay loud, and mark the rows.
 
-    A column's surprise is its largest nats less its ``asked_nats`` (C,). It may be a new normal
-    above ``lasting``. Its lasting questions (0) and its passing ones (1) are told apart in
-    ``n_loud_rows``, ``is_muted`` and ``loud_row`` (2, C): what is above ``lasting`` in
-    ``lasting_rows`` rows more than it is not is muted until it has been as quiet again. Passing
-    questions count as above it for ``calm_rows`` after such a row.
+    The surprise of a column is the largest of its ``nats`` (Q, n, C) over the questions that are
+    not muted, minus its ``asked_nats`` (C,). The ``top_`` arrays (n, K) are filled with the columns
+    of the largest surprises, in descending order; -1, -1, 0 and -inf where there are fewer.
 
-    ``marks`` (n,) become 1, news, in rows in which a column is past ``news`` while none of its
-    place was in the last ``calm_rows``, and no other place began in these. ``places`` are those of
-    the first columns; ``past_row`` is the latest row in which each place was past it, ``news_row``
-    (1,) the latest in which any began to be. They become 2, an echo, where fewer than an eighth of
-    the loudest columns show the trouble: of the others, those at least half as loud as the
-    loudest, a mean over several rows speaks (``is_mean``), and no question of the row alone
-    (``is_of_one_row``) has anything to say that goes the same way, by the signs of ``statistics``.
+    Muting treats lasting questions (0) and all others (1) separately, in ``n_loud_rows``,
+    ``is_muted`` and ``loud_row`` (2, C). A counter goes up by 1 in rows in which the corrected nats
+    are above ``lasting``, and down by 1 in others. The column is muted when the counter reaches
+    ``lasting_rows``, until it is back at 0. For questions that are not lasting, the ``calm_rows``
+    rows after a row above ``lasting`` count as above it, too. ``loud_row`` is the latest row above
+    ``lasting``.
+
+    ``marks`` (n,) become 1, news, where the largest surprise is above ``news``, no column of the
+    same place was above it in the last ``calm_rows`` rows, and no other place began to be in these.
+    ``places`` are given for the first columns; ``past_row`` holds the latest row in which each
+    place was above ``news``, ``news_row`` (1,) the latest in which any place began to be.
+
+    ``marks`` become 2, an echo, where fewer than 1 in ``columns_per_shown`` of the loudest columns
+    show the trouble in the row itself; the loudest are those above ``loud_share`` of the largest
+    surprise. A column shows it unless its loudest question is a mean over several rows
+    (``is_mean``) and no question about a single row (``is_of_one_row``) has a surprise in the same
+    direction, by the sign of its statistic.
     """
     n_questions, n, n_columns = nats.shape
     n_kept = top_columns.shape[1]
@@ -260,6 +238,7 @@ def hear(
         top_questions[i, :] = -1
         top_nats[i, :] = 0.0
         top_surprises[i, :] = -np.inf
+        of_news = 0.0
         for j in range(n_columns):
             said[:] = 0.0
             asked[:] = -1
@@ -288,7 +267,7 @@ def hear(
             if surprise > news and j < len(places):
                 if row - past_row[places[j]] > calm_rows:
                     if row - news_row[0] > calm_rows:
-                        marks[i] = 1
+                        of_news = max(of_news, surprise)
                     news_row[0] = row
                 past_row[places[j]] = row
             if surprise > top_surprises[i, n_kept - 1]:
@@ -303,9 +282,11 @@ def hear(
                 top_nats[i, k] = best
                 top_columns[i, k] = j
                 top_questions[i, k] = which
-        if marks[i] == 0 and top_surprises[i, 0] > 0.0:
+        if of_news > 0.0 and of_news >= top_surprises[i, 0]:
+            marks[i] = 1
+        elif top_surprises[i, 0] > 0.0:
             n_loud, n_shown = 0, 0
-            while n_loud < n_kept and top_surprises[i, n_loud] > LOUD_SHARE * top_surprises[i, 0]:
+            while n_loud < n_kept and top_surprises[i, n_loud] > loud_share * top_surprises[i, 0]:
                 j, which = top_columns[i, n_loud], top_questions[i, n_loud]
                 is_shown = not is_mean[which]
                 for q in range(n_questions):
@@ -313,7 +294,7 @@ def hear(
                     is_shown |= is_of_one_row[q] and nats[q, i, j] > 0.0 and is_alike
                 n_shown += is_shown
                 n_loud += 1
-            if COLUMNS_PER_SHOWN * n_shown < n_loud:
+            if columns_per_shown * n_shown < n_loud:
                 marks[i] = 2
 
 
@@ -330,11 +311,13 @@ def fall_silent(
     counts: NDArray[np.float64],
     is_trouble: NDArray[np.bool_],
 ) -> int:
-    """Fill (n,) whether many residents are gone; return the most that fell silent at once.
+    """Fill (n,) with whether many residents are gone; return the most that fell silent at once.
 
-    Trouble begins when so many have been silent for at least ``silent_rows`` and at most
-    ``recent_rows``: ``n_certain``, and four times as many as were lately, which is ``counts[0]``.
-    It ends when half of them are back, or after ``lasting_rows``; ``counts[1]`` of them are over.
+    A resident has just fallen silent if it was last observed ``silent_rows`` to ``recent_rows``
+    rows ago. Trouble begins when ``n_certain`` + 4 ``counts[0]`` residents have; ``counts[0]`` is
+    the moving average of that number in rows without trouble. Trouble ends when half of the
+    residents that are gone are back, or after ``lasting_rows`` rows; ``counts[1]`` is the number of
+    rows that it has lasted. The state arrays are updated.
     """
     n, n_columns = values.shape
     n_most = 0

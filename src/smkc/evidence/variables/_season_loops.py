@@ -1,4 +1,4 @@
-"""Jitted loops for seasons: medians by slot of a period, and distances from them.
+"""Jitted loops for seasons: the median of each slot of a period, and distances from it.
 
 In: rows of scaled values, NaN where not observed, and the slot or time of each. Out: arrays filled
 in place.
@@ -8,8 +8,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["slot_medians", "subtract_usual"]
-
 
 @njit(cache=True)
 def slot_medians(
@@ -18,9 +16,10 @@ def slot_medians(
     n_slots: int,
     out: NDArray[np.float32],
 ) -> None:
-    """Fill (K, C) medians of the rows of each slot, of all rows where a slot has none; NaN if none.
+    """Fill (K, C) with the median of each slot.
 
-    ``slots`` (n,) are those of the (n, C) values.
+    A slot without observations gets the median of the whole column, or NaN if that is empty.
+    ``slots`` (n,) is the slot of each of the (n, C) values' rows.
     """
     n, n_columns = values.shape
     first = np.zeros(n_slots + 1, np.int64)
@@ -61,7 +60,7 @@ def subtract_usual(
     usual: NDArray[np.float32],
     out: NDArray[np.float32],
 ) -> None:
-    """Fill (n, S) the values of some columns less what is usual in the slot of their time."""
+    """Fill (n, S) with values of ``columns`` (S,) minus the usual values at their times."""
     for i in range(len(values)):
         for s in range(len(columns)):
             phase = np.mod(clocks[i], period[s]) / period[s] * n_slots[s]

@@ -1,69 +1,54 @@
-"""Loudest: the columns that surprise most in each row, and which of them have lost their say.
+"""The loudest columns: those with the largest surprise in each row.
 
-In: surprises of columns and questions, row by row. Out: the loudest of each row. A column that
-stays loud has a new normal and is muted until it is quiet again, that column alone.
+In: the surprise of each column for each question, row by row, in nats. Out: the loudest columns of
+each row. A column that stays loud has a new normal and is muted until it becomes quiet again; other
+columns are not affected.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from smkc.evidence.saving import SavedState
+from smkc.evidence.settings import SETTINGS
 from smkc.evidence.variables._loops import hear
 
-__all__ = [
-    "CALM_ROWS",
-    "LASTING_RATE",
-    "LASTING_ROWS",
-    "LOUD_RATE",
-    "N_KEPT",
-    "N_WAYS",
-    "Heard",
-    "Loudest",
-]
+# Ways in which a row is looked at: its larger surprise by itself, and both of them together. The
+# p-value of each is multiplied by this.
+N_LOOKS = 2
 
-# Rows whose p-value, corrected for all columns and questions, is below this rate spend the budget
-# of false alerts. It is above the default rate, so that near misses count.
-LOUD_RATE = 3e-3
-
-# The system and the single variables share the budget of false alerts.
-N_WAYS = 2
-
-# A column whose corrected p-value is below LASTING_RATE in LASTING_ROWS rows more than it is not
-# has a new normal and is muted: what holds an alert open must end.
-LASTING_RATE, LASTING_ROWS = 10.0 * LOUD_RATE, 200
-
-# Quiet rows after which an alert ends.
-CALM_ROWS = 20
-
-# The row of what has never been.
+# Row number that stands for "never".
 LONG_AGO = -(1 << 40)
 
 NO_PLACES = np.empty(0, np.int32)
 
-# Columns remembered for each row: those that an alert names.
+# Arrays of the state with one entry per column.
+_OF_COLUMNS = ("n_loud_rows", "is_muted", "loud_row")
+
+# Number of loudest columns kept per row, from which the causes of an alert are chosen.
 N_KEPT = 16
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Heard:
-    """The loudest columns of (n,) rows.
+    """The loudest columns of n rows.
 
     Parameters
     ----------
     surprises
-        (n,) nats of the loudest column, less what is taken off for the number of questions asked of
-        all columns: minus the logarithm of a p-value.
+        (n,) surprise of the loudest column in nats, corrected for the number of columns and
+        questions: minus the logarithm of a p-value. Not negative.
     marks
-        (n,) what each row is to an alert. News: a column spends the budget while none of its place
-        has done so lately, nor has another place just begun to. Echo: nearly all of the
-        loudest columns are so only by their mean over several rows; the row itself is usual for
-        them.
+        (n,) the :class:`~smkc.decide.Mark` of each row. News: the loudest column is below
+        ``loud_rate`` by itself, and in the last ``calm_rows`` rows no column of the same place was,
+        nor did another place begin to be. Echo: nearly all of the loudest columns are loud only in
+        their mean over several rows, while the row itself is usual for them.
     columns, questions, nats
-        (n, K) the loudest columns, what each was asked, and its nats before that correction; -1, -1
-        and 0 where fewer columns have anything to say.
+        (n, K) the loudest columns, the question for which each is loudest, and its surprise before
+        the correction; -1, -1 and 0 where fewer than K columns have a surprise.
     """
 
     surprises: NDArray[np.float64]
@@ -73,20 +58,20 @@ class Heard:
     nats: NDArray[np.float32]
 
 
-class Loudest:
-    """Which columns were loud so far.
+class Loudest(SavedState):
+    """The loudness of each column so far, for finding the loudest and muting lasting ones.
 
     Parameters
     ----------
     is_lasting
-        (Q,) for each question, whether it stays loud while a state lasts.
+        (Q,) for each question, whether its answer stays unusual for as long as a state lasts.
     n_columns
         C at the beginning; columns may be added.
     places
-        of columns, the first; there is no news of others.
+        the place of each of the first columns. Columns after these cause no news.
     rows
-        (Q,) of each question that asks for a level, the rows that it averages over; 1 for those
-        that ask of one row alone, 0 for others. Without them no row is an echo.
+        (Q,) rows that each question about a level averages over; 1 for questions about a single
+        row, 0 for others. If empty, no row is marked as an echo.
 
     Examples
     --------
@@ -95,6 +80,8 @@ class Loudest:
     >>> heard.columns[0, :2].tolist(), heard.surprises.round(2).tolist()
     ([1, 2], [7.9])
     """
+
+    saved = (*_OF_COLUMNS, "past_row", "news_row", "n_rows")
 
     def __init__(
         self,
@@ -106,7 +93,7 @@ class Loudest:
         self.is_lasting = np.array(is_lasting, bool)
         self.rows = np.array(rows or [0] * len(is_lasting), np.int64)
         self.n_rows = 0
-        # The first row is of lasting questions, the second of passing ones.
+        # Row 0 is for lasting questions, row 1 for all others.
         self.n_loud_rows = np.zeros((2, n_columns), np.int64)
         self.is_muted = np.zeros((2, n_columns), bool)
         self.loud_row = np.full((2, n_columns), -1, np.int64)
@@ -120,10 +107,18 @@ class Loudest:
         asked_nats: NDArray[np.float64] | None = None,
         statistics: NDArray[np.float32] | None = None,
     ) -> Heard:
-        """Take in (Q, n, C) nats of the next rows, and the statistics that they are of.
+        """Return the loudest columns of the next n rows.
 
-        ``asked_nats`` (C,) are taken off each column's: the logarithm of how many questions are
-        asked, which is the default, or more for a column that has a smaller part of the budget.
+        Parameters
+        ----------
+        nats
+            (Q, n, C) surprise of each question, row and column.
+        asked_nats
+            (C,) correction subtracted from the nats of each column: by default log(Q C), the
+            logarithm of the number of questions asked; more for a column that has a smaller share
+            of the budget.
+        statistics
+            (Q, n, C) the statistics that the nats were computed from; their signs tell echoes.
         """
         n_questions, n, n_columns = nats.shape
         if asked_nats is None:
@@ -141,14 +136,16 @@ class Loudest:
             self.is_lasting,
             self.rows > 1,
             self.rows == 1,
-            -float(np.log(LASTING_RATE)),
-            LASTING_ROWS,
-            CALM_ROWS,
+            -float(np.log(SETTINGS.lasting_rate)),
+            SETTINGS.lasting_rows,
+            SETTINGS.calm_rows,
+            SETTINGS.loud_columns_share,
+            SETTINGS.columns_per_shown,
             self.n_rows,
             self.n_loud_rows,
             self.is_muted,
             self.loud_row,
-            float(np.log(N_WAYS / LOUD_RATE)),
+            float(np.log(N_LOOKS / SETTINGS.loud_rate)),
             self.places,
             self.past_row,
             self.news_row,
@@ -163,12 +160,12 @@ class Loudest:
         return Heard(surprises=loudest, marks=marks, columns=columns, questions=questions, nats=top)
 
     def were_loud_since(self, row: int) -> NDArray[np.bool_]:
-        """(C,) which columns said anything since a row that could hold an alert open."""
+        """Return (C,) whether each column was below ``lasting_rate`` in this row or later."""
         return np.asarray(self.loud_row.max(axis=0) >= row)
 
     def mute(self, columns: NDArray[np.integer[Any]]) -> None:
-        """Take what some columns say now for normal, as if it had lasted."""
-        self.n_loud_rows[:, columns] = LASTING_ROWS
+        """Mute columns at once, as if they had been loud for ``lasting_rows`` rows."""
+        self.n_loud_rows[:, columns] = SETTINGS.lasting_rows
         self.is_muted[:, columns] = True
 
     def _widen(self, n_columns: int) -> None:
@@ -178,17 +175,3 @@ class Loudest:
             for key in _OF_COLUMNS:
                 joined = np.concatenate([getattr(self, key), getattr(new, key)], axis=-1)
                 setattr(self, key, joined)
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what :meth:`restore` needs to go on exactly."""
-        return {key: getattr(self, key) for key in _SAVED} | {"n_rows": np.array([self.n_rows])}
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what :meth:`to_arrays` gave."""
-        for key in _SAVED:
-            setattr(self, key, arrays[key].copy())
-        self.n_rows = int(arrays["n_rows"][0])
-
-
-_OF_COLUMNS = ("n_loud_rows", "is_muted", "loud_row")
-_SAVED = (*_OF_COLUMNS, "past_row", "news_row")

@@ -1,7 +1,7 @@
-"""Places: which service, job or machine each column is of, as its labels say.
+"""Places: the service, job or machine that each column belongs to, according to its labels.
 
-In: names of columns. Out: a number for each place, so that trouble in another place than the one
-that is in trouble already can be told.
+In: names of columns. Out: the number of each column's place. Trouble that begins in another place
+than the current trouble is news.
 """
 
 from collections.abc import Sequence
@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 
 from smkc.recording import parse
 
-__all__ = ["PLACE_LABELS", "places"]
-
-# The first of these labels that a name has is its place.
+# The place of a column is the value of the first of these labels that its name has.
 PLACE_LABELS = ("service", "app", "deployment", "component", "job", "node", "host", "instance")
 
 
 def places(names: Sequence[str]) -> NDArray[np.int32]:
-    """(C,) a number for the place of each column; all that name none are of one place.
+    """Return (C,) the number of each column's place; columns without such a label share one.
 
     Examples
     --------
@@ -31,6 +29,6 @@ def places(names: Sequence[str]) -> NDArray[np.int32]:
 
 
 def _place(name: str) -> tuple[str, str]:
-    parts = parse(name[: name.rfind("}") + 1]) if "}" in name else None  # roles add a word
+    parts = parse(name[: name.rfind("}") + 1]) if "}" in name else None  # roles have a suffix
     labels = {} if parts is None else parts[1]
     return next(((key, labels[key]) for key in PLACE_LABELS if key in labels), ("", ""))

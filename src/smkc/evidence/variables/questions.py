@@ -1,45 +1,42 @@
 """The questions asked of a single variable, and their statistics.
 
 In: consecutive rows of scaled values (n, C), NaN where a variable was not observed. Out: one
-statistic for each question, row and column, NaN where there is too little to tell.
+statistic for each question, row and column, NaN where too little was observed.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from smkc.evidence.saving import SavedState
 from smkc.evidence.variables._loops import (
     mean_squared_changes,
     run_lengths,
     trailing_statistics,
 )
 
-__all__ = ["PAST_ROWS", "QUESTIONS", "Question", "Recent", "Statistics"]
+# Rows of the long level and of the relation.
+LONG_ROWS, RELATION_ROWS = 16, 8
 
-# Rows of the short and the long level, and of the mean that a step is measured from.
-SHORT_ROWS, LONG_ROWS, BEFORE_ROWS = 4, 16, 32
-RELATION_ROWS = 8
-
-# A row's statistics depend on that row and so many rows before it.
-PAST_ROWS = SHORT_ROWS + BEFORE_ROWS
+# Number of rows before a row that its statistics depend on.
+PAST_ROWS = LONG_ROWS - 1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Recent:
-    """The next n rows of C columns and the rows before them, for statistics to look at.
+    """The next n rows of C columns and the rows before them, as input of the statistics.
 
     Parameters
     ----------
     values
         (``PAST_ROWS`` + n, C) scaled values, NaN where not observed.
     residuals
-        (``RELATION_ROWS`` + n, C) what the other variables leave unexplained of each value.
+        (``RELATION_ROWS`` + n, C) the part of each value that the other variables do not explain.
     run_lengths
-        (n, C) how many observations up to each had the same value.
+        (n, C) number of consecutive observations, up to each, that had the same value.
     """
 
     values: NDArray[np.float32]
@@ -48,9 +45,9 @@ class Recent:
 
     @cached_property
     def trailing(self) -> NDArray[np.float32]:
-        """(5, n, C) value, short mean, long mean, jump and step, from one pass."""
-        out = np.full((5, *self.run_lengths.shape), np.nan, np.float32)
-        trailing_statistics(self.values, SHORT_ROWS, LONG_ROWS, BEFORE_ROWS, out)
+        """(3, n, C) value, long mean and jump, computed in one pass."""
+        out = np.full((3, *self.run_lengths.shape), np.nan, np.float32)
+        trailing_statistics(self.values, LONG_ROWS, out)
         return out
 
 
@@ -65,17 +62,18 @@ class Question:
     kind
         the kind of cause that it finds.
     rows
-        rows that the statistic averages over: values this close together are one observation.
+        number of rows that the statistic averages over. Exceedances this close together are one
+        episode of a tail.
     is_lasting
-        whether the answer stays unusual for as long as the state lasts. A change of normal is then
-        told from a fault by its length.
+        whether the statistic stays unusual for as long as an unusual state lasts. A new normal is
+        then told from a fault by how long it lasts.
     statistic
-        (n, C) from the recent rows, NaN where there is too little to tell; float32, and of each row
-        the same however many rows are handed over at once.
+        function of the recent rows that returns (n, C) float32, NaN where too little was observed.
+        The result for a row must not depend on how many rows are passed at once.
     is_one_sided
         whether only large statistics are unusual.
     is_asked_of_newcomers
-        whether variables that the reference does not know are asked as well.
+        whether the question is also asked of variables that the reference does not know.
     """
 
     name: str
@@ -88,7 +86,7 @@ class Question:
 
     @property
     def rows_of_level(self) -> int:
-        """Rows of the level that it asks for; 1 if it asks of one row alone, 0 for what else."""
+        """Rows that the question's level averages over; 1 if it is about 1 row, 0 for others."""
         return self.rows if self.rows == 1 or self.kind == "level" else 0
 
 
@@ -104,20 +102,12 @@ QUESTIONS = (
         statistic=lambda recent: recent.trailing[0],
     ),
     Question(
-        name="short level", kind="level", rows=SHORT_ROWS, is_lasting=True,
+        name="long level", kind="level", rows=LONG_ROWS, is_lasting=True,
         statistic=lambda recent: recent.trailing[1],
     ),
     Question(
-        name="long level", kind="level", rows=LONG_ROWS, is_lasting=True,
-        statistic=lambda recent: recent.trailing[2],
-    ),
-    Question(
         name="jump of one", kind="jump", rows=1, is_lasting=False,
-        statistic=lambda recent: recent.trailing[3],
-    ),
-    Question(
-        name="step", kind="level", rows=SHORT_ROWS, is_lasting=False,
-        statistic=lambda recent: recent.trailing[4],
+        statistic=lambda recent: recent.trailing[2],
     ),
     Question(
         name="frozen", kind="frozen", rows=1, is_lasting=True,
@@ -129,7 +119,7 @@ QUESTIONS = (
         statistic=_relation, is_one_sided=True, is_asked_of_newcomers=False,
     ),
 )  # fmt: skip
-"""Every question that is asked of every variable; another one is another entry here."""
+"""The questions asked of every variable. To add a question, add an entry."""
 
 LEVEL, JUMP, FROZEN, RELATION = (
     [question.name for question in QUESTIONS].index(name)
@@ -137,14 +127,22 @@ LEVEL, JUMP, FROZEN, RELATION = (
 )
 
 
-class Statistics:
-    """The statistics of a stream of rows; holds the recent past.
+# Names of the questions that are judged by the tails of their statistics.
+TAILED_QUESTIONS = tuple(
+    question.name for number, question in enumerate(QUESTIONS) if number != FROZEN
+)
+
+
+class Statistics(SavedState):
+    """The statistics of consecutive rows, with the recent rows that they depend on.
 
     Parameters
     ----------
     n_columns
         C at the beginning; columns may be added.
     """
+
+    saved = ("past", "past_residuals", "last_values", "run_lengths")
 
     def __init__(self, n_columns: int) -> None:
         self.past = np.full((PAST_ROWS, n_columns), np.nan, np.float32)
@@ -155,10 +153,10 @@ class Statistics:
     def push(
         self, values: NDArray[np.float32], residuals: NDArray[np.float32] | None = None
     ) -> NDArray[np.float32]:
-        """(Q, n, C) statistics of the next rows.
+        """Return (Q, n, C) statistics of the next n rows.
 
-        ``residuals`` (n, at most C) are what the other variables leave unexplained of each value;
-        without them the relation is not asked for.
+        ``residuals`` (n, at most C) are the part of each value that the other variables do not
+        explain; without them, the statistic of the relation is NaN.
         """
         n, n_columns = values.shape
         self._widen(n_columns)
@@ -183,15 +181,3 @@ class Statistics:
             self.past_residuals = np.pad(self.past_residuals, wide, constant_values=np.nan)
             self.last_values = np.pad(self.last_values, (0, more), constant_values=np.nan)
             self.run_lengths = np.pad(self.run_lengths, (0, more))
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what :meth:`restore` needs to go on exactly."""
-        return {key: getattr(self, key) for key in _SAVED}
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what :meth:`to_arrays` gave."""
-        for key in _SAVED:
-            setattr(self, key, arrays[key].copy())
-
-
-_SAVED = ("past", "past_residuals", "last_values", "run_lengths")

@@ -1,7 +1,7 @@
-"""Seasons: what is usual at this time of the day or of the week, column by column.
+"""Seasons: the usual value of each column by time of the day or of the week.
 
-In: reference rows of scaled values and their times. Out: for the columns whose season the last part
-of the reference confirms, how far a value is from what is usual at its time.
+In: reference rows of scaled values and their times. Out: the distance of a value from the usual
+value at its time, for the columns whose season the last part of the reference confirms.
 """
 
 from collections import Counter
@@ -12,33 +12,17 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from smkc.evidence.settings import SETTINGS
 from smkc.evidence.variables._season_loops import slot_medians, subtract_usual
 
-__all__ = ["DAY", "WEEK", "Seasons", "Usual", "find_period", "told_seasons"]
-
 DAY, WEEK = 86_400.0, 604_800.0  # seconds
-
-# A period is cut into MIN_SLOTS to MAX_SLOTS slots of equal length (at the finest 5 minutes of a
-# day, half an hour of a week), each with at least ROWS_PER_SLOT of the reference's rows.
-MAX_SLOTS, MIN_SLOTS, ROWS_PER_SLOT = 336, 4, 8
-
-# A season found in the first part of the reference is used if it leaves at most this share of the
-# mean absolute deviation in the last part. A week must leave so much less than a day does.
-FITTED_SHARE, MAX_LEFT, WEEK_GAIN = 2.0 / 3.0, 0.9, 0.05
-
-# Periods that the reference must cover.
-MIN_PERIODS = 3
-
-# Without dates, the period is a lag at which the autocorrelation reaches this: the shortest that
-# comes close to the best one, which may be a multiple of it.
-MIN_CORRELATION, CLOSE_TO_BEST = 0.5, 0.85
 
 
 @dataclass(frozen=True, kw_only=True)
 class Usual:
-    """What is usual in a column at a time: the middle, give or take a spread.
+    """The usual value of a column at a time: ``middle``, plus or minus ``spread``.
 
-    ``when`` says which times are meant, such as "on Mondays at 09:00".
+    ``when`` names the times that it holds for, such as "on Mondays at 09:00".
     """
 
     middle: float
@@ -48,16 +32,16 @@ class Usual:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Seasons:
-    """The seasons of S of the columns.
+    """The seasons of S columns.
 
     Parameters
     ----------
     columns
-        (S,) which columns have a season.
+        (S,) numbers of the columns that have a season.
     period
-        (S,) its length, in seconds for dates, else in units of the recording's times.
+        (S,) length of the period, in seconds for dates, else in units of the recording's times.
     n_slots
-        (S,) into how many slots it is cut.
+        (S,) number of slots that the period is divided into.
     usual
         (S, K) median of the reference's values in each slot; NaN past the last slot.
 
@@ -84,30 +68,32 @@ class Seasons:
         *,
         has_dates: bool,
     ) -> "tuple[Seasons, NDArray[np.float32]]":
-        """Learn from reference rows; also return (n, S) how far these are from what is usual.
+        """Fit seasons to reference rows; also return (n, S) the distances of these rows.
 
-        What is usual for a reference row is told from every other period of the reference, or the
-        row itself would count.
+        The distance of a row in an even period is measured from the usual values in odd periods,
+        and the reverse, so that no row affects its own usual value.
 
         Parameters
         ----------
-        values, clocks
-            (n, C) scaled, NaN where not observed; (n,) times, increasing.
+        values
+            (n, C) scaled values, NaN where not observed.
+        clocks
+            (n,) times, increasing.
         is_asked
-            (C,) which columns may have a season.
+            (C,) whether each column may have a season.
         has_dates
-            whether clocks are seconds, so that days and weeks are looked for.
+            whether clocks are seconds, so that days and weeks are tried.
         """
-        left = np.where(is_asked, MAX_LEFT, -np.inf)
+        left = np.where(is_asked, SETTINGS.max_left, -np.inf)
         chosen = np.zeros(values.shape[1])
         slots_of = {}
         for period in _candidates(values[:, is_asked], clocks, has_dates=has_dates):
             n_slots = _n_slots(clocks, period)
-            if n_slots < MIN_SLOTS:
+            if n_slots < SETTINGS.min_slots:
                 continue
             slots_of[period] = n_slots
             share = _share_left(values, clocks, period, n_slots)
-            is_better = share < left - (WEEK_GAIN if period == WEEK else 0.0)
+            is_better = share < left - (SETTINGS.week_gain if period == WEEK else 0.0)
             left, chosen = np.where(is_better, share, left), np.where(is_better, period, chosen)
         columns = np.flatnonzero(chosen)
         n_slots_of = np.array([slots_of[chosen[column]] for column in columns], np.int64)
@@ -125,18 +111,18 @@ class Seasons:
     def subtract(
         self, values: NDArray[np.float32], clocks: NDArray[np.float64]
     ) -> NDArray[np.float32]:
-        """(n, S) how far (n, C) values are from what is usual at their times (n,)."""
+        """Return (n, S) the (n, C) values minus the usual values at their times ``clocks`` (n,)."""
         out = np.empty((len(values), len(self.columns)), np.float32)
         subtract_usual(values, clocks, self.columns, self.period, self.n_slots, self.usual, out)
         return out
 
     def middle_at(self, number: int, clock: float) -> float:
-        """Return what is usual at a time in the column of the season of this number."""
+        """Return the usual value at a time according to season ``number``."""
         period, n = float(self.period[number]), int(self.n_slots[number])
         return float(self.usual[number, _slots(np.array([clock]), period, n)[0]])
 
     def when(self, number: int, clock: float) -> str:
-        """Say which times a season compares a time with.
+        """Describe the times that season ``number`` compares a time with.
 
         Examples
         --------
@@ -154,7 +140,9 @@ class Seasons:
 
 
 def find_period(values: NDArray[np.float32]) -> float:
-    """Return the period, in rows, that most columns of (n, C) values share; 0 if there is none.
+    """Return the period of (n, C) values in rows, or 0 if there is none.
+
+    It is found in the autocorrelation, the median over columns.
 
     Examples
     --------
@@ -165,18 +153,18 @@ def find_period(values: NDArray[np.float32]) -> float:
     correlation = _autocorrelation(values)
     below = np.flatnonzero(correlation < 0)
     if not len(below):
-        return 0.0  # neighbours alone are alike
-    first = max(int(below[0]), MIN_SLOTS)
+        return 0.0  # only neighbouring rows are alike
+    first = max(int(below[0]), SETTINGS.min_slots)
     best = float(correlation[first:].max(initial=0.0))
-    if best < MIN_CORRELATION:
+    if best < SETTINGS.min_correlation:
         return 0.0
-    is_close = np.append(correlation[first:] >= CLOSE_TO_BEST * best, False)
+    is_close = np.append(correlation[first:] >= SETTINGS.close_to_best * best, False)
     start = int(np.argmax(is_close))
     end = start + int(np.argmin(is_close[start:]))
     lag = first + start + int(np.argmax(correlation[first + start : first + end]))
     multiple = 1
     reach = lag // 8 + 1
-    while 2 * lag + reach < len(correlation):  # a longer lag tells the period more exactly
+    while 2 * lag + reach < len(correlation):  # a longer lag gives the period more exactly
         nearby = np.arange(2 * lag - reach, 2 * lag + reach + 1)
         lag, multiple = int(nearby[np.argmax(correlation[nearby])]), 2 * multiple
     return 0.0 if multiple == 1 and lag == len(correlation) - 1 else lag / multiple
@@ -185,12 +173,14 @@ def find_period(values: NDArray[np.float32]) -> float:
 def _candidates(
     values: NDArray[np.float32], clocks: NDArray[np.float64], *, has_dates: bool
 ) -> list[float]:
-    """Return the periods to try: days and weeks if there are enough of them, else a found one."""
+    """Return the periods to try: days and weeks if the reference is long enough, else one found."""
     if len(clocks) < 2:
         return []
     step = float(np.median(np.diff(clocks)))
     span = float(clocks[-1] - clocks[0]) + step
-    by_date = [period for period in (DAY, WEEK) if has_dates and span >= MIN_PERIODS * period]
+    by_date = [
+        period for period in (DAY, WEEK) if has_dates and span >= SETTINGS.min_periods * period
+    ]
     if by_date:
         return by_date
     found = find_period(values) * step
@@ -198,31 +188,31 @@ def _candidates(
 
 
 def _autocorrelation(values: NDArray[np.float32]) -> NDArray[np.float64]:
-    """(L,) the median column's autocorrelation at lags up to a part of the rows; may be empty."""
+    """Return (L,) the autocorrelation at lags below L, the median over columns; may be empty."""
     n = len(values)
     filled = np.nan_to_num(np.clip(values, -10.0, 10.0).astype(np.float64))
     filled = filled - filled.mean(axis=0)
     moving = filled[:, filled.std(axis=0) > 1e-6]
-    if n < 4 * MIN_PERIODS or not moving.shape[1]:
+    if n < 4 * SETTINGS.min_periods or not moving.shape[1]:
         return np.empty(0)
     spectrum = np.abs(np.fft.rfft(moving, 1 << (2 * n).bit_length(), axis=0)) ** 2
-    covariance = np.fft.irfft(spectrum, axis=0)[: n // MIN_PERIODS + 1]
-    counted = n / (n - np.arange(len(covariance)))  # products at a lag become fewer
+    covariance = np.fft.irfft(spectrum, axis=0)[: n // SETTINGS.min_periods + 1]
+    counted = n / (n - np.arange(len(covariance)))  # a longer lag has fewer products
     correlation: NDArray[np.float64] = np.median(covariance / covariance[0], axis=1) * counted
     return correlation
 
 
 def _n_slots(clocks: NDArray[np.float64], period: float) -> int:
-    """Return into how many slots a period is cut, by how many rows the reference has of it."""
+    """Return the number of slots of a period, such that each has enough reference rows."""
     step = float(np.median(np.diff(clocks)))
     rows_per_period = period / step
     n_periods = max(len(clocks) / rows_per_period, 1.0)
-    width = max(1.0, ROWS_PER_SLOT / n_periods, rows_per_period / MAX_SLOTS)
+    width = max(1.0, SETTINGS.rows_per_slot / n_periods, rows_per_period / SETTINGS.max_slots)
     return int(rows_per_period / np.ceil(width) + 1e-6)
 
 
 def _slots(clocks: NDArray[np.float64], period: float, n_slots: int) -> NDArray[np.int64]:
-    """(n,) the slot whose middle is nearest to each time."""
+    """Return (n,) the slot whose middle is nearest to each time."""
     phase = np.floor(np.mod(clocks, period) / period * n_slots + 0.5).astype(np.int64)
     return phase % n_slots
 
@@ -230,7 +220,7 @@ def _slots(clocks: NDArray[np.float64], period: float, n_slots: int) -> NDArray[
 def _medians(
     values: NDArray[np.float32], slots: NDArray[np.int64], n_slots: int
 ) -> NDArray[np.float32]:
-    """(K, C) median of each slot; that of all rows where a slot has none."""
+    """Return (K, C) the median of each slot, or that of all rows for slots without any."""
     out = np.empty((n_slots, values.shape[1]), np.float32)
     slot_medians(values, slots, n_slots, out)
     return out
@@ -239,7 +229,7 @@ def _medians(
 def _share_left(
     values: NDArray[np.float32], clocks: NDArray[np.float64], period: float, n_slots: int
 ) -> NDArray[np.float64]:
-    """(C,) what the season of the first part leaves of the last part's mean deviation."""
+    """Return (C,) the share of the last part's deviation left by the first part's season."""
     cut = int(np.searchsorted(clocks, clocks[-1] - max(period / 2.0, _last_part(clocks))))
     slots = _slots(clocks, period, n_slots)
     early = values[:cut]
@@ -257,13 +247,13 @@ def _share_left(
 
 
 def _last_part(clocks: NDArray[np.float64]) -> float:
-    return (1.0 - FITTED_SHARE) * float(clocks[-1] - clocks[0])
+    return (1.0 - SETTINGS.season_fitted_share) * float(clocks[-1] - clocks[0])
 
 
 def _distances_from_others(
     values: NDArray[np.float32], clocks: NDArray[np.float64], period: float, n_slots: int
 ) -> NDArray[np.float32]:
-    """(n, C) how far rows of even periods are from what is usual in odd ones, and vice versa."""
+    """Return (n, C) distances of even periods from the medians of odd ones, and the reverse."""
     slots = _slots(clocks, period, n_slots)
     is_odd = np.floor(clocks / period) % 2 == 1
     out = np.empty_like(values)
@@ -274,7 +264,7 @@ def _distances_from_others(
 
 
 def told_seasons(seasons: Mapping[str, float]) -> str:
-    """Say how many variables have a season of which period.
+    """Return the number of variables per period, in words.
 
     Examples
     --------

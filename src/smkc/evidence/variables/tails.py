@@ -1,40 +1,22 @@
 """Tails: how far each column went in reference data, and how likely it is to go farther.
 
-In: statistics of reference rows, one column each. Out: the surprise of other rows' statistics in
-nats, per column. Nothing is claimed that the reference cannot know: the surprise beyond the
-reference grows more slowly the fewer separate episodes its tail was learned from.
+In: statistics of reference rows, one column per variable. Out: the surprise of other rows'
+statistics in nats, per column. Surprises do not exceed what the reference can support: they grow
+more slowly the fewer separate episodes a tail was learned from.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.evidence.variables._loops import MAX_INDEX, column_surprises, fit_tails
+from smkc.evidence.settings import SETTINGS
+from smkc.evidence.variables._loops import column_surprises, fit_tails
 
-__all__ = ["TAIL_SHARE", "Tails", "centre_and_spread"]
-
-# The tail on either side is this share of the reference rows.
-TAIL_SHARE = 0.05
-
-# Before anything is known of a tail, its mean excess in logarithmic distance (a power law of index
-# 4), and the episodes that this counts for. Where many columns have much the same tail, what they
-# have in common counts for more, but at most for one episode per so many tails.
-ASSUMED_EXCESS, MIN_PRIOR_EPISODES, TAILS_PER_EPISODE = 0.25, 8.0, 8
-
-# Episodes that the decay of any tail is trusted for.
-TRUSTED_EPISODES = 4.0
-
-# A spread is the interquartile range of a normal distribution's, or this share of the standard
-# deviation if that is larger: rare bursts count.
+# A spread is the interquartile range divided by that of the unit normal distribution, or
+# MIN_DEVIATIONS standard deviations if that is larger, so that rare bursts count.
 IQR_OF_UNIT_NORMAL, MIN_DEVIATIONS = 1.349, 0.25
-
-# A value whose logarithmic distance is this near to the reference's farthest has been seen: a job
-# that ran once in the reference runs again.
-REPEATED = 0.1
-
-# Columns observed less often in the reference are not asked.
-MIN_OBSERVATIONS = 24
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,18 +29,18 @@ class Tails:
         (C,) robust centre and spread of the statistic.
     start
         (2, C) where the tails above and below begin, as log(1 + distance in spreads); infinite
-        where a side is not asked.
+        where a side is not judged.
     index
         (2, C) decay of the tail per unit of logarithmic distance.
     weight
-        (2, C) episodes that the index rests on.
+        (2, C) number of episodes that the index is based on.
     nats_at_start
         (C,) surprise where the tail begins.
     most_seen
-        (C,) surprise of what happens once in as many rows as the reference has.
+        (C,) surprise of an event that was seen once in the reference: log(1 + observations).
     overstated
-        (2, C) by how much the tail exceeds that at the reference's farthest value, above and below;
-        0 where the tail is trusted all the same.
+        (2, C) excess of the tail's surprise over ``most_seen`` at the farthest reference value,
+        above and below; 0 for columns that are not bounded.
     farthest
         (2, C) logarithmic distance of that value; infinite where there is none.
 
@@ -88,42 +70,47 @@ class Tails:
         gap: int,
         min_spread: NDArray[np.float64] | float = 1e-9,
         is_one_sided: bool = False,
-        is_bounded: NDArray[np.bool_] | bool = False,
-        assumed_excess: float = ASSUMED_EXCESS,
+        pools: NDArray[np.integer[Any]] | int = -1,
+        assumed_excess: float | None = None,
     ) -> "Tails":
-        """Learn from statistics (n, C) of reference rows in order of time, NaN where there is none.
+        """Fit tails to the statistics of reference rows.
 
         Parameters
         ----------
         statistics
-            of reference rows.
+            (n, C) in order of time, NaN where there is none.
         gap
-            exceedances at most so many rows apart are one episode.
+            exceedances at most this many observations apart count as 1 episode.
         min_spread
-            smallest spread, for each column or for all.
+            lower limit for the spread, for each column or for all.
         is_one_sided
             whether only large statistics are unusual.
-        is_bounded
-            of which columns what the reference has seen once is no rarer than that. Of the others
-            it may have been a fault that nobody knew of.
+        pools
+            the pool of each column, or of all; -1 for none. No value of a column is rarer than an
+            event seen once in the reference up to the farthest that any column of its pool went, in
+            spreads of its own. In columns without a pool the farthest value may have been an
+            unnoticed fault, and the tail counts.
         assumed_excess
-            mean excess of a tail before anything is known of it, in logarithmic distance.
+            prior mean excess of a tail, in logarithmic distance; None for that of the settings.
         """
         n_columns = statistics.shape[1]
         centre, spread = centre_and_spread(statistics)
         spread = np.maximum(spread, min_spread)
         start = np.full((2, n_columns), np.inf)
         excess, episodes = np.zeros((2, n_columns)), np.zeros((2, n_columns))
-        fit_tails(statistics, centre, spread, gap, TAIL_SHARE, start, excess, episodes)
+        share = SETTINGS.tail_share
+        fit_tails(statistics, centre, spread, gap, share, start, excess, episodes)
         n_observed = (~np.isnan(statistics)).sum(axis=0)
-        is_known = n_observed >= MIN_OBSERVATIONS
+        is_known = n_observed >= SETTINGS.min_observations
         start[:, ~is_known] = np.inf
+        assumed = 1.0 / SETTINGS.tail_index if assumed_excess is None else assumed_excess
         prior_excess, prior_episodes = _shared_tail(
-            excess[:, is_known], episodes[:, is_known], assumed_excess
+            excess[:, is_known], episodes[:, is_known], assumed
         )
         mean = (episodes * excess + prior_episodes * prior_excess) / (episodes + prior_episodes)
-        # What is assumed tells the decay of a tail, but not how far that can be trusted.
-        weight = episodes + prior_episodes - MIN_PRIOR_EPISODES + TRUSTED_EPISODES
+        # The assumed prior contributes to the decay of a tail, but not to its weight.
+        learned = prior_episodes - SETTINGS.prior_episodes
+        weight = episodes + learned + SETTINGS.trusted_episodes
         if is_one_sided:
             start[1] = np.inf
         n_sides = 1 if is_one_sided else 2
@@ -131,9 +118,9 @@ class Tails:
             centre=centre,
             spread=spread,
             start=start,
-            index=np.minimum(1.0 / np.maximum(mean, 1e-9), MAX_INDEX),
+            index=np.minimum(1.0 / np.maximum(mean, 1e-9), SETTINGS.max_tail_index),
             weight=weight,
-            nats_at_start=np.full(n_columns, -np.log(n_sides * TAIL_SHARE)),
+            nats_at_start=np.full(n_columns, -np.log(n_sides * share)),
             most_seen=np.log(n_observed + 1.0),
             overstated=np.zeros((2, n_columns)),
             farthest=np.full((2, n_columns), np.inf),
@@ -144,16 +131,21 @@ class Tails:
                 np.fmin.reduce(statistics, axis=0, initial=np.nan),
             ]
         )
-        overstated = np.maximum(tails.nats(extremes) - tails.most_seen, 0.0)
         reached = np.log1p(np.abs(extremes - centre) / spread)
+        pool = np.broadcast_to(pools, n_columns)
+        for number in np.unique(pool[pool >= 0]):
+            some = pool == number
+            reached[:, some] = np.fmax.reduce(reached[:, some], axis=1)[:, None]
+        farthest = centre + np.array([[1.0], [-1.0]]) * spread * np.expm1(reached)
+        overstated = np.maximum(tails.nats(farthest.astype(np.float32)) - tails.most_seen, 0.0)
         return replace(
             tails,
-            overstated=np.where(is_bounded, overstated, 0.0),
+            overstated=np.where(pool >= 0, overstated, 0.0),
             farthest=np.where(np.isnan(reached), np.inf, reached),
         )
 
     def nats(self, statistics: NDArray[np.float32]) -> NDArray[np.float32]:
-        """(n, C) surprises of (n, C) statistics; 0 in the bulk and where there is none."""
+        """Return (n, C) surprises of (n, C) statistics; 0 between the tails and for NaN."""
         out = np.empty(statistics.shape, np.float32)
         column_surprises(
             statistics,
@@ -166,27 +158,27 @@ class Tails:
             self.most_seen,
             self.overstated,
             self.farthest,
-            REPEATED,
+            SETTINGS.seen_distance,
+            SETTINGS.max_tail_distance,
             out,
         )
         return out
 
     def shared(self, n_columns: int) -> "Tails":
-        """Return tails for columns that the reference does not know, from those that it knows.
+        """Return tails for columns that the reference does not know, based on those that it knows.
 
-        Most known columns have lighter tails than these.
+        They are cautious: the upper tail of 3 in 4 known columns begins nearer to the centre, and
+        3 in 4 known tails decay faster.
         """
         known = np.isfinite(self.start[0])
         if not known.any():
-            return self._repeated(np.inf, 1.0, MIN_PRIOR_EPISODES, n_columns, 1.0)
+            return self._repeated(np.inf, 1.0, n_columns, 1.0)
         start = float(np.quantile(self.start[0, known], 0.75))
         index = float(np.quantile(self.index[:, known], 0.25))
         spread = float(np.median(self.spread[known]))
-        return self._repeated(start, index, MIN_PRIOR_EPISODES, n_columns, spread)
+        return self._repeated(start, index, n_columns, spread)
 
-    def _repeated(
-        self, start: float, index: float, weight: float, n_columns: int, spread: float
-    ) -> "Tails":
+    def _repeated(self, start: float, index: float, n_columns: int, spread: float) -> "Tails":
         sides = np.ones((2, n_columns))
         is_one_sided = bool(np.isinf(self.start[1]).all())
         both = start * sides
@@ -199,8 +191,8 @@ class Tails:
             spread=np.full(n_columns, spread),
             start=both,
             index=index * sides,
-            weight=weight * sides,
-            nats_at_start=np.full(n_columns, -np.log(n_sides * TAIL_SHARE)),
+            weight=SETTINGS.prior_episodes * sides,
+            nats_at_start=np.full(n_columns, -np.log(n_sides * SETTINGS.tail_share)),
             most_seen=np.full(n_columns, np.inf),
             overstated=np.zeros((2, n_columns)),
             farthest=np.full((2, n_columns), np.inf),
@@ -210,7 +202,7 @@ class Tails:
 def centre_and_spread(
     statistics: NDArray[np.float32],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(C,) median, and robust spread, of (n, C) statistics; 0 and 0 where there are none."""
+    """Return (C,) medians and (C,) robust spreads of (n, C) statistics; 0 for empty columns."""
     n_columns = statistics.shape[1]
     centre, spread = np.zeros(n_columns), np.zeros(n_columns)
     for j in range(n_columns):
@@ -225,18 +217,19 @@ def centre_and_spread(
 def _shared_tail(
     excess: NDArray[np.float64], episodes: NDArray[np.float64], assumed: float
 ) -> tuple[float, float]:
-    """Return the mean excess that columns have in common, and how many episodes that is worth.
+    """Return the mean excess over all columns, and the number of episodes that it counts for.
 
-    The mean of k exponential excesses with mean m has the variance m^2 / k. What varies more than
-    that varies from column to column, and the more it does the less a column says of another.
+    The mean of k exponential excesses with mean m has the variance m^2 / k. Variance beyond that is
+    variance between columns; the larger it is, the less the common mean counts.
     """
     told = episodes > 0
     k, m = episodes[told], excess[told]
     total = float(k.sum())
-    mean = (float((k * m).sum()) + MIN_PRIOR_EPISODES * assumed) / (total + MIN_PRIOR_EPISODES)
+    least = SETTINGS.prior_episodes
+    mean = (float((k * m).sum()) + least * assumed) / (total + least)
     if len(k) < 2:
-        return mean, MIN_PRIOR_EPISODES
+        return mean, least
     between = float((k * ((m - mean) ** 2 - mean**2 / k)).sum()) / total
-    most = max(len(k) / TAILS_PER_EPISODE, MIN_PRIOR_EPISODES)
+    most = max(len(k) / SETTINGS.tails_per_episode, least)
     worth = mean**2 / between if between > 0 else most
-    return mean, float(np.clip(worth, MIN_PRIOR_EPISODES, most))
+    return mean, float(np.clip(worth, least, most))

@@ -4,16 +4,8 @@ In: windows. Out: the mean cosine distance, after a random projection of their f
 nearest windows of a reference set of bounded size.
 """
 
-from smkc.paper.density.contract import Density
 from smkc.paper.density.knn import KnnDensity
 from smkc.paper.density.projection import GENERATOR, Projection
 from smkc.paper.density.reference import ReferenceSet, reservoir_places
 
-__all__ = [
-    "GENERATOR",
-    "Density",
-    "KnnDensity",
-    "Projection",
-    "ReferenceSet",
-    "reservoir_places",
-]
+__all__ = ["GENERATOR", "KnnDensity", "Projection", "ReferenceSet", "reservoir_places"]

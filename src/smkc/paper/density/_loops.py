@@ -1,4 +1,4 @@
-"""Jitted loops of the density: unit vectors, and the mean distance to the nearest references."""
+"""Jitted loops of the density: unit vectors, and mean distances to the nearest references."""
 
 import numpy as np
 from numba import njit
@@ -6,10 +6,8 @@ from numpy.typing import NDArray
 
 from smkc.paper.kernel._select import COUNTED, NO_GUESS, kth_bits
 
-__all__ = ["mean_of_candidates", "nearest", "to_unit_length", "weighted_sum"]
-
 ZERO, ONE, FAR = np.float32(0.0), np.float32(1.0), np.float32(3.0e38)
-NOBODY = -1
+NO_REFERENCE = -1
 
 
 @njit(cache=True, nogil=True)
@@ -23,8 +21,8 @@ def nearest(
     """Set ``which`` (B, k) to the references with the largest ``similarities`` (B, n).
 
     Window b starts at ``rows[b]``; references that start less than ``guard`` rows away are left
-    out, and NOBODY stands where fewer than k remain. Of equally similar references the first ones
-    are taken; places ascend.
+    out. Where fewer than k references remain, the missing entries are NO_REFERENCE. Among equally
+    similar references the first are chosen. The chosen indices are in ascending order.
     """
     n_windows, n = similarities.shape
     k = which.shape[1]
@@ -48,7 +46,7 @@ def nearest(
                     if n_equal == 0:
                         continue
                     n_equal -= 1
-                which[b, at] = i if distances[i] < FAR else NOBODY
+                which[b, at] = i if distances[i] < FAR else NO_REFERENCE
                 at += 1
 
 
@@ -63,11 +61,11 @@ def mean_of_candidates(
     guard: int,
     out: NDArray[np.float64],
 ) -> None:
-    """out[b] = mean cosine distance of ``vectors`` (B, d) to the k nearest of their candidates.
+    """Set ``out`` (B,) to mean cosine distances of ``vectors`` (B, d) to k nearest candidates.
 
-    ``candidates`` (B, m) are places in ``references`` (n, d), NOBODY for none; ``guard`` as in
-    :func:`nearest`. out[b] is NaN where fewer than k remain. The distance of unit vectors is half
-    their squared difference: 1 less their product would lose half of the digits.
+    ``candidates`` (B, m) are indices into ``references`` (n, d) or NO_REFERENCE; ``guard`` is as in
+    :func:`nearest`. out[b] is NaN where fewer than k candidates remain. The distance is computed as
+    half the squared difference of unit vectors: 1 minus their product would lose half the digits.
     """
     n_windows, n_candidates = candidates.shape
     distances = np.empty(n_candidates, np.float64)
@@ -75,7 +73,7 @@ def mean_of_candidates(
         n_left = 0
         for i in range(n_candidates):
             at = candidates[b, i]
-            if at != NOBODY and abs(reference_rows[at] - rows[b]) >= guard:
+            if at != NO_REFERENCE and abs(reference_rows[at] - rows[b]) >= guard:
                 distances[n_left] = 0.5 * _squared_difference(vectors[b], references[at])
                 n_left += 1
         out[b] = np.nan
@@ -96,7 +94,7 @@ def _squared_difference(a: NDArray[np.float32], b: NDArray[np.float32]) -> float
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def _product(a: NDArray[np.float32], b: NDArray[np.float32]) -> np.float32:
-    """Return a . b, in whatever order is quickest."""
+    """Return a . b, summed in an unspecified order."""
     total = ZERO
     for i in range(a.size):
         total += a[i] * b[i]
@@ -107,9 +105,9 @@ def _product(a: NDArray[np.float32], b: NDArray[np.float32]) -> np.float32:
 def weighted_sum(
     weights: NDArray[np.float32], rows: NDArray[np.float32], out: NDArray[np.float32]
 ) -> None:
-    """Set out (d,) to weights (n,) @ rows (n, d), on this thread alone.
+    """Set ``out`` (d,) to weights (n,) @ rows (n, d), on this thread only, 8 rows per pass.
 
-    One product a time step is too little work to wake other threads for. Eight rows a pass.
+    One product per time step is too little work to distribute over threads.
     """
     out[:] = ZERO
     in_eights = rows.shape[0] - rows.shape[0] % 8
@@ -129,7 +127,7 @@ def weighted_sum(
 
 @njit(cache=True, nogil=True)
 def to_unit_length(vectors: NDArray[np.float32]) -> None:
-    """Divide (B, d) vectors by their lengths; a zero vector becomes the first axis."""
+    """Divide ``vectors`` (B, d) by their lengths; a zero vector becomes the first unit vector."""
     for b in range(vectors.shape[0]):
         vector = vectors[b]
         length = np.sqrt(_product(vector, vector))

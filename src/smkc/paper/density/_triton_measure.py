@@ -1,30 +1,28 @@
-"""Distances of windows to those references that can be among their nearest, on a GPU.
+"""Distances of windows to the references that can be among their nearest, on a GPU.
 
-In: every group's two largest products, with a bound of their error. Out: mean cosine distances to
-the K nearest references. This module needs Triton, which torch brings along on a GPU.
+In: the two largest products of every group, with an error bound. Out: mean cosine distances to the
+K nearest references. This module needs Triton, which GPU builds of torch include.
 """
 
 import triton
 import triton.language as tl
 from torch import Tensor
 
-__all__ = ["BUNDLE", "COLUMNS", "NOTHING", "measure_nearest"]
-
-# Stands for a reference that is not there: below every product, and finite, since a position is
+# Product with a missing reference: below every real product, and finite, because a position is
 # written into its last bits.
 NOTHING = tl.constexpr(-1.0e30)
 
-# Numbers that are read in one go: as many as registers hold.
+# Numbers read at once: as many as fit into registers.
 LARGEST_READ = 8192
 
-# Adjacent groups that are looked at as one, at first.
+# Adjacent groups that the first pass treats as one.
 BUNDLE = tl.constexpr(8)
 
-# Bundles whose groups are looked at in one go.
+# Bundles whose groups are examined at once.
 BUNDLES = tl.constexpr(32)
 
-# Groups that the references of a tile fall into, in turn. A group's columns lie so far apart: on
-# Hopper one thread holds them all, and finds the largest by itself.
+# Groups per tile: the references of a tile are assigned to them in turn, so that a group's columns
+# are this far apart. On Hopper one thread then holds a whole group and finds its maximum alone.
 COLUMNS = tl.constexpr(8)
 
 
@@ -44,25 +42,14 @@ def measure_nearest(
     rows: int,
     warps: int,
 ) -> None:
-    """Set ``out`` (b,) to mean cosine distances to the nearest, ``is_open`` (b,) where it is not.
+    """Set ``out`` (b,) to mean cosine distances, ``is_open`` (b,) to whether they are left unset.
 
-    Parameters
-    ----------
-    maxima
-        (2, >= b, groups) float32, each group's largest product and its second; the last bits of
-        the largest are its position in the group.
-    slack
-        (b,) float32, twice the largest error of a product.
-    queries, references
-        (b, d) and (n, d) float32.
-    neighbours
-        how many to average over; so many bundles of groups at least are not empty.
-    places, measured
-        (>= b, 2 m) int32, (>= b, m) float32, to work in; a window that needs more is left open.
-    group_size, tile
-        references a group, and a tile of them.
-    rows, warps
-        references measured in one go, if they are not too wide, and warps of the program.
+    ``maxima`` (2, >= b, groups) are each group's largest and second largest product; the last bits
+    of the largest are its position in the group. ``slack`` (b,) is twice the largest error of a
+    product. At least ``neighbours`` bundles of groups must not be empty. ``places`` (>= b, 2 m)
+    int32 and ``measured`` (>= b, m) float32 are scratch memory; a window that needs more is left
+    open. ``group_size`` and ``tile`` are references per group and per tile, ``rows`` those measured
+    at once (fewer if they are wide).
     """
     n_queries, width = queries.shape
     n_groups = maxima.shape[2]
@@ -106,9 +93,10 @@ def _measure(  # type: ignore[no-untyped-def]
 ):
     """Choose the references that may be among one window's k nearest, and measure them.
 
-    ``places`` (b, 2 MOST) holds bundles, then codes, which are group times SIZE plus position: from
-    the front, of the groups' largest products; from the end, of those groups whose second largest
-    counts too. ``measured`` (b, MOST) holds distances.
+    The first half of ``places`` (b, 2 MOST) holds bundles, the second half codes, which are group
+    times SIZE plus position. Codes of the groups' largest products grow from the front of that
+    half; codes of groups whose second largest product counts too grow from its end. ``measured``
+    (b, MOST) holds distances.
     """
     query = tl.program_id(0).to(tl.int64)
     bundles = places + query * 2 * MOST
@@ -141,12 +129,13 @@ def _measure(  # type: ignore[no-untyped-def]
         n_near += tl.sum(is_near.to(tl.int32))
         is_shared = is_near & (second >= limit)
         n_more = tl.sum(is_shared.to(tl.int32))
-        # Too many for ``measured`` may overwrite one another: then nothing is measured.
+        # If there are too many for ``measured``, entries may overwrite one another; the window is
+        # then left open and nothing is measured.
         if n_more > 0:
             place = n_shared + tl.cumsum(is_shared.to(tl.int32)) - 1
             tl.store(shared - place, codes, mask=is_shared & (place < MOST))
         n_shared += n_more
-    # Fewer than k are near if the window is not a number.
+    # Fewer than k are near if the window contains NaN.
     n_measured = n_near + n_shared * SIZE
     is_closed = (n_near >= k) & (n_measured <= MOST)
     tl.store(is_open + query, is_closed == 0)
@@ -180,9 +169,9 @@ def _measure(  # type: ignore[no-untyped-def]
 
 @triton.jit
 def _reached(x, k, SIZE: tl.constexpr):  # type: ignore[no-untyped-def]
-    """Return a number that k of x (SIZE,) reach, or a few more: by halving.
+    """Return a threshold that k to k + 2 of x (SIZE,) reach, found by bisection.
 
-    It may end early on equal ones; then more of them do.
+    More may reach it if there are ties, since the bisection stops after 40 steps.
     """
     low = tl.min(tl.where(x > 0.5 * NOTHING, x, -NOTHING))
     high = tl.max(x)
@@ -201,7 +190,7 @@ def _reached(x, k, SIZE: tl.constexpr):  # type: ignore[no-untyped-def]
 
 @triton.jit
 def _row(code, SIZE: tl.constexpr, TILE: tl.constexpr):  # type: ignore[no-untyped-def]
-    """Return the row of the reference at a position of a group."""
+    """Return the row of the reference with this code (group times SIZE plus position)."""
     SHARED: tl.constexpr = TILE // COLUMNS
     group = code // SIZE
     position = code % SIZE
@@ -220,7 +209,10 @@ def _distances(  # type: ignore[no-untyped-def]
     SIZE: tl.constexpr,
     TILE: tl.constexpr,
 ):
-    """(ROWS,) cosine distances of one window to references; 4, which none has, for the others."""
+    """Return (ROWS,) cosine distances of one window to references; 4 where ``is_one`` is false.
+
+    No cosine distance is larger than 2.
+    """
     columns = tl.arange(0, WIDTH)
     row = _row(code, SIZE, TILE).to(tl.int64)
     r = tl.load(
@@ -234,7 +226,7 @@ def _distances(  # type: ignore[no-untyped-def]
 
 @triton.jit
 def _mean_of_smallest(measured, n, k, MOST: tl.constexpr):  # type: ignore[no-untyped-def]
-    """Return the mean of the k smallest of n distances, by halving between their bits."""
+    """Return the mean of the k smallest of n distances, by bisection over their bit patterns."""
     which = tl.arange(0, MOST)
     far = tl.load(measured + which, mask=which < n, other=4.0)
     bits = far.to(tl.int32, bitcast=True)

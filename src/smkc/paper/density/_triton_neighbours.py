@@ -1,7 +1,7 @@
-"""Exact nearest references on a GPU: half-precision products find the few that can be among them.
+"""Exact nearest references on a GPU: half-precision products select the few candidates.
 
 In: unit vectors of references and of windows. Out: mean cosine distances to the K nearest, and
-which windows are left open. This module needs Triton, which torch brings along on a GPU.
+which windows are left open. This module needs Triton, which GPU builds of torch include.
 """
 
 from dataclasses import dataclass, replace
@@ -14,38 +14,37 @@ from torch import Tensor
 from smkc.paper.density._triton_measure import BUNDLE, COLUMNS, NOTHING, measure_nearest
 from smkc.paper.density.torch_neighbours import RoundedReferences
 
-__all__ = ["DEFAULT_TILES", "MOST_WIDTH", "GroupedReferences", "Tiles"]
-
-# Widths up to which a tile of windows stays in shared memory, and the largest that is served.
+# Largest width at which a tile of windows stays in shared memory, and largest supported width.
 RESIDENT_WIDTH, MOST_WIDTH = 256, 1024
 
-# References measured for one window, however large groups are: as many as registers hold.
+# Largest number of references measured for one window, for any group size: as many as fit into
+# registers.
 LARGEST_MEASURED = 4096
 
-# What the groups' maxima of one block of windows may take.
+# Device memory for the groups' maxima and the scratch arrays of one block of windows.
 BLOCK_BYTES = 640 * 2**20
 
-# Components of one step where a tile of windows does not stay in shared memory.
+# Components per step if a tile of windows does not stay in shared memory.
 STEP = tl.constexpr(64)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tiles:
-    """How the work is cut for the GPU; the result does not depend on it.
+    """Sizes into which the GPU work is divided; they do not affect the result.
 
     Parameters
     ----------
     windows, references
-        a tile of products, both powers of 2; 16 references at least.
+        size of a tile of products, both powers of 2; at least 16 references.
     warps, stages
-        of the program that multiplies.
+        warps and pipeline stages of the program that multiplies.
     most_groups
-        how many groups of references there are at most.
+        largest number of groups of references, before padding.
     rows, measuring_warps
-        references measured in one go by the program that measures, and its warps.
+        references measured at once by the program that measures, and its warps.
     most_measured
-        references measured for one window, at most, unless four groups are more; a window that
-        needs more is left open.
+        largest number of references measured for one window, unless 4 groups have more; a window
+        that needs more is left open.
     """
 
     windows: int = 256
@@ -70,18 +69,19 @@ class GroupedReferences:
     vectors
         (n, d) float32.
     rounded
-        the same in half precision, filled up to whole tiles.
+        the same in half precision, padded to whole tiles.
     tiles_per_group
         consecutive tiles of references that share their groups.
     tiles
-        how the work is cut.
+        sizes into which the work is divided.
 
     Notes
     -----
-    Half-precision products are off by e at most. Of each group the largest and the second largest
-    are kept. If K groups have a maximum of t or more, the K nearest references have products of
-    t - 2 e or more: those are found from the maxima and measured in float32, nothing else is. The
-    order of references does not matter, but those that are alike should not stand together.
+    Half-precision products have an error of at most e. The largest and second largest product of
+    each group are kept. If K groups have a maximum of at least t, the K nearest references have
+    products of at least t - 2 e: only those are measured in float32, selected by the maxima. The
+    result does not depend on the order of references, but the search is faster if similar ones are
+    not next to each other.
     """
 
     vectors: Tensor
@@ -91,12 +91,12 @@ class GroupedReferences:
 
     @classmethod
     def of(cls, vectors: Tensor, tiles: Tiles = DEFAULT_TILES) -> "GroupedReferences":
-        """Prepare (n, d) float32 unit vectors, d being MOST_WIDTH at most."""
+        """Prepare (n, d) float32 unit vectors; d is at most MOST_WIDTH."""
         n, width = vectors.shape
         tiles_per_group = 1
         while n * COLUMNS.value > tiles.most_groups * tiles_per_group * tiles.references:
             tiles_per_group *= 2
-        # A window's groups are a multiple of 16, so that they are read 16 bytes at a time.
+        # The number of groups is a multiple of 16, so that they can be read 16 bytes at a time.
         n_padded = _multiple(n, tiles_per_group * tiles.references * 16 // int(COLUMNS.value))
         rounded = RoundedReferences.of(vectors)
         residuals = rounded.residuals.new_zeros((n_padded, _padded_width(width)))
@@ -112,30 +112,30 @@ class GroupedReferences:
 
     @property
     def group_size(self) -> int:
-        """How many references share a group, a power of 2."""
+        """Number of references per group, a power of 2."""
         return self.tiles.references * self.tiles_per_group // int(COLUMNS.value)
 
     @property
     def n_groups(self) -> int:
-        """How many groups there are; the last ones may be empty."""
+        """Number of groups; the last ones may be empty."""
         return len(self.rounded.residuals) // self.group_size
 
     @property
     def most_measured(self) -> int:
-        """How many references are measured for one window, at most; a power of 2."""
+        """Largest number of references measured for one window, a power of 2."""
         return max(self.tiles.most_measured, min(4 * self.group_size, LARGEST_MEASURED))
 
     @property
     def most_neighbours(self) -> int:
-        """How many neighbours can be looked for."""
+        """Largest number of neighbours that can be searched for."""
         n_bundles = len(self.vectors) // (self.group_size * int(BUNDLE.value))
         return min(n_bundles, self.most_measured // 8)
 
     def mean_distance(self, queries: Tensor, neighbours: int) -> tuple[Tensor, Tensor]:
-        """(B,) float32 mean cosine distances of (B, d) unit vectors, (B,) which are left open.
+        """Return (B,) float32 mean cosine distances of (B, d) unit vectors, and (B,) is_open.
 
-        Left open are windows with too many references that may be among the nearest, and those
-        that are not numbers; their distance is not set.
+        A window is left open, its distance unset, if too many references may be among its nearest
+        or if it contains NaN.
         """
         n_queries = len(queries)
         distances = queries.new_empty(n_queries)
@@ -162,7 +162,7 @@ class GroupedReferences:
         return distances, is_open
 
     def _find_maxima(self, rounded: Tensor, maxima: Tensor) -> None:
-        """Fill ``maxima`` (2, b, groups) with every group's two largest products."""
+        """Fill ``maxima`` (2, b, groups) with the two largest products of every group."""
         tiles = self.tiles
         n_queries, width = rounded.shape
         if self.rounded.residuals.shape[1] > width:
@@ -170,8 +170,9 @@ class GroupedReferences:
             rounded = torch.nn.functional.pad(rounded, (0, width - rounded.shape[1]))
         n_tiles = triton.cdiv(n_queries, tiles.windows)
         n_steps = len(self.rounded.residuals) // (self.tiles_per_group * tiles.references)
-        # Every processor has one tile of windows and passes by the references, all at one pace, so
-        # that the second-level cache serves them; few tiles of windows share the references out.
+        # Every multiprocessor keeps one tile of windows and loops over the references, all at the
+        # same pace, so that references are read from the L2 cache. If there are fewer tiles of
+        # windows than multiprocessors, the references are divided among those of a tile.
         n_parts = min(max(_processors(rounded.device) // n_tiles, 1), n_steps)
         _multiply[(n_tiles, n_parts)](
             *(rounded, self.rounded.residuals, self.rounded.offsets, maxima[0], maxima[1]),
@@ -186,9 +187,10 @@ class GroupedReferences:
         )
 
     def _block_size(self) -> int:
-        """How many windows are searched for in one go, so that all processors have work.
+        """Return the number of windows per block, chosen so that all multiprocessors have work.
 
-        Memory allowing, one tile of windows a processor; otherwise two processors share one, ...
+        If memory allows, each multiprocessor has one tile of windows; otherwise 2 or more
+        multiprocessors share a tile.
         """
         tile, n_processors = self.tiles.windows, _processors(self.vectors.device)
         bytes_per_tile = 4 * tile * (2 * self.n_groups + 3 * self.most_measured)
@@ -197,12 +199,12 @@ class GroupedReferences:
 
 
 def _multiple(n: int, of: int) -> int:
-    """Return the next multiple from n on."""
+    """Return the smallest multiple of ``of`` that is at least n."""
     return -(-n // of) * of
 
 
 def _padded_width(width: int) -> int:
-    """Return the width of half-precision rows: a power of 2, or whole steps where it is large."""
+    """Return the padded width of half-precision rows: a power of 2, or if large, whole steps."""
     if width <= RESIDENT_WIDTH:
         return max(16, int(triton.next_power_of_2(width)))
     return _multiple(width, STEP.value)
@@ -234,9 +236,9 @@ def _multiply(  # type: ignore[no-untyped-def]
     TILES_A_GROUP: tl.constexpr,
     IS_RESIDENT: tl.constexpr,
 ):
-    """Multiply one tile of windows with a part of the references; keep two products a group.
+    """Multiply one tile of windows with a part of the references; keep 2 products per group.
 
-    A product's last bits say which member of its group it belongs to.
+    The last bits of a product hold the position in its group of the reference it belongs to.
     """
     SHARED: tl.constexpr = TILE // COLUMNS
     LAST: tl.constexpr = SHARED * TILES_A_GROUP - 1
@@ -294,7 +296,7 @@ def _multiply(  # type: ignore[no-untyped-def]
 
 @triton.jit
 def _largest_two(x, ROWS: tl.constexpr, SHARED: tl.constexpr):  # type: ignore[no-untyped-def]
-    """Return the largest and second largest (ROWS, COLUMNS) of x (ROWS, SHARED, COLUMNS)."""
+    """Return the largest and second largest of x (ROWS, SHARED, COLUMNS) along its middle axis."""
     a, b = _halves(x, ROWS, SHARED // 2)
     high = tl.maximum(a, b)
     low = tl.minimum(a, b)

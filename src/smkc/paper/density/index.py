@@ -1,8 +1,8 @@
-"""Index of a large reference set: cells of similar references; only near cells are searched.
+"""Index of a large reference set: cells of similar references, only near cells are searched.
 
-In: unit vectors of references, then of windows. Out: for each window the places of references that
-are probably its nearest; the caller measures the true distances to those. faiss does the work
-(extra ``ann``).
+In: unit vectors of references, then of windows. Out: for each window the indices of references that
+are probably its nearest; the caller measures the exact distances to those. It uses faiss (extra
+``ann``).
 """
 
 from collections.abc import Iterator
@@ -15,22 +15,20 @@ from numpy.typing import NDArray
 from smkc.errors import MissingExtraError, install_command
 from smkc.parallel import products_on_one_thread
 
-__all__ = ["NeighbourIndex", "cells_for", "learned_centres", "need_faiss"]
-
-# One cell in this many is searched; see docs/scale.md for recall and speed.
+# One in this many cells is searched; see docs/scale.md for recall and speed.
 CELLS_PER_PROBE = 8
 
 CODE_BITS = 4
 
-# Training of the cell centres: vectors per cell, and rounds.
+# Training of the cell centres: vectors per cell, and iterations of k-means.
 VECTORS_PER_CELL, ROUNDS = 32, 6
 
-# Vectors that the codes are learned from, at most twice as many.
+# Vectors that the codes are learned from; up to twice as many are used.
 TRAINED_ON = 2**16
 
 
 def need_faiss() -> Any:
-    """Return the library, or say how to install it."""
+    """Return the faiss module; raise MissingExtraError, with the install command, if missing."""
     try:
         import faiss
     except ModuleNotFoundError:
@@ -42,7 +40,7 @@ def need_faiss() -> Any:
 
 
 def learned_centres(vectors: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
-    """(n_cells, d) centres of cells for (n, d) unit vectors; the same for the same seed."""
+    """Return (n_cells, d) cell centres for (n, d) unit vectors; deterministic for a given seed."""
     n, d = vectors.shape
     n_cells = cells_for(n)
     rng = np.random.Generator(np.random.PCG64([seed, n]))
@@ -64,24 +62,20 @@ def learned_centres(vectors: NDArray[np.float32], seed: int) -> NDArray[np.float
 
 
 def cells_for(n: int) -> int:
-    """How many cells so many references have: a power of two near 4 sqrt(n), at least 16."""
+    """Return the number of cells for n references: a power of 2 near 4 sqrt(n), at least 16."""
     return int(2 ** max(4, round(np.log2(4 * np.sqrt(max(n, 1))))))
 
 
 class NeighbourIndex:
-    """References as codes of 4 bits per two numbers, each in the cell of its nearest centre.
+    """References as product-quantised codes, each in the cell of its nearest centre.
 
-    Parameters
-    ----------
-    vectors
-        (n, d) float32, of length 1: the references.
-    centres
-        (n_cells, d) float32, of :func:`learned_centres`.
+    A code has 4 bits per 2 components, or per component if d is odd. ``vectors`` (n, d) are the
+    references, of length 1, and ``centres`` (n_cells, d) come from :func:`learned_centres`.
 
     Notes
     -----
     faiss' IndexIVFPQFastScan; M. Douze et al., "The Faiss library", 2024. Codes of 8 bits per
-    number were found more surely, and took as long as measuring all distances.
+    number had a higher recall, but took as long as measuring all distances.
     """
 
     def __init__(self, vectors: NDArray[np.float32], centres: NDArray[np.float32]) -> None:
@@ -101,7 +95,7 @@ class NeighbourIndex:
             self._index.add(vectors)
 
     def candidates(self, vectors: NDArray[np.float32], n: int) -> NDArray[np.int64]:
-        """(B, n) places of references that are likely to be near (B, d) vectors; -1 for none."""
+        """Return (B, n) indices of references likely to be near (B, d) vectors; -1 for none."""
         with _on_one_thread(need_faiss()):
             _, places = self._index.search(np.ascontiguousarray(vectors), n)
         found: NDArray[np.int64] = places
@@ -110,7 +104,7 @@ class NeighbourIndex:
 
 @contextmanager
 def _on_one_thread(faiss: Any) -> Iterator[None]:
-    """Keep faiss and matrix products on this thread: others have windows of their own."""
+    """Keep faiss and matrix products on this thread: other threads process other windows."""
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)
     try:

@@ -3,9 +3,9 @@
 In: windows of a prepared recording. Out: one score per window, higher = farther from normal.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,6 @@ from smkc.paper.sketch import Sketch
 from smkc.parallel import products_on_one_thread
 from smkc.recording import Recording
 
-__all__ = ["KnnDensity"]
-
-Result = TypeVar("Result")
-
 
 @dataclass(frozen=True, kw_only=True)
 class KnnDensity:
@@ -35,7 +31,7 @@ class KnnDensity:
     representation, sketch, projection
         how a window becomes a unit vector.
     neighbours
-        how many nearest reference windows a score averages over.
+        number of nearest reference windows that a score averages over.
     least_filled
         share of a window's rows that must hold an observation; otherwise its score is NaN.
     references
@@ -45,8 +41,8 @@ class KnnDensity:
 
     Notes
     -----
-    Paper, section 3.3. From APPROXIMATE_FROM references on, the nearest are sought by an index
-    (extra ``ann``) that misses a few of them; see ``docs/scale.md``.
+    Paper, section 3.3. From APPROXIMATE_FROM references on, an index (extra ``ann``) finds the
+    nearest and misses a few of them; see ``docs/scale.md``.
     """
 
     window: int
@@ -70,7 +66,7 @@ class KnnDensity:
         least_filled: float,
         reference_size: int,
     ) -> "KnnDensity":
-        """Return a density that has seen no window yet."""
+        """Return a density without reference windows."""
         nothing = np.empty((0, projection.components), np.float32)
         return cls(
             window=window,
@@ -85,15 +81,15 @@ class KnnDensity:
 
     @property
     def n_references(self) -> int:
-        """How many reference windows are kept."""
+        """Number of reference windows kept."""
         return len(self.references)
 
     def is_filled(self, prepared: Recording, starts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """(B,) whether enough was observed in each window for it to be scored."""
+        """Return (B,) whether each window has enough filled rows to be scored."""
         return filled_share(prepared, starts, self.window) >= self.least_filled
 
     def learned(self, prepared: Recording, starts: NDArray[np.int64]) -> "KnnDensity":
-        """Return a density that has been offered these windows too.
+        """Return a density that has also learned from these windows.
 
         Its reference set is a uniform sample of all windows offered so far.
         """
@@ -112,7 +108,7 @@ class KnnDensity:
     def _vectors(
         self, prepared: Recording, starts: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Return windows' unit vectors and the sum of their features."""
+        """Return the windows' (B, components) unit vectors and the (F,) sum of their features."""
         vectors = np.empty((len(starts), self.projection.components), np.float32)
 
         def keep(part: slice, block: NDArray[np.float32]) -> tuple[int, NDArray[np.float64]]:
@@ -120,14 +116,16 @@ class KnnDensity:
             return len(block), block.sum(axis=0, dtype=np.float64)
 
         total = np.zeros(len(self.typical))
-        with progress.task("learning what is normal", len(starts)) as advance:
-            for n_done, block_total in self._map(keep, prepared, starts):
+        windows = prepared, starts, self.window, self.representation, self.sketch
+        name = "learning what is normal"
+        with progress.task(name, len(starts)) as advance, products_on_one_thread():
+            for n_done, block_total in map_features(keep, *windows):
                 total += block_total
                 advance(n_done)
         return vectors, total
 
     def _searchable(self, references: ReferenceSet) -> ReferenceSet:
-        """Return references with an index, if there are that many."""
+        """Return the references, with an index if there are enough of them."""
         return references.indexed(self.projection.seed)
 
     def left_out_runs(
@@ -139,11 +137,11 @@ class KnnDensity:
     def scores(
         self, prepared: Recording, starts: NDArray[np.int64], guard: int = 0
     ) -> NDArray[np.float64]:
-        """(B,) mean cosine distance to the nearest references; NaN where too little was seen.
+        """Return (B,) mean cosine distances to the nearest references.
 
-        With a ``guard``, for windows of the recording that was learned from last: references that
-        start less than so many rows away are left out, as if the block around the window had not
-        been learned from.
+        NaN where too little was observed. A positive ``guard`` is for windows of the recording
+        learned from last: references that start less than ``guard`` rows from a window are left
+        out, as if the block around it had not been learned from.
         """
         chosen = np.flatnonzero(self.is_filled(prepared, starts))
         scores = np.full(len(starts), np.nan)
@@ -153,21 +151,20 @@ class KnnDensity:
     def _distances(
         self, prepared: Recording, starts: NDArray[np.int64], guard: int
     ) -> NDArray[np.float64]:
-        """(B,) mean cosine distances of windows that were seen enough of."""
+        """Return (B,) mean cosine distances of windows that have enough filled rows."""
         distances = np.empty(len(starts))
 
         def measure(part: slice, block: NDArray[np.float32]) -> int:
             vectors = self.projection.unit_vectors(block)
-            if guard:
-                distances[part] = self.references.mean_distance_elsewhere(
-                    vectors, self.neighbours, starts[part], guard
-                )
-            else:
-                distances[part] = self.references.mean_distance(vectors, self.neighbours)
+            distances[part] = self.references.mean_distance(
+                vectors, self.neighbours, starts[part], guard
+            )
             return len(block)
 
-        with progress.task("calibrating" if guard else "scoring", len(starts)) as advance:
-            for n_done in self._map(measure, prepared, starts):
+        windows = prepared, starts, self.window, self.representation, self.sketch
+        name = "calibrating" if guard else "scoring"
+        with progress.task(name, len(starts)) as advance, products_on_one_thread():
+            for n_done in map_features(measure, *windows):
                 advance(n_done)
         return distances
 
@@ -176,25 +173,14 @@ class KnnDensity:
         vector = self.projection.unit_vector(latest.features())
         return self.references.mean_distance_of_one(vector, self.neighbours)
 
-    def _map(
-        self,
-        function: Callable[[slice, NDArray[np.float32]], Result],
-        prepared: Recording,
-        starts: NDArray[np.int64],
-    ) -> Iterator[Result]:
-        with products_on_one_thread():
-            yield from map_features(
-                function, prepared, starts, self.window, self.representation, self.sketch
-            )
-
     # ------------------------------------------------------------------ saving
 
     def fingerprint(self) -> bytes:
-        """Return what tells this density from others: the vectors of its reference set."""
+        """Return bytes that identify this density: the vectors of its reference set."""
         return self.references.vectors.tobytes()
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return arrays and a JSON-able header; the settings are saved by the detector."""
+        """Return arrays and a JSON-able header; the detector saves the settings."""
         arrays: dict[str, NDArray[Any]] = {
             "references": self.references.vectors,
             "typical": self.typical,
@@ -214,7 +200,7 @@ class KnnDensity:
     def restored(
         self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
     ) -> "KnnDensity":
-        """Return this (empty) density with what :meth:`to_arrays` gave."""
+        """Return this (empty) density filled with the results of :meth:`to_arrays`."""
         vectors, typical, seen = arrays["references"], arrays["typical"], header["seen"]
         fits = (
             vectors.dtype == np.float32

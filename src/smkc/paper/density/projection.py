@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from smkc.errors import SettingError
 from smkc.paper.density._loops import to_unit_length, weighted_sum
 
-__all__ = ["GENERATOR", "Projection"]
-
-# Part of the model file: another generator would be another projection.
+# Stored in the model file: another generator would give another projection.
 GENERATOR = "numpy.PCG64.standard_normal.float32"
 
 
@@ -26,7 +24,7 @@ class Projection:
     Parameters
     ----------
     components
-        how many numbers remain.
+        length of a projected vector.
     seed
         seed of the Gaussian matrix, whose entries have variance 1 / components.
 
@@ -48,27 +46,27 @@ class Projection:
             raise SettingError(f"components={self.components!r}: give a number from 1 to 16384")
 
     def matrix(self, n_features: int) -> NDArray[np.float32]:
-        """(F, components) float32."""
+        """Return the (F, components) float32 matrix."""
         return _gaussian(n_features, self.components, self.seed)
 
     def unit_vectors(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Project (B, F) features and normalise; a zero vector becomes the first axis.
+        """Project (B, F) features and normalise; a zero vector becomes the first unit vector.
 
-        So two windows without any structure are alike, and unlike all others.
+        All windows with zero features are thus at distance 0 from one another.
         """
         vectors: NDArray[np.float32] = np.matmul(features, self.matrix(features.shape[1]))
         to_unit_length(vectors)
         return vectors
 
     def unit_vector(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Project (F,) features of one window: as :meth:`unit_vectors`, to rounding."""
+        """Project (F,) features of one window; equals :meth:`unit_vectors` up to rounding."""
         vectors = np.empty((1, self.components), np.float32)
         weighted_sum(features, self.matrix(len(features)), vectors[0])
         to_unit_length(vectors)
         return vectors.reshape(-1)
 
     def digest(self, n_features: int) -> str:
-        """Fingerprint of the matrix: it tells whether another machine makes the same one."""
+        """Return the matrix's SHA-256, to check that another machine makes the same matrix."""
         return sha256(self.matrix(n_features).tobytes()).hexdigest()
 
 

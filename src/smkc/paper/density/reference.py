@@ -1,4 +1,4 @@
-"""Reference set: stored normal windows, and how far a window is from the nearest of them.
+"""Reference set: stored normal windows, and the distance of a window to the nearest of them.
 
 In: unit vectors. Out: mean cosine distance to the K nearest, higher = sparser.
 """
@@ -17,25 +17,25 @@ from smkc.paper.density._loops import mean_of_candidates, nearest, weighted_sum
 from smkc.paper.density.index import NeighbourIndex, cells_for, learned_centres, need_faiss
 from smkc.parallel import scratch
 
-__all__ = ["CENTRES", "ELSEWHERE", "ReferenceSet", "reservoir_places"]
-
-# The start row of windows from another recording: far from all rows.
+# Start row given to windows of other recordings: far from all rows.
 ELSEWHERE = -(2**62)
 
-# A block of similarities stays in the second-level cache's neighbourhood; with many references it
-# has fewer windows, so that it takes 256 MB at most.
+# Largest and smallest number of windows per block of similarities, and similarities per block. A
+# block should stay close to the L2 cache's size; with many references it has fewer windows, so that
+# it takes at most 256 MB where the smallest number of windows allows.
 BLOCK_WINDOWS, FEWEST_WINDOWS, BLOCK_SIMILARITIES = 256, 16, 2**26
 
-# References from which only likely ones are measured: see docs/scale.md for the measurement.
+# Number of references from which an index selects candidates instead of measuring all distances;
+# see docs/scale.md for the measurement.
 APPROXIMATE_FROM = 100_000
 
-# What a model file holds of an index.
+# Name of the index's array in a model file.
 CENTRES = "index.centres"
 
-# Candidates per neighbour, of at least so many neighbours; see docs/scale.md.
-CANDIDATES_PER_NEIGHBOUR, FEWEST = 50, 10
+# Candidates per neighbour, and the smallest number of neighbours to assume; see docs/scale.md.
+CANDIDATES_PER_NEIGHBOUR, FEWEST_NEIGHBOURS = 50, 10
 
-# Cells are learned anew once the set should have more than so many times as many.
+# Cells are learned again once the set should have more than this many times as many cells.
 MAX_GROWTH = 2
 
 
@@ -48,13 +48,13 @@ class ReferenceSet:
     vectors
         (n, d) float32, of length 1.
     seen
-        how many windows have been offered so far; beyond the capacity they are a uniform sample.
+        number of windows offered so far; if it exceeds the capacity, the set is a uniform sample.
     capacity
-        how many are kept at most.
+        largest number of windows kept.
     rows
-        (n,) start rows in the recording that was learned from last; ELSEWHERE for the others.
+        (n,) start rows in the recording learned from last; ELSEWHERE for other recordings.
     index
-        where to look for the nearest without measuring all distances; None to measure them all.
+        index that selects candidates for the nearest; None to measure all distances.
     """
 
     vectors: NDArray[np.float32]
@@ -66,33 +66,38 @@ class ReferenceSet:
     def __len__(self) -> int:
         return len(self.vectors)
 
-    def mean_distance(self, vectors: NDArray[np.float32], neighbours: int) -> NDArray[np.float64]:
-        """(B,) mean cosine distance of (B, d) unit vectors to their nearest references."""
+    def mean_distance(
+        self,
+        vectors: NDArray[np.float32],
+        neighbours: int,
+        rows: NDArray[np.int64] | None = None,
+        guard: int = 0,
+    ) -> NDArray[np.float64]:
+        """Return (B,) mean cosine distances of (B, d) unit vectors to their nearest references.
+
+        A positive ``guard`` is for windows of the recording learned from last, which start at
+        ``rows`` (B,): references that start less than ``guard`` rows away are left out. The
+        distance is NaN where too few remain.
+        """
+        if len(self) < neighbours and guard:
+            return np.full(len(vectors), np.nan)
         if len(self) < neighbours:
             raise InputError(
                 f"{len(self)} reference windows, {neighbours} neighbours asked for; give more "
                 "reference data or fewer neighbours"
             )
-        return self._mean(vectors, neighbours, np.zeros(len(vectors), np.int64), 0)
-
-    def mean_distance_elsewhere(
-        self,
-        vectors: NDArray[np.float32],
-        neighbours: int,
-        rows: NDArray[np.int64],
-        guard: int,
-    ) -> NDArray[np.float64]:
-        """(B,) as :meth:`mean_distance`, for windows of the recording learned from last.
-
-        References that start less than ``guard`` rows from a window's start row, ``rows`` (B,),
-        are left out; NaN where too few remain.
-        """
-        if len(self) < neighbours:
-            return np.full(len(vectors), np.nan)
-        return self._mean(vectors, neighbours, rows, guard)
+        if rows is None:
+            rows = np.zeros(len(vectors), np.int64)
+        if self.index is None:
+            return self._mean_of_all(vectors, neighbours, rows, guard)
+        distances = self._mean_of_likely(self.index, vectors, neighbours, rows, guard)
+        missed = np.flatnonzero(np.isnan(distances))
+        if len(missed):
+            distances[missed] = self._mean_of_all(vectors[missed], neighbours, rows[missed], guard)
+        return distances
 
     def mean_distance_of_one(self, vector: NDArray[np.float32], neighbours: int) -> float:
-        """Mean cosine distance of one unit vector (d,): as :meth:`mean_distance`, to rounding."""
+        """Return the mean distance of one unit vector (d,): :meth:`mean_distance` to rounding."""
         if self.index is not None:
             return float(self.mean_distance(vector[None], neighbours)[0])
         similarities = np.empty((1, len(self)), np.float32)
@@ -102,27 +107,8 @@ class ReferenceSet:
         self._measure(similarities, vector[None], neighbours, nowhere, 0, distance)
         return float(distance[0])
 
-    def _mean(
-        self,
-        vectors: NDArray[np.float32],
-        neighbours: int,
-        rows: NDArray[np.int64],
-        guard: int,
-    ) -> NDArray[np.float64]:
-        if self.index is None:
-            return self._mean_of_all(vectors, neighbours, rows, guard)
-        distances = self._mean_of_likely(self.index, vectors, neighbours, rows, guard)
-        missed = np.flatnonzero(np.isnan(distances))
-        if len(missed):
-            distances[missed] = self._mean_of_all(vectors[missed], neighbours, rows[missed], guard)
-        return distances
-
     def _mean_of_all(
-        self,
-        vectors: NDArray[np.float32],
-        neighbours: int,
-        rows: NDArray[np.int64],
-        guard: int,
+        self, vectors: NDArray[np.float32], neighbours: int, rows: NDArray[np.int64], guard: int
     ) -> NDArray[np.float64]:
         distances = np.empty(len(vectors), np.float64)
         for part in self._blocks(len(vectors)):
@@ -154,18 +140,18 @@ class ReferenceSet:
         rows: NDArray[np.int64],
         guard: int,
     ) -> NDArray[np.float64]:
-        """(B,) mean distances, measured to candidates alone; NaN where there are too few."""
+        """Return (B,) mean distances to the index's candidates; NaN where there are too few."""
         distances = np.empty(len(vectors), np.float64)
         n_near = self._most_within(rows, guard) if guard else 0
-        n_candidates = min(CANDIDATES_PER_NEIGHBOUR * max(neighbours, FEWEST) + n_near, len(self))
-        likely = index.candidates(vectors, n_candidates)
+        wanted = CANDIDATES_PER_NEIGHBOUR * max(neighbours, FEWEST_NEIGHBOURS) + n_near
+        likely = index.candidates(vectors, min(wanted, len(self)))
         mean_of_candidates(
             vectors, self.vectors, likely, neighbours, rows, self.rows, guard, distances
         )
         return distances
 
     def _most_within(self, rows: NDArray[np.int64], guard: int) -> int:
-        """How many references at most start less than ``guard`` rows from one of the rows."""
+        """Return the largest number of references that start within ``guard`` rows of any row."""
         first = np.searchsorted(self._sorted_rows, rows - guard, side="right")
         end = np.searchsorted(self._sorted_rows, rows + guard, side="left")
         return int((end - first).max(initial=0))
@@ -175,13 +161,13 @@ class ReferenceSet:
         return np.sort(self.rows)
 
     def _blocks(self, n_windows: int) -> Iterator[slice]:
-        """Yield windows that are compared with all references in one go."""
+        """Return slices of windows, each compared with all references at once."""
         size = max(FEWEST_WINDOWS, min(BLOCK_WINDOWS, BLOCK_SIMILARITIES // max(len(self), 1)))
         return (slice(first, first + size) for first in range(0, n_windows, size))
 
     @cached_property
     def _by_component(self) -> NDArray[np.float32]:
-        """(d, n) the vectors, component by component: products with it are a tenth quicker."""
+        """The vectors as (d, n), contiguous by component: products are 10 % faster."""
         return np.ascontiguousarray(self.vectors.T)
 
     def replaced(
@@ -191,9 +177,10 @@ class ReferenceSet:
         rows: NDArray[np.int64],
         n_offered: int,
     ) -> "ReferenceSet":
-        """Return a set with ``vectors``, which start at ``rows``, put at ``places``.
+        """Return a set with new ``vectors``, of windows that start at ``rows``, at ``places``.
 
-        See :func:`reservoir_places`. Cells stay as they are, unless they should be learned anew.
+        See :func:`reservoir_places`. The index keeps its cells; if the set has grown too much for
+        them, the result has no index.
         """
         size = max(len(self), int(places.max(initial=-1)) + 1)
         merged = np.empty((size, vectors.shape[1]), np.float32)
@@ -201,22 +188,15 @@ class ReferenceSet:
         merged[places] = vectors
         merged_rows = np.full(size, ELSEWHERE)
         merged_rows[places] = rows
-        return ReferenceSet(
-            *(merged, self.seen + n_offered, self.capacity, merged_rows),
-            index=None if self.index is None else self._moved(self.index.centres, merged),
-        )
-
-    @staticmethod
-    def _moved(centres: NDArray[np.float32], vectors: NDArray[np.float32]) -> NeighbourIndex | None:
-        """Return an index of other vectors; None where its cells should be learned anew."""
-        if cells_for(len(vectors)) > MAX_GROWTH * len(centres):
-            return None
-        return NeighbourIndex(vectors, centres)
+        index = None
+        if self.index is not None and cells_for(size) <= MAX_GROWTH * len(self.index.centres):
+            index = NeighbourIndex(merged, self.index.centres)
+        return ReferenceSet(merged, self.seen + n_offered, self.capacity, merged_rows, index)
 
     def indexed(self, seed: int) -> "ReferenceSet":
-        """Return the set with an index to search by, if it is large and has none.
+        """Return the set with an index, if it is large and has none.
 
-        Without the library that this needs all distances are measured, and a warning says so.
+        If faiss is not installed, warn and return the set unchanged: all distances are measured.
         """
         if self.index is not None or len(self) < APPROXIMATE_FROM or not self._can_index():
             return self
@@ -224,7 +204,7 @@ class ReferenceSet:
         return replace(self, index=NeighbourIndex(self.vectors, centres))
 
     def with_index(self, arrays: Mapping[str, NDArray[Any]]) -> "ReferenceSet":
-        """Return the set with the index that a model file holds, once it fits."""
+        """Return the set with the index stored in a model file, after checking that it fits."""
         centres = arrays.get(CENTRES)
         if (
             centres is None
@@ -244,7 +224,7 @@ class ReferenceSet:
         return replace(self, index=NeighbourIndex(self.vectors, centres))
 
     def _can_index(self) -> bool:
-        """Whether the library that an index needs is here; a warning says so if it is not."""
+        """Return whether faiss is installed; warn if it is not."""
         try:
             need_faiss()
         except MissingExtraError as error:
@@ -260,17 +240,17 @@ class ReferenceSet:
 def reservoir_places(
     n_offered: int, seen: int, capacity: int, seed: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Choose which of ``n_offered`` windows enter a reference set, and where.
+    """Choose which of ``n_offered`` windows enter a reference set, and at which places.
 
-    Returns (which, places), ascending in ``which``, no place twice. After ``seen`` earlier ones
-    every window offered so far has had the same chance to be in the set (Vitter's algorithm R,
-    drawn ahead so that features of the others need not be computed).
+    Return (which, places), ascending in ``which``; places are unique. After ``seen`` earlier
+    windows, every window offered so far has the same chance to be in the set (Vitter's algorithm R,
+    drawn ahead so that features of rejected windows need not be computed).
     """
     rng = np.random.Generator(np.random.PCG64([seed, seen]))
     numbers = seen + np.arange(n_offered)
     places = np.where(numbers < capacity, numbers, rng.integers(0, numbers + 1))
     offered = np.flatnonzero(places < capacity)
-    # Of two windows drawn for one place the later stays.
+    # If two windows are drawn for the same place, the later one is kept.
     _, last = np.unique(places[offered][::-1], return_index=True)
     which = np.sort(offered[::-1][last])
     return which, places[which]

@@ -1,7 +1,7 @@
-"""The training-free density on a torch device: features, projection and neighbours are made there.
+"""The training-free density on a torch device: features, projection and nearest neighbours.
 
-In: windows of a prepared recording. Out: one score per window, those of the processor to rounding.
-This module needs torch (extra ``deep``); nothing imports it unless a device is asked for.
+In: windows of a prepared recording. Out: one score per window, equal to the CPU's up to rounding.
+This module needs torch (extra ``deep``); it is imported only if a device is requested.
 """
 
 from collections.abc import Iterator
@@ -22,14 +22,12 @@ from smkc.paper.kernel.torch_features import full_precision
 from smkc.paper.kernel.torch_windows import TorchWindows
 from smkc.recording import Recording
 
-__all__ = ["TorchKnnDensity", "can_use"]
-
-# What the features of a block of windows may take on the device.
+# Device memory for the features of a block of windows.
 BLOCK_BYTES = 2**30
 
 
 def can_use(device: str) -> bool:
-    """Whether there is such a device here, or an error if nothing is called so.
+    """Return whether a torch device is available; raise SettingError if its name is unknown.
 
     Examples
     --------
@@ -49,16 +47,9 @@ def can_use(device: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class TorchKnnDensity(KnnDensity):
-    """RandProj-kNN with its reference set on a device; every reference is looked at.
+    """RandProj-kNN with its reference set on a device; the search is exact, without an index.
 
-    Parameters
-    ----------
-    device
-        of torch, such as ``cuda``.
-
-    Notes
-    -----
-    A stream's windows come one at a time and are scored by the processor.
+    The windows of a stream come one at a time and are scored on the CPU.
     """
 
     device: str
@@ -87,13 +78,10 @@ class TorchKnnDensity(KnnDensity):
         found, references = [np.empty(0)], self._on_device
         with progress.task("calibrating" if guard else "scoring", len(starts)) as advance:
             for features in self._features(prepared, starts):
-                vectors, k = self._unit_vectors(features), self.neighbours
-                if guard:
-                    first = sum(map(len, found))
-                    rows = torch.from_numpy(starts[first : first + len(vectors)]).to(vectors.device)
-                    distances = references.mean_distance_elsewhere(vectors, k, rows, guard)
-                else:
-                    distances = references.mean_distance(vectors, k)
+                vectors = self._unit_vectors(features)
+                first = sum(map(len, found))
+                rows = torch.from_numpy(starts[first : first + len(vectors)]).to(vectors.device)
+                distances = references.mean_distance(vectors, self.neighbours, rows, guard)
                 found.append(distances.cpu().numpy())
                 advance(len(features))
         return np.concatenate(found)
@@ -112,14 +100,14 @@ class TorchKnnDensity(KnnDensity):
         return torch.from_numpy(matrix.copy()).to(self.device)
 
     def _features(self, prepared: Recording, starts: NDArray[np.int64]) -> Iterator[Tensor]:
-        """Yield (b, F) features of block after block of windows."""
+        """Yield (b, F) features, one block of windows at a time."""
         windows = TorchWindows(prepared, self.window, self.sketch, self.device)
         size = max(1, BLOCK_BYTES // (4 * len(self.typical)))
         for first in range(0, len(starts), size):
             yield windows.features(starts[first : first + size], self.representation)
 
     def _unit_vectors(self, features: Tensor) -> Tensor:
-        """(b, d) projected and normalised; nothing becomes the first axis, as on the processor."""
+        """Return (b, d) projected, normalised features; zero becomes the first unit vector."""
         with full_precision():
             vectors = features @ self._matrix
         norms = torch.linalg.vector_norm(vectors, dim=1, keepdim=True)

@@ -1,10 +1,9 @@
-"""Reference set on a torch device: how far windows are from the nearest references, exactly.
+"""Reference set on a torch device: exact distances of windows to the nearest references.
 
-In: unit vectors. Out: mean cosine distance to the K nearest, as tensors there. This module needs
-torch (extra ``deep``); nothing imports it unless a device is asked for.
+In: unit vectors. Out: mean cosine distances to the K nearest, as tensors on the device. This module
+needs torch (extra ``deep``); it is imported only if a device is requested.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -21,39 +20,31 @@ from smkc.paper.kernel.torch_features import full_precision
 if TYPE_CHECKING:
     from smkc.paper.density._triton_neighbours import GroupedReferences
 
-__all__ = ["RoundedReferences", "TorchReferences"]
-
-# What the similarities of a block of windows, and what is worked out beside them, may take.
+# Device memory for the similarities of a block of windows and for intermediate results.
 BLOCK_BYTES = 512 * 2**20
 
-# References from which a GPU looks for the nearest by half-precision products first.
+# Number of references from which a GPU first narrows the search by half-precision products.
 GROUPED_FROM = 16_384
 
-# GPUs that do so, by the first number of their compute capability: Hopper, whose processors have
-# the 224 KB of shared memory that it takes.
+# Major compute capability of the GPUs that do so: Hopper, whose multiprocessors have the required
+# 224 KB of shared memory.
 GROUPED_ON = 9
 
-# Residuals of unit vectors are at most 2 long; times this, they are normal numbers of half
-# precision down to components of 1.5e-8, and far from its end at 65,504.
+# Factor for residuals of unit vectors, which have a length of at most 2. Multiplied by it,
+# components down to 1.5e-8 are normal float16 numbers, and the largest stay far below 65,504.
 SCALE = 4096.0
 
 
 @dataclass(frozen=True)
 class TorchReferences:
-    """Unit vectors of reference windows on a device.
+    """Unit vectors (n, d) of reference windows on a device, and their start rows (n,) int64.
 
-    Parameters
-    ----------
-    vectors
-        (n, d) float32, of length 1.
-    rows
-        (n,) int64 start rows in the recording that was learned from last; ELSEWHERE for others.
+    The rows are those of the recording learned from last; ELSEWHERE for other recordings.
 
     Notes
     -----
-    Paper, section 3.3. The same as :class:`smkc.paper.density.ReferenceSet` to float32's
-    rounding, all references measured. A GPU with Triton leaves out those that
-    cannot be among the nearest.
+    Paper, section 3.3. Equal to an exact search in :class:`smkc.paper.density.ReferenceSet` up to
+    float32 rounding. A Hopper GPU with Triton skips references that cannot be among the nearest.
 
     Examples
     --------
@@ -72,10 +63,10 @@ class TorchReferences:
         device: torch.device,
         rows: NDArray[np.int64] | None = None,
     ) -> "TorchReferences":
-        """Bring (n, d) vectors to a device; without ``rows`` (n,) they are from elsewhere.
+        """Copy (n, d) vectors to a device; without ``rows`` (n,), all rows are ELSEWHERE.
 
-        They are shuffled there, so that windows that follow one another, which are alike, do not
-        fall into one group.
+        The order is shuffled, so that consecutive windows, which are similar, do not fall into one
+        group.
         """
         if rows is None:
             rows = np.full(len(vectors), ELSEWHERE)
@@ -87,16 +78,24 @@ class TorchReferences:
     def __len__(self) -> int:
         return len(self.vectors)
 
-    def mean_distance(self, queries: Tensor, neighbours: int) -> Tensor:
-        """(B,) float64 mean cosine distance of (B, d) unit vectors to their nearest references."""
+    def mean_distance(
+        self, queries: Tensor, neighbours: int, starts: Tensor | None = None, guard: int = 0
+    ) -> Tensor:
+        """Return (B,) float64 mean cosine distances of (B, d) unit vectors to their nearest.
+
+        ``starts`` (B,) int64 and ``guard`` leave out references near a window, as the arguments
+        ``rows`` and ``guard`` of :meth:`smkc.paper.density.ReferenceSet.mean_distance`.
+        """
+        if len(self) < neighbours and guard:
+            return queries.new_full((len(queries),), torch.nan, dtype=torch.float64)
         if len(self) < neighbours:
             raise InputError(
                 f"{len(self)} reference windows, {neighbours} neighbours asked for; give more "
                 "reference data or fewer neighbours"
             )
-        grouped = self._grouped
+        grouped = None if guard else self._grouped
         if grouped is None or neighbours > grouped.most_neighbours:
-            return self._mean_of_all(queries, neighbours)
+            return self._mean_of_all(queries, neighbours, starts, guard)
         found, is_open = grouped.mean_distance(queries, neighbours)
         distances = found.double()
         left = is_open.nonzero().squeeze(1)
@@ -104,46 +103,28 @@ class TorchReferences:
             distances[left] = self._mean_of_all(queries[left], neighbours)
         return distances
 
-    def mean_distance_elsewhere(
-        self, queries: Tensor, neighbours: int, starts: Tensor, guard: int
+    def _mean_of_all(
+        self, queries: Tensor, neighbours: int, starts: Tensor | None = None, guard: int = 0
     ) -> Tensor:
-        """(B,) as :meth:`mean_distance`, for windows of the recording learned from last.
-
-        References that start less than ``guard`` rows from a window's start row, ``starts`` (B,)
-        int64, are left out; NaN where too few remain.
-        """
-        distances = queries.new_full((len(queries),), torch.nan, dtype=torch.float64)
-        if len(self) < neighbours:
-            return distances
-        for part in self._blocks(len(queries)):
-            similarities = self._similarities(queries[part])
-            first = starts[part, None] - guard
-            is_near = (self.rows > first) & (self.rows < first + 2 * guard)
-            nearest = _largest(similarities.masked_fill_(is_near, -torch.inf), neighbours)
-            is_enough = nearest[:, -1] > -torch.inf
-            distances[part] = torch.where(is_enough, _mean_distance(nearest), torch.nan)
-        return distances
-
-    def _mean_of_all(self, queries: Tensor, neighbours: int) -> Tensor:
+        """Return the mean distances, measured to all references."""
         distances = queries.new_empty(len(queries), dtype=torch.float64)
-        for part in self._blocks(len(queries)):
-            nearest = _largest(self._similarities(queries[part]), neighbours)
-            distances[part] = _mean_distance(nearest)
-        return distances
-
-    def _blocks(self, n_windows: int) -> Iterator[slice]:
-        """Yield windows that are compared with all references in one go."""
         size = max(1, BLOCK_BYTES // (8 * max(len(self), 1)))
-        return (slice(first, first + size) for first in range(0, n_windows, size))
-
-    def _similarities(self, queries: Tensor) -> Tensor:
-        """(b, n) cosines with all references."""
-        with full_precision():
-            return queries @ self.vectors.T
+        for first in range(0, len(queries), size):
+            part = slice(first, first + size)
+            with full_precision():
+                similarities = queries[part] @ self.vectors.T
+            if guard and starts is not None:
+                after = starts[part, None] - guard
+                is_near = (self.rows > after) & (self.rows < after + 2 * guard)
+                similarities.masked_fill_(is_near, -torch.inf)
+            nearest = similarities.topk(neighbours, dim=1).values
+            found = (1 - nearest).clamp_(min=0).mean(dim=1, dtype=torch.float64)
+            distances[part] = found.masked_fill_(nearest[:, -1] == -torch.inf, torch.nan)
+        return distances
 
     @cached_property
     def _grouped(self) -> "GroupedReferences | None":
-        """The references as a GPU looks through them, if there is one, and enough of them."""
+        """The references prepared for the grouped search; None if it cannot be used."""
         if not self.vectors.is_cuda or len(self) < GROUPED_FROM:
             return None
         if torch.cuda.get_device_capability(self.vectors.device)[0] != GROUPED_ON:
@@ -157,39 +138,29 @@ class TorchReferences:
         return GroupedReferences.of(self.vectors)
 
 
-def _largest(similarities: Tensor, neighbours: int) -> Tensor:
-    """(b, k) the largest similarities, falling."""
-    return similarities.topk(neighbours, dim=1).values
-
-
-def _mean_distance(nearest: Tensor) -> Tensor:
-    """(b,) float64 mean cosine distance of (b, k) similarities."""
-    return (1 - nearest).clamp_(min=0).mean(dim=1, dtype=torch.float64)
-
-
 # ---------------------------------------------------------------------- half precision
 
 
 @dataclass(frozen=True, kw_only=True)
 class RoundedReferences:
-    """References less their mean, in half precision, and what rounding took from them.
+    """References minus their mean, in half precision, and bounds of the rounding error.
 
     Parameters
     ----------
     mean
         (d,) float32, of the vectors.
     residuals
-        (n, d) float16: vectors less their mean, times SCALE.
+        (n, d) float16: vectors minus their mean, times SCALE.
     offsets
-        (n,) float32: products of the residuals with the mean, times SCALE squared.
+        (n,) float32: products of the unrounded residuals with the mean, times SCALE squared.
     longest, most_lost, farthest
-        the largest length of a residual, of what rounding took from one, and of an offset.
+        largest length of a residual, of a residual's rounding error, and largest absolute offset.
 
     Notes
     -----
     With mean m, q.r = (q - m).(r - m) + m.(r - m) + q.m. The last term is the same for all
     references of a window, the second is an offset, and the first is small where all vectors are
-    alike, so that half precision takes little from it.
+    similar, so that half precision loses little of it.
     """
 
     mean: Tensor
@@ -225,15 +196,17 @@ class RoundedReferences:
         )
 
     def rounded(self, queries: Tensor, n_last_bits: int = 0) -> tuple[Tensor, Tensor]:
-        """(b, d) float16 residuals of (b, d) windows, (b,) float32 bounds of an error.
+        """Return (b, d) float16 residuals of (b, d) windows, and (b,) float32 error bounds.
 
-        A window's float32 products with ``residuals``, plus ``offsets``, are at most so far from
-        SCALE squared times q.r - q.m, even if their last bits, so many, are overwritten.
+        A window's float32 products with ``residuals``, plus ``offsets``, differ from
+        SCALE squared times (q.r - q.m) by at most the bound, even if the last ``n_last_bits`` bits
+        are overwritten.
 
         Notes
         -----
-        Cauchy-Schwarz: where q and r lose a and b, products lose at most |a| (|r| + |b|) + |q| |b|.
-        Float32 sums of d terms lose d units of their last place at most.
+        Cauchy-Schwarz: if a and b are the rounding errors of q and r, the error of their product is
+        at most |a| (|r| + |b|) + |q| |b|. A float32 sum of d terms is off by at most d units in the
+        last place.
         """
         rest = (queries - self.mean) * SCALE
         rounded = rest.half()
@@ -246,6 +219,6 @@ class RoundedReferences:
 
 
 def _length(rows: Tensor) -> Tensor:
-    """(b,) Euclidean lengths."""
+    """Return (b,) Euclidean lengths."""
     lengths: Tensor = torch.linalg.vector_norm(rows, dim=1)
     return lengths

@@ -1,8 +1,8 @@
-"""The kernel view: a window's states compared with one another.
+"""Kernel features: a window's states compared with one another.
 
-In: a recording, start rows and a window length. Out: features of fixed size, whatever was
-observed: kernel images of up to six channels (cosine similarities and robust log distances of g,
-its difference and its absolute difference), or their bands, anchors and pooled versions.
+In: a recording, start rows and a window length. Out: features whose size does not depend on the
+observed variables: kernel images of up to 6 channels (cosine similarities and robust log distances
+of g, its difference and its absolute difference), or their bands, anchors and pooled versions.
 """
 
 from smkc.paper.kernel.features import (

@@ -1,4 +1,4 @@
-"""Jitted channels: one window's pairs -> its similarities and log distances, laid out.
+"""Jitted channels: one window's pairs -> bands or images of similarities and log distances.
 
 In: squared distances or products of a span at each lag. Out: a band (n_lags, L) or an image (L, L)
 of one window.
@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from smkc.paper.kernel._select import median_root
 
-__all__ = ["cosines", "invert_roots", "log_distances", "similarity", "to_log_distance"]
-
-# Numba widens constants to float64 unless they are float32 already.
+# Float32, because Numba would widen Python constants to float64.
 ZERO, HALF, ONE = np.float32(0.0), np.float32(0.5), np.float32(1.0)
 MAX_FINITE = np.float32(3.0e38)
 
@@ -38,7 +36,10 @@ def log_distances(
     guess: int,
     out: NDArray[np.float32],
 ) -> tuple[float, int]:
-    """Lay out one window's log distances; return sigma and a guess for the next window's."""
+    """Write one window's log distances to ``out``; return sigma and a guess for the next window.
+
+    ``buffer`` and ``logs`` are scratch memory.
+    """
     n = _gather_distances(pairs, squares, offset, length, starts_at_zero, buffer)
     sigma, guess = median_root(buffer, n, guess)
     if as_image:
@@ -64,12 +65,22 @@ def cosines(
     buffer: NDArray[np.float32],
     out: NDArray[np.float32],
 ) -> None:
-    """Lay out one window's similarities; ``inverse`` norms of the steps."""
-    _gather_cosines(pairs, inverse, offset, length, starts_at_zero, buffer)
+    """Write one window's similarities to ``out``; ``inverse`` are 1 / the norms of the steps."""
+    n = 0
+    for lag in range(1, min(pairs.shape[0], length - 1) + 1):
+        row = pairs[lag - 1, offset : offset + length - lag]
+        target = buffer[n : n + length - lag] if as_image else out[lag - 1, : length - lag]
+        here = inverse[offset : offset + length - lag]
+        there = inverse[offset + lag : offset + length]
+        for t in range(length - lag):
+            target[t] = similarity(row[t], here[t], there[t])
+        if starts_at_zero:
+            target[0] = HALF
+        if not as_image:
+            out[lag - 1, length - lag :] = ZERO
+        n += length - lag
     if as_image:
         _place_image(buffer, length, ONE, out)
-    else:
-        _place_band(buffer, length, pairs.shape[0], out)
 
 
 @njit(cache=True, nogil=True)
@@ -81,10 +92,10 @@ def _gather_distances(
     starts_at_zero: bool,
     buffer: NDArray[np.float32],
 ) -> int:
-    """Copy one window's squared distances, lag by lag, into ``buffer``; return how many.
+    """Copy one window's squared distances, lag by lag, into ``buffer``; return their number.
 
-    In the difference sequences the window's first step is 0 by definition, so that distances to
-    it are the squared norms of the others.
+    In the difference sequences the window's first step is 0 by definition, so that distances to it
+    are the squared norms of the other steps.
     """
     n = 0
     for lag in range(1, min(pairs.shape[0], length - 1) + 1):
@@ -99,46 +110,10 @@ def _gather_distances(
 
 
 @njit(cache=True, nogil=True)
-def _gather_cosines(
-    pairs: NDArray[np.float32],
-    inverse: NDArray[np.float32],
-    offset: int,
-    length: int,
-    starts_at_zero: bool,
-    buffer: NDArray[np.float32],
-) -> None:
-    """Put one window's similarities, lag by lag, into ``buffer``; ``inverse`` norms of steps."""
-    n = 0
-    for lag in range(1, min(pairs.shape[0], length - 1) + 1):
-        row = pairs[lag - 1, offset : offset + length - lag]
-        target = buffer[n : n + length - lag]
-        here = inverse[offset : offset + length - lag]
-        there = inverse[offset + lag : offset + length]
-        for t in range(length - lag):
-            target[t] = similarity(row[t], here[t], there[t])
-        if starts_at_zero:
-            target[0] = HALF
-        n += length - lag
-
-
-@njit(cache=True, nogil=True)
-def _place_band(
-    buffer: NDArray[np.float32], length: int, n_lags: int, out: NDArray[np.float32]
-) -> None:
-    """Lay one window's pairs out as a band (n_lags, L), 0 past the end."""
-    at = 0
-    for lag in range(1, n_lags + 1):
-        row = out[lag - 1]
-        for t in range(length):
-            row[t] = buffer[at + t] if t < length - lag else ZERO
-        at += length - lag
-
-
-@njit(cache=True, nogil=True)
 def _place_image(
     buffer: NDArray[np.float32], length: int, diagonal: np.float32, out: NDArray[np.float32]
 ) -> None:
-    """Lay one window's pairs out as an image (L, L)."""
+    """Copy one window's pairs into a symmetric image ``out`` (L, L)."""
     for t in range(length):
         out[t, t] = diagonal
     at = 0
@@ -153,7 +128,7 @@ def _place_image(
 def to_log_distance(
     squares: NDArray[np.float32], out: NDArray[np.float32], n: int, sigma: float
 ) -> None:
-    """out[i] = log(1 + D_i / (2 sigma^2)) of n squares; 0 where sigma is 0."""
+    """Set out[i] to log(1 + D_i / (2 sigma^2)) for n squares D_i; 0 if sigma is 0."""
     if sigma == 0.0:
         out[:n] = ZERO
         return
@@ -177,13 +152,13 @@ def _log(y: np.float32) -> np.float32:
 
 @njit(cache=True, nogil=True, inline="always")
 def similarity(product: np.float32, inverse_a: np.float32, inverse_b: np.float32) -> np.float32:
-    """Map a cosine to [0, 1]; 1/2 with a zero vector, whose inverse norm is set to 0."""
+    """Return (1 + cosine) / 2, in [0, 1]; 1/2 for a zero vector, whose inverse norm is 0."""
     return min(max(HALF + HALF * (product * inverse_a * inverse_b), ZERO), ONE)
 
 
 @njit(cache=True, nogil=True)
 def invert_roots(squares: NDArray[np.float32], out: NDArray[np.float32]) -> None:
-    """Turn squared norms into inverse norms, 0 into 0."""
+    """Set ``out`` to inverse norms, given squared norms; 0 for 0."""
     for t in range(squares.size):
         root = np.sqrt(squares[t])
         out[t] = ONE / root if root > ZERO else ZERO

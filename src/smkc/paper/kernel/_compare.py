@@ -1,7 +1,7 @@
 """Jitted comparison of a window's time steps: states -> channels.
 
-In: the states of a span of rows with windows in it, or of one window that moves on step by step.
-Out: every wanted channel of every window.
+In: the states of a span of rows that contains windows, or of one window that slides step by step.
+Out: the wanted channels of every window.
 """
 
 import numpy as np
@@ -28,8 +28,6 @@ from smkc.paper.kernel._pairs import (
 )
 from smkc.paper.kernel._select import COUNTED, NO_GUESS, median_root
 
-__all__ = ["compare_anchors", "compare_lags", "compare_pushed", "push_step"]
-
 
 @njit(cache=True, nogil=True)
 def compare_lags(
@@ -46,58 +44,48 @@ def compare_lags(
     """Compare time steps at lags 1..n_lags in the windows of one span.
 
     ``states`` (n_columns, n_rows); ``offsets`` (B,) are the windows' first rows in it.
-    ``channel_at`` (6,) is each channel's place in the output, -1 where it is not wanted. ``out``
-    is (B, K, n_lags, L) for bands, (B, K, L, L) for images. ``sigma_g`` (B,) receives sigma(g)
-    where log distances of g are wanted. ``guesses`` (3,), of the medians, are used and improved:
-    they save time and change no result.
+    ``channel_at`` (6,) is each channel's place in the output, -1 if it is not wanted. ``out`` is
+    (B, K, n_lags, L) for bands, (B, K, L, L) for images. ``sigma_g`` (B,) is set to sigma(g) if log
+    distances of g are wanted. ``guesses`` (3,) of the medians are used and updated: they save time
+    and do not change the result.
     """
     n_rows = states.shape[1]
-    # Distances of g, of its difference and of the absolute difference; or products of one of them.
-    pairs = np.empty((3, n_lags, n_rows), np.float32)
+    pairs = np.empty((n_lags, n_rows), np.float32)
     squares = np.empty(n_rows, np.float32)
     inverse = np.empty(n_rows, np.float32)
     buffer = np.empty(n_lags * length + 2 * COUNTED, np.float32)
     logs = np.empty(n_lags * length, np.float32)
     difference = first_difference(states)
-    if channel_at[3] >= 0:
-        lag_distances(states, n_lags, pairs[0])
-    if channel_at[4] >= 0:
-        lag_distances(difference, n_lags, pairs[1])
-    if channel_at[5] >= 0:
-        lag_distances(np.abs(difference), n_lags, pairs[2])
-    squared_norms(difference, squares)
     for which in range(3):
-        distance = channel_at[3 + which]
-        if distance < 0:
-            continue
-        for b in range(offsets.size):
-            sigma, guesses[which] = log_distances(
-                pairs[which],
-                squares,
-                offsets[b],
-                length,
-                which > 0,
-                as_image,
-                buffer,
-                logs,
-                guesses[which],
-                out[b, distance],
-            )
-            if which == 0:
-                sigma_g[b] = sigma
-    for which in range(3):
-        cosine = channel_at[which]
-        if cosine < 0:
-            continue
+        cosine, distance = channel_at[which], channel_at[3 + which]
         z = states if which == 0 else difference
-        if which == 2:
+        if which == 1 or (which == 0 and cosine >= 0):
+            squared_norms(z, squares)  # those of the absolute difference are the same
+        if which == 2 and (cosine >= 0 or distance >= 0):
             z = np.abs(z)
-        squared_norms(z, squares)
-        invert_roots(squares, inverse)
-        lag_products(z, n_lags, pairs[0])
-        for b in range(offsets.size):
-            at, target = offsets[b], out[b, cosine]
-            cosines(pairs[0], inverse, at, length, which > 0, as_image, buffer, target)
+        if distance >= 0:
+            lag_distances(z, n_lags, pairs)
+            for b in range(offsets.size):
+                sigma, guesses[which] = log_distances(
+                    pairs,
+                    squares,
+                    offsets[b],
+                    length,
+                    which > 0,
+                    as_image,
+                    buffer,
+                    logs,
+                    guesses[which],
+                    out[b, distance],
+                )
+                if which == 0:
+                    sigma_g[b] = sigma
+        if cosine >= 0:
+            invert_roots(squares, inverse)
+            lag_products(z, n_lags, pairs)
+            for b in range(offsets.size):
+                at, target = offsets[b], out[b, cosine]
+                cosines(pairs, inverse, at, length, which > 0, as_image, buffer, target)
 
 
 @njit(cache=True, nogil=True)
@@ -151,12 +139,12 @@ def push_step(
     pairs: NDArray[np.float32],
     squares: NDArray[np.float32],
 ) -> None:
-    """Bring one window's pairs up to date after a step was written onto its states.
+    """Update one window's pairs after a step was written to its states.
 
-    ``states`` (L, n_columns) are a ring: the step before row 0 is in the last row. ``pairs``
-    (6, n_lags, L), products before squared distances, and ``squares`` (3, L) move on by one step.
-    Only pairs with the newest step are computed, those ``wanted`` (6,), each by the same sums as
-    in :func:`compare_lags`.
+    ``states`` (L, n_columns) is a ring buffer: the step before row 0 is in the last row. ``pairs``
+    (6, n_lags, L), 3 of products and 3 of squared distances, and ``squares`` (3, L) are shifted by
+    one step. Only the pairs of ``wanted`` (6,) kinds with the newest step are computed, by the same
+    sums as in :func:`compare_lags`.
     """
     length, n_columns = states.shape
     n_lags = pairs.shape[1]
@@ -184,9 +172,10 @@ def push_step(
 def _latest_entries(
     states: NDArray[np.float32], newest: int, which: int, out: NDArray[np.float32]
 ) -> None:
-    """Write g (0), its difference (1) or the absolute difference (2) of the latest steps.
+    """Write g (0), its difference (1) or its absolute difference (2) of the latest steps.
 
-    ``out`` (n_lags + 1, n_columns), the newest first; the window's first difference is 0.
+    ``out`` is (n_lags + 1, n_columns), newest step first; the difference at the window's first step
+    is 0.
     """
     length = states.shape[0]
     for lag in range(out.shape[0]):
@@ -214,7 +203,10 @@ def _square(row: NDArray[np.float32]) -> np.float32:
 def _products_with(
     here: NDArray[np.float32], rows: NDArray[np.float32], sums: NDArray[np.float32]
 ) -> None:
-    """Set sums[i] to here . rows[i], eight sums a pass: each has to wait for itself."""
+    """Set sums[i] to here . rows[i].
+
+    8 sums are computed per pass, because the additions of one sum must wait for each other.
+    """
     for first in range(0, rows.shape[0], 8):
         last = rows.shape[0] - 1
         r0, r1, r2, r3 = _four_rows(rows, first, last)
@@ -231,7 +223,7 @@ def _products_with(
 def _distances_from(
     here: NDArray[np.float32], rows: NDArray[np.float32], sums: NDArray[np.float32]
 ) -> None:
-    """Set sums[i] to |here - rows[i]|^2, as :func:`_products_with` goes about it."""
+    """Set sums[i] to |here - rows[i]|^2, 8 sums per pass as in :func:`_products_with`."""
     for first in range(0, rows.shape[0], 8):
         last = rows.shape[0] - 1
         r0, r1, r2, r3 = _four_rows(rows, first, last)
@@ -260,7 +252,7 @@ def _put(sums: NDArray[np.float32], first: int, eight: tuple[np.float32, ...]) -
 
 @njit(cache=True, nogil=True, inline="always")
 def _move_on(row: NDArray[np.float32], newest: np.float32) -> None:
-    """Drop a row's first number and append another."""
+    """Shift a row by one place to the left and append ``newest``."""
     for t in range(row.size - 1):
         row[t] = row[t + 1]
     row[row.size - 1] = newest
@@ -274,7 +266,7 @@ def compare_pushed(
     as_image: bool,
     out: NDArray[np.float32],
 ) -> None:
-    """Lay out one window's channels from pairs that :func:`push_step` kept; ``out`` (K, ...)."""
+    """Write one window's channels to ``out`` (K, ...), from the pairs of :func:`push_step`."""
     n_lags, length = pairs.shape[1], pairs.shape[2]
     buffer = np.empty(n_lags * length + 2 * COUNTED, np.float32)
     logs = np.empty(n_lags * length, np.float32)

@@ -1,7 +1,7 @@
-"""Observations of windows -> their states on a GPU, only the buckets that occur.
+"""Observations of windows -> their states on a GPU, for the buckets that occur.
 
 In: a recording's observations on the device and start rows. Out: for every window the columns of
-its state matrix that are not zero throughout, side by side. See ``cuda/columns.cu``.
+its state matrix whose bucket occurs, without gaps. See ``cuda/columns.cu``.
 """
 
 from typing import NamedTuple
@@ -15,12 +15,10 @@ from smkc.paper.kernel._nvrtc import compiled
 from smkc.paper.sketch import PRESENCE_SLOPE, STATE_LIMIT, Hashed, Sketch
 from smkc.paper.sketch._loops import HEADROOM
 
-__all__ = ["MOST_BUCKETS", "Columns", "Observed", "compact_columns", "packed"]
-
-# Most buckets a stream: a variable's two, with their signs, are kept in one word of 32 bits.
+# Largest number of buckets per stream: a variable's 2 buckets and signs are packed into 32 bits.
 MOST_BUCKETS = 256
 
-# Rows that a block of threads takes at a time.
+# Largest number of rows that a block of threads processes at a time.
 MAX_BLOCK_ROWS = 256
 
 
@@ -38,14 +36,14 @@ class Observed(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """States of B windows: the first ``counts[b]`` of ``values[b]`` (2m, L) are a window's own."""
+    """States of B windows: the first ``counts[b]`` columns of ``values[b]`` (2m, L) are in use."""
 
     values: Tensor
     counts: Tensor
 
 
 def packed(hashed: Hashed) -> NDArray[np.int32]:
-    """(V,) bucket and sign: of a variable's value in the lower half, of its presence above."""
+    """Return (V,) packed hashes: value bucket and sign in the lower 16 bits, presence above."""
     value = hashed.value_bucket | (hashed.value_sign < 0).astype(np.uint32) << 8
     presence = hashed.presence_bucket | (hashed.presence_sign < 0).astype(np.uint32) << 8
     return (value | presence << 16).astype(np.int32)
@@ -54,7 +52,7 @@ def packed(hashed: Hashed) -> NDArray[np.int32]:
 def compact_columns(observed: Observed, starts: Tensor, window: int, sketch: Sketch) -> Columns:
     """Return the columns of B windows that begin at ``starts`` (B,) int64.
 
-    Room is made for all 2m columns of a window; only those that occur are written and read.
+    Memory is allocated for all 2m columns of a window; only those that occur are written and read.
     """
     values = torch.empty((len(starts), sketch.width, window), device=starts.device)
     counts = torch.empty(len(starts), dtype=torch.int32, device=starts.device)

@@ -1,7 +1,9 @@
-"""Kernels that take windows on a GPU from observations to images or bands of them.
+"""GPU kernels that turn a recording's observations into images or bands of its windows.
 
-In: a recording's observations, start rows. Out: float32 features; see the steps below. This module
-needs an NVIDIA GPU and Triton, which torch brings along there.
+In: a recording's observations and start rows. Out: float32 features. :func:`compact_columns` makes
+states, :func:`fill` features. ``cuda/image.cu`` computes images on tensor cores, one block of
+threads per window; windows for which that leaves too few digits are computed again from differences
+by ``cuda/exact.cu``. This module needs an NVIDIA GPU and Triton, which GPU builds of torch include.
 """
 
 import torch
@@ -9,14 +11,9 @@ import triton
 from torch import Tensor
 
 from smkc.paper.kernel._cuda_columns import MOST_BUCKETS, Columns, Observed, compact_columns, packed
-from smkc.paper.kernel._cuda_images import (
-    MAX_WINDOW_ROWS,
-    MIN_WINDOW_ROWS,
-    fill_images,
-    image_kernels,
-)
+from smkc.paper.kernel._nvrtc import Kernel, compiled
 from smkc.paper.kernel._triton_band import MOST_PAIRS, fill_bands
-from smkc.paper.kernel.representation import Representation
+from smkc.paper.kernel.representation import CHANNELS, Representation
 
 __all__ = [
     "MOST_BUCKETS",
@@ -29,21 +26,24 @@ __all__ = [
     "packed",
 ]
 
-# Matrix units for TensorFloat-32 came with it.
+# Compute capability that introduced TensorFloat-32 tensor cores.
 LEAST_CAPABILITY = (8, 0)
+
+# Smallest window that has pairs, and largest one whose image fits into the registers of one block.
+MIN_WINDOW_ROWS, MAX_WINDOW_ROWS = 2, 256
 
 
 def check(device: torch.device) -> None:
-    """Raise OSError or RuntimeError, with the reason, if kernels cannot be made for this device."""
+    """Raise OSError or RuntimeError, with the reason, if the device cannot run the kernels."""
     capability = torch.cuda.get_device_capability(device)
     if capability < LEAST_CAPABILITY:
         found, least = (".".join(map(str, one)) for one in (capability, LEAST_CAPABILITY))
         raise RuntimeError(f"it is of compute capability {found}, and kernels need {least}")
-    image_kernels(device, MIN_WINDOW_ROWS, Representation.parse("full image"))
+    _image_kernels(device, MIN_WINDOW_ROWS, Representation.parse("full image"))
 
 
 def can_fill(representation: Representation, length: int) -> bool:
-    """Whether windows of so many time steps can be compared in one go."""
+    """Return whether the kernels support this representation of windows of ``length`` steps."""
     if representation.proj or representation.down:
         return False
     if representation.layout == "image":
@@ -56,5 +56,31 @@ def fill(columns: Columns, representation: Representation, out: Tensor) -> Tenso
     """Fill ``out`` (B, ...) with the representation of windows; return (B,) float64 sigma(g)."""
     if not len(out):
         return torch.empty(0, dtype=torch.float64, device=out.device)
-    fill_all = fill_images if representation.layout == "image" else fill_bands
+    fill_all = _fill_images if representation.layout == "image" else fill_bands
     return fill_all(columns, representation, out)
+
+
+def _fill_images(columns: Columns, representation: Representation, out: Tensor) -> Tensor:
+    """Fill ``out`` (B, K, L, L) with the channels of all pairs; return (B,) float64 sigma(g)."""
+    n_windows, width, length = columns.values.shape
+    sigma = torch.full((n_windows,), torch.nan, dtype=torch.float64, device=out.device)
+    is_left = torch.empty(n_windows, dtype=torch.int32, device=out.device)
+    for kernel in _image_kernels(out.device, length, representation):
+        kernel(n_windows, 32 * _n_warps(length), *columns, is_left, out, sigma, width)
+    return sigma
+
+
+def _image_kernels(
+    device: torch.device, length: int, representation: Representation
+) -> tuple[Kernel, Kernel]:
+    """Return the kernel for windows of this length, and the exact one for windows it leaves."""
+    n_channels = len(representation.channels)
+    defined = {"LENGTH": length, "WARPS": _n_warps(length), "N_CHANNELS": n_channels}
+    for name, place in zip(CHANNELS, representation.places, strict=True):
+        defined[name.upper()] = place
+    return compiled("image", device, **defined), compiled("exact", device, **defined)
+
+
+def _n_warps(length: int) -> int:
+    """Return the warps per block: 1 per 16 time steps, but 1 for up to 32 to avoid waiting."""
+    return 1 if length <= 32 else -(-length // 16)

@@ -1,6 +1,6 @@
-"""Jitted scans: windows of a recording -> their compared time steps, in parallel.
+"""Jitted scans: windows of a recording -> comparisons of their time steps.
 
-Windows that overlap form a *segment*; what they share is computed once.
+Overlapping windows form a *segment*; the states and pairs they share are computed once.
 """
 
 import numpy as np
@@ -11,8 +11,6 @@ from smkc.paper.kernel._compare import compare_anchors, compare_lags
 from smkc.paper.kernel._select import NO_GUESS
 from smkc.paper.sketch import Hashed
 from smkc.paper.sketch._loops import NOWHERE, fill_states, number_columns
-
-__all__ = ["scan_anchors", "scan_lags", "scan_sequences"]
 
 
 @njit(cache=True, nogil=True)
@@ -31,8 +29,8 @@ def scan_lags(
 ) -> None:
     """Compare time steps at lags 1..n_lags in every window.
 
-    ``segments`` (S+1,) are offsets into ``starts`` (B,): windows of one segment share their rows.
-    ``projection`` and ``pool`` as in :func:`_span_states`, the rest as in
+    ``segments`` (S+1,) are offsets into ``starts`` (B,): windows of one segment share rows.
+    ``projection`` and ``pool`` are as in :func:`_span_states`, the other parameters as in
     :func:`smkc.paper.kernel._compare.compare_lags`.
     """
     guesses = np.full(3, NO_GUESS)
@@ -80,7 +78,7 @@ def scan_sequences(
     pool: int,
     out: NDArray[np.float32],
 ) -> None:
-    """Copy every window's projected states; ``out`` (B, L, d')."""
+    """Write every window's projected states into ``out`` (B, L, d')."""
     for b in range(starts.size):
         states = _span_states(rows, starts[b], starts[b] + window, projection, pool)
         for t in range(out.shape[1]):
@@ -92,12 +90,10 @@ def scan_sequences(
 def _span_states(
     rows: Hashed, first: int, last: int, projection: NDArray[np.float32], pool: int
 ) -> NDArray[np.float32]:
-    """Return the states of rows first to last, (n_columns, n_steps).
+    """Return the states of rows first to last - 1, (n_columns, n_steps).
 
-    Only buckets that occur have a column.
-
-    ``projection`` (2m, d') maps them to d' columns unless d' is 0; ``pool`` averages so many steps
-    into one.
+    Without a projection, only buckets that occur have a column. ``projection`` (2m, d') maps the
+    buckets to d' columns unless d' is 0; every ``pool`` steps are averaged into one.
     """
     column_of = np.empty(projection.shape[0], np.uint32)
     n_columns = number_columns(rows, first, last, column_of)

@@ -1,7 +1,7 @@
-"""CUDA C++ compiled where it runs, by the compiler library that torch brings along.
+"""Runtime compilation of CUDA C++ by NVRTC, the compiler library installed with torch.
 
-In: a file of this package, what it is to define, a device. Out: a kernel that takes tensors and
-whole numbers. No toolkit is needed: NVRTC compiles, the driver loads and launches.
+In: a file of this package, preprocessor definitions, a device. Out: a kernel that takes tensors and
+integers. No CUDA toolkit is needed: NVRTC compiles, the driver loads and launches.
 """
 
 import ctypes
@@ -13,19 +13,17 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-__all__ = ["Kernel", "compiled"]
-
 FOLDER = Path(__file__).with_name("cuda")
 
 
 class Kernel:
-    """A kernel on one device; it does not outlive the process, so nothing is ever unloaded."""
+    """A kernel on one device, loaded until the process ends."""
 
     def __init__(self, function: ctypes.c_void_p, device: int) -> None:
         self._function, self._device = function, device
 
     def __call__(self, n_blocks: int, n_threads: int, *arguments: Tensor | int) -> None:
-        """Start blocks of threads in the current stream; whole numbers are 32 bits wide."""
+        """Launch the kernel in the current stream; integer arguments are passed as 32 bits."""
         taken = [
             ctypes.c_void_p(argument.data_ptr())
             if isinstance(argument, Tensor)
@@ -42,9 +40,9 @@ class Kernel:
 
 
 def compiled(name: str, device: torch.device, **defined: int | float | str) -> Kernel:
-    """Return the kernel of a file in the folder ``cuda``, both of this name, made for a device.
+    """Return the kernel ``name`` of the file ``cuda/<name>.cu``, compiled for a device.
 
-    Raises OSError if the libraries are not there, RuntimeError if they do not take the file.
+    Raise OSError if the libraries are missing, RuntimeError if compiling or loading fails.
     """
     number = torch.cuda.current_device() if device.index is None else device.index
     return _made(name, number, tuple((key, str(value)) for key, value in defined.items()))
@@ -58,7 +56,7 @@ def _made(name: str, device: int, defined: tuple[tuple[str, str], ...]) -> Kerne
     binary = _binary((FOLDER / f"{name}.cu").read_bytes(), f"{name}.cu", options)
     module, function = ctypes.c_void_p(), ctypes.c_void_p()
     with torch.cuda.device(device):
-        torch.cuda.current_stream().synchronize()  # so that the device has a context
+        torch.cuda.current_stream().synchronize()  # creates the device's context
         driver = _driver()
         _checked(driver.cuModuleLoadData(ctypes.byref(module), binary), "loaded")
         found = driver.cuModuleGetFunction(ctypes.byref(function), module, name.encode())
@@ -67,7 +65,7 @@ def _made(name: str, device: int, defined: tuple[tuple[str, str], ...]) -> Kerne
 
 
 def _binary(source: bytes, name: str, options: Sequence[str]) -> bytes:
-    """Compile to machine code."""
+    """Compile CUDA source to machine code (a cubin)."""
     library, program, size = _compiler(), ctypes.c_void_p(), ctypes.c_size_t()
     library.nvrtcCreateProgram(ctypes.byref(program), source, name.encode(), 0, None, None)
     given = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
@@ -90,13 +88,13 @@ def _binary(source: bytes, name: str, options: Sequence[str]) -> bytes:
 
 @cache
 def _compiler() -> ctypes.CDLL:
-    """Return NVRTC: the loader's, or else the one that was installed beside torch."""
+    """Return NVRTC: the one installed with torch, or else the one that the loader finds."""
     major = str(torch.version.cuda).partition(".")[0]
     name = f"libnvrtc.so.{major}"
     for folder in _library_folders():
         if (folder / name).exists():
             for part in folder.glob(f"libnvrtc-builtins.so.{major}*"):
-                ctypes.CDLL(str(part), ctypes.RTLD_GLOBAL)  # it looks for this by name
+                ctypes.CDLL(str(part), ctypes.RTLD_GLOBAL)  # NVRTC loads it by name
             return ctypes.CDLL(str(folder / name))
     return ctypes.CDLL(name)
 

@@ -1,30 +1,20 @@
 """Jitted pairs of time steps: states of a span -> squared distances and products at each lag.
 
-States lie bucket by bucket, (n_columns, n_rows), so that every inner loop runs over time, and each
-distance is summed over the buckets in ascending order and over nothing else.
+States are stored as (n_columns, n_rows), so that every inner loop runs over time. Each distance is
+summed over the buckets in ascending order.
 """
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = [
-    "FUSED",
-    "distances_to",
-    "first_difference",
-    "lag_distances",
-    "lag_products",
-    "products_with",
-    "squared_norms",
-]
-
-# Numba widens constants to float64 unless they are float32 already.
+# Float32, because Numba would widen a Python constant to float64.
 ZERO = np.float32(0.0)
 
-# A multiplication and an addition may be one instruction: quicker, and rounded once, not twice.
+# Allow fused multiply-add: faster, and rounded once instead of twice.
 FUSED = {"contract"}
 
-# Buckets summed in one pass over time: sums are loaded and stored once for all of them.
+# Buckets summed per pass over time: sums are loaded and stored once for all of them.
 AT_ONCE = 4
 
 
@@ -42,7 +32,7 @@ def first_difference(states: NDArray[np.float32]) -> NDArray[np.float32]:
 
 @njit(cache=True, nogil=True, fastmath=FUSED)
 def squared_norms(z: NDArray[np.float32], out: NDArray[np.float32]) -> None:
-    """out[t] = |z_t|^2."""
+    """Set out[t] to |z_t|^2."""
     out[:] = ZERO
     for c in range(z.shape[0]):
         for t in range(z.shape[1]):
@@ -51,7 +41,7 @@ def squared_norms(z: NDArray[np.float32], out: NDArray[np.float32]) -> None:
 
 @njit(cache=True, nogil=True, fastmath=FUSED)
 def lag_distances(z: NDArray[np.float32], n_lags: int, out: NDArray[np.float32]) -> None:
-    """out[lag - 1, t] = |z_t - z_{t+lag}|^2; 0 past the last row."""
+    """Set out[lag - 1, t] to |z_t - z_{t+lag}|^2; 0 past the last row."""
     n_columns, n_rows = z.shape
     in_passes = n_columns - n_columns % AT_ONCE
     out[:] = ZERO
@@ -72,7 +62,7 @@ def lag_distances(z: NDArray[np.float32], n_lags: int, out: NDArray[np.float32])
 
 @njit(cache=True, nogil=True, fastmath=FUSED)
 def lag_products(z: NDArray[np.float32], n_lags: int, out: NDArray[np.float32]) -> None:
-    """out[lag - 1, t] = z_t . z_{t+lag}; 0 past the last row."""
+    """Set out[lag - 1, t] to z_t . z_{t+lag}; 0 past the last row."""
     n_columns, n_rows = z.shape
     in_passes = n_columns - n_columns % AT_ONCE
     out[:] = ZERO
@@ -92,7 +82,7 @@ def lag_products(z: NDArray[np.float32], n_lags: int, out: NDArray[np.float32]) 
 
 @njit(cache=True, nogil=True, fastmath=FUSED)
 def distances_to(z: NDArray[np.float32], anchor: int, out: NDArray[np.float32]) -> None:
-    """out[t] = |z_t - z_anchor|^2."""
+    """Set out[t] to |z_t - z_anchor|^2."""
     out[:] = ZERO
     for c in range(z.shape[0]):
         there = z[c, anchor]
@@ -103,7 +93,7 @@ def distances_to(z: NDArray[np.float32], anchor: int, out: NDArray[np.float32]) 
 
 @njit(cache=True, nogil=True, fastmath=FUSED)
 def products_with(z: NDArray[np.float32], anchor: int, out: NDArray[np.float32]) -> None:
-    """out[t] = z_t . z_anchor."""
+    """Set out[t] to z_t . z_anchor."""
     out[:] = ZERO
     for c in range(z.shape[0]):
         there = z[c, anchor]

@@ -1,8 +1,8 @@
 """Jitted order statistics: the k-th smallest of many non-negative floats, by counting.
 
-Non-negative floats sort like their bit patterns, and counting how many lie up to a pivot is a
-loop that compilers turn into vector instructions. A few such passes, around a guess, beat any
-sort, and the result is exact.
+Non-negative floats sort like their bit patterns, and counting how many are at or below a pivot is a
+loop that compilers vectorise. A few such passes around a guess are faster than sorting, and the
+result is exact.
 """
 
 from typing import Any
@@ -11,23 +11,22 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["COUNTED", "NO_GUESS", "kth_bits", "median_root"]
-
-# Once so few candidates are left, stepping from one to the next is cheaper than halving.
+# With at most this many candidates left, stepping from one to the next is cheaper than halving.
 FEW = 3
 
-# Neighbouring windows share nearly all their numbers: the one sought is often only so many places
-# from the last one, and then stepping there is cheaper than any bracket.
+# Neighbouring windows share nearly all their numbers, so the wanted rank is often at most this far
+# from the guess's rank; then stepping there is cheaper than bracketing.
 NEAR = 3
 
-# Bit patterns of the numbers lie within about two octaves: the first bracket's width, a place.
+# Expected range of the bit patterns, about two octaves; divided by n, it gives the width of the
+# first bracket per rank.
 SPREAD = 1 << 24
 
 LARGEST_BITS = 0x7FFFFFFF
-NO_GUESS: Any = np.int64(-1)  # of 64 bits: a literal would be a type, and a compilation, of its own
+NO_GUESS: Any = np.int64(-1)  # int64: numba would compile a separate version for a literal
 NONE_SKIPPED: Any = np.int64(0)
 
-# Counting goes by so many numbers at a time; behind the last one lie some that are never counted.
+# Numbers are counted in multiples of 64; the padding behind the last number is never counted.
 COUNTED = 64
 NEVER = np.int32(0x7FFFFFFF)
 
@@ -65,9 +64,9 @@ def _last_up_to(bits: NDArray[np.int32], n: int, pivot: int) -> int:
 def _bracket(
     bits: NDArray[np.int32], n: int, k: int, at: int, count: int
 ) -> tuple[int, int, int, int]:
-    """Return low, high and how many are up to each: the k-th is above low and up to high.
+    """Return low, high, and how many numbers are at or below each.
 
-    ``count`` of them are up to ``at``.
+    The k-th smallest is above low and at or below high. ``count`` numbers are at or below ``at``.
     """
     step = (abs(k - count) + 1) * max(SPREAD // n, 1)
     if count > k:
@@ -91,12 +90,12 @@ def _bracket(
 def kth_bits(bits: NDArray[np.int32], n: int, k: int, guess: int) -> tuple[int, int]:
     """Return the bit pattern of the k-th smallest (from 0) of ``bits[:n]``, and a count.
 
-    The count says how many of ``bits`` are up to and including it. A ``guess``, if there is one,
-    saves passes and changes nothing else. Places behind the n, up to a multiple of COUNTED, are
-    overwritten if there are any.
+    The count is the number of ``bits[:n]`` at or below it. A ``guess`` other than NO_GUESS saves
+    passes and does not change the result. Entries behind the first n, up to a multiple of COUNTED,
+    are overwritten if ``bits`` is long enough.
     """
     if guess == NO_GUESS:
-        # The mean bit pattern, much like a geometric mean, is near the middle.
+        # The mean bit pattern, similar to a geometric mean, is near the median.
         total = 0
         for i in range(n):
             total += bits[i]
@@ -118,7 +117,7 @@ def kth_bits(bits: NDArray[np.int32], n: int, k: int, guess: int) -> tuple[int, 
         low, high, below, up_to = _bracket(bits, n, k, guess, count)
     turn = 0
     while up_to - below > FEW and high - low > 1:
-        # Twice by interpolation, then once by halving, which always gets there.
+        # Interpolate twice, then halve once, which guarantees progress.
         share = 0.5 if turn % 3 == 2 else (k + 0.5 - below) / (up_to - below)
         pivot = min(max(low + int(share * (high - low)), low + 1), high - 1)
         count = _count_up_to(bits, n, pivot)
@@ -136,10 +135,10 @@ def kth_bits(bits: NDArray[np.int32], n: int, k: int, guess: int) -> tuple[int, 
 
 @njit(cache=True, nogil=True)
 def median_root(squares: NDArray[np.float32], n: int, guess: int) -> tuple[float, int]:
-    """Return the median of the square roots of ``squares[:n]``, all non-negative.
+    """Return the median of the square roots of ``squares[:n]``, all non-negative, and a guess.
 
-    The mean of the two middle ones for even n. If it is 0, the median over the positive ones; 0
-    if there are none. The second result is a guess for the next, similar set.
+    For even n it is the mean of the two middle roots. If it is 0, return the median of the positive
+    roots, or 0 if there are none. The guess is for the next, similar set.
     """
     if n == 0:
         return 0.0, NO_GUESS

@@ -1,7 +1,7 @@
 """Kernel features: windows of a recording -> flat vectors that a density reads.
 
-In: a recording (scaled, if at all, before), start rows, a window length, a representation. Out:
-float32 features, block by block, or six-channel kernel images with their scale tokens.
+In: a recording (already scaled, if scaling is used), start rows, a window length, a representation.
+Out: float32 features, block by block, or kernel images with their scale tokens.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,24 +21,13 @@ from smkc.paper.sketch import Hashed, Sketch
 from smkc.parallel import in_threads, n_threads, scratch
 from smkc.recording import Recording
 
-__all__ = [
-    "anchor_steps",
-    "channel_places",
-    "features",
-    "features_of_states",
-    "images",
-    "lags",
-    "map_features",
-    "scale_token",
-]
-
-# A block of features is as large as this at most, and small enough to stay near the processor.
+# Largest size of a block of features: small enough to stay in the CPU's caches.
 BLOCK_BYTES = 8 * 2**20
 BLOCK_WINDOWS = 256
 
 Result = TypeVar("Result")
 
-# Seed of the matrix that projects states (representation option proj): part of the definition.
+# Seed of the matrix that projects states (option proj); part of the representation's definition.
 STATE_PROJECTION_SEED = 7
 
 
@@ -49,10 +38,10 @@ def features(
     representation: Representation,
     sketch: Sketch,
 ) -> NDArray[np.float32]:
-    """(B, F) float32: the features of B windows, flat, channel by channel.
+    """Return (B, F) float32 features of B windows, flat, channel by channel.
 
-    Overlapping windows share their work when their starts ascend; independent windows cost what
-    each needs. Either way the numbers are the same, to rounding.
+    Overlapping windows share work if their starts ascend; other windows are computed one by one.
+    The features are the same up to rounding.
 
     Notes
     -----
@@ -76,10 +65,10 @@ def map_features(
     representation: Representation,
     sketch: Sketch,
 ) -> Iterator[Result]:
-    """Yield ``function(which windows, their features)`` for block after block of windows.
+    """Yield ``function(slice of windows, their features)`` for every block of windows.
 
-    Several blocks are worked on at a time, in threads, and their features are gone with the call:
-    however many windows there are, only a few blocks are in memory.
+    Several blocks are processed at once, in threads. A block's features are overwritten after the
+    call, so that only a few blocks are in memory at any time.
     """
     starts = _checked_starts(recording, starts, window)
     representation.check(window)
@@ -100,7 +89,7 @@ def map_features(
 def features_of_states(
     states: NDArray[np.float32], representation: Representation
 ) -> NDArray[np.float32]:
-    """(F,) float32: the features of one window, given its states (2m, L), bucket by bucket."""
+    """Return (F,) float32 features of one window, given its states (2m, L)."""
     width, window = states.shape
     length = representation.down or window
     if representation.proj:
@@ -112,7 +101,7 @@ def features_of_states(
     states = np.ascontiguousarray(states, np.float32)
     out = np.empty((1, *representation.shape(window)), np.float32)
     sigma = np.empty(1)
-    channel_at = channel_places(representation)
+    channel_at = np.array(representation.places, np.int64)
     if representation.layout == "anchor":
         anchors = anchor_steps(length, representation.size)
         compare_anchors(states, anchors, channel_at, out[0], sigma)
@@ -132,9 +121,9 @@ def images(
     sketch: Sketch,
     channels: tuple[str, ...] = CHANNELS,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return (B, K, L, L) kernel images and the (B,) scale tokens tau of B windows.
+    """Return (B, K, L, L) kernel images and (B,) scale tokens tau of B windows.
 
-    The scale token is computed where ``log_g`` is among the channels; it is NaN otherwise.
+    The scale tokens are NaN unless ``log_g`` is among the channels.
     """
     starts = _checked_starts(recording, starts, window)
     representation = Representation(channels=channels, layout="image", size=0)
@@ -150,12 +139,12 @@ def scale_token(sigma: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def anchor_steps(length: int, n_anchors: int) -> NDArray[np.int64]:
-    """(r,) the time steps of a window that all others are compared with: evenly spaced."""
+    """Return the (r,) anchors of a window, evenly spaced time steps."""
     return np.linspace(0, length - 1, n_anchors).round().astype(np.int64)
 
 
 def _block_size(n_windows: int, n_features: int) -> int:
-    """How many windows make a block: about as many blocks for each thread."""
+    """Return the windows per block, so that every thread gets about the same number of blocks."""
     most = max(1, min(BLOCK_WINDOWS, BLOCK_BYTES // (4 * n_features)))
     n_rounds = -(-n_windows // (most * n_threads()))
     return max(1, -(-n_windows // max(n_rounds * n_threads(), 1)))
@@ -173,14 +162,8 @@ def _checked_starts(
     return starts
 
 
-def channel_places(representation: Representation) -> NDArray[np.int64]:
-    """(6,) each channel's place among those wanted, -1 for the others."""
-    place = {channel: k for k, channel in enumerate(representation.channels)}
-    return np.array([place.get(channel, -1) for channel in CHANNELS], np.int64)
-
-
 def lags(representation: Representation, length: int) -> tuple[int, bool]:
-    """Return how many lags are compared, and whether they are laid out as an image."""
+    """Return the number of lags compared, and whether they form an image."""
     is_image = representation.layout == "image"
     return (length - 1 if is_image else representation.size), is_image
 
@@ -200,11 +183,11 @@ def _compare(
     width: int,
     out: NDArray[np.float32],
 ) -> NDArray[np.float64]:
-    """Fill ``out`` with compared time steps; return sigma(g) of each window."""
+    """Fill ``out`` (B, ...) with features; return (B,) sigma(g), NaN where it is not computed."""
     sigma = np.full(len(starts), np.nan)
     if len(starts) == 0:
         return sigma
-    channel_at = channel_places(representation)
+    channel_at = np.array(representation.places, np.int64)
     projection = _state_projection(width, representation.proj)
     length = representation.down or window
     pool = window // length
@@ -217,21 +200,11 @@ def _compare(
         scan_anchors(rows, starts, window, projection, pool, anchors, channel_at, out, sigma)
         return sigma
     n_lags, is_image = lags(representation, length)
-    # Pooled steps are not shared. An image's shared pairs are worth computing while windows
-    # advance by less than half their length; those of a band always are.
+    # Pooled steps cannot be shared. Sharing pairs pays for images while windows advance by at most
+    # half their length, and for bands whenever windows overlap.
     sharing = 0 if pool > 1 else window // 2 if is_image else window - 1
     parts = segments(starts, window, sharing)
     scan_lags(
-        rows,
-        starts,
-        parts,
-        window,
-        projection,
-        pool,
-        n_lags,
-        channel_at,
-        is_image,
-        out,
-        sigma,
+        rows, starts, parts, window, projection, pool, n_lags, channel_at, is_image, out, sigma
     )
     return sigma

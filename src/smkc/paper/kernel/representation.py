@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from smkc.errors import SettingError
 
-__all__ = ["CHANNELS", "Representation"]
-
 # The paper's order: cosine similarities first, then robust log distances.
 CHANNELS = ("cos_g", "cos_delta", "cos_abs", "log_g", "log_delta", "log_abs")
 
@@ -20,28 +18,26 @@ CHANNEL_SETS = {
     "base2": ("cos_g", "log_g"),
 }
 
-LAYOUTS = ("image", "band", "anchor", "seq")
-
 _WORD = re.compile(r"([a-z_0-9+]+)(?:\((\d{1,6})\))?")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Representation:
-    """How a window becomes features.
+    """A choice of the features that describe a window.
 
     Parameters
     ----------
     channels
-        which of the six channels, in the paper's order.
+        names of the channels used, of the six in CHANNELS, in the paper's order.
     layout
         ``image`` compares all pairs of time steps, ``band`` the lags 1..size, ``anchor`` each step
         with ``size`` anchors; ``seq`` is the sequence of states itself.
     size
         w of a band, r of anchors; 0 otherwise.
     proj
-        project states to so many numbers before comparing them; 0 for not at all.
+        number of components that states are projected to before comparison; 0 for no projection.
     down
-        average time down to so many steps before comparing them; 0 for not at all.
+        number of time steps that the window is averaged to before comparison; 0 for no averaging.
 
     Examples
     --------
@@ -61,10 +57,10 @@ class Representation:
 
     @classmethod
     def parse(cls, text: "str | Representation") -> "Representation":
-        """Read a description: a channel set (or channels joined by +), options, and a layout.
+        """Parse a description: a channel set (or channels joined by +), options, and a layout.
 
         Channel sets are full, log3, cos3 and base2; layouts image, band(w), anchor(r) and seq;
-        options proj(d) and down(steps). The layout is image unless said otherwise.
+        options proj(d) and down(steps). By default all channels are used and the layout is image.
         """
         if isinstance(text, Representation):
             return text
@@ -100,7 +96,7 @@ class Representation:
         return " ".join(words)
 
     def check(self, window: int) -> None:
-        """Raise unless the representation can be built from windows of this length."""
+        """Raise SettingError if windows of this length cannot have this representation."""
         if self.down and window % self.down:
             raise SettingError(
                 f"representation '{self}' needs a window that is a multiple of {self.down}; "
@@ -120,12 +116,12 @@ class Representation:
 
     @property
     def places(self) -> tuple[int, ...]:
-        """Where each of the six channels goes; -1 for those that are not wanted."""
+        """Place of each of the six channels in the features; -1 for those not used."""
         here = self.channels
         return tuple(here.index(name) if name in here else -1 for name in CHANNELS)
 
     def shape(self, window: int, width: int = 256) -> tuple[int, ...]:
-        """Shape of one window's features before they are flattened; ``width`` is a state's."""
+        """Return the shape of a window's features before flattening; ``width`` is a state's."""
         length = self.down or window
         if self.layout == "seq":
             return (length, self.proj or width)
@@ -136,7 +132,7 @@ class Representation:
         return (len(self.channels), length, length)
 
     def n_features(self, window: int, width: int = 256) -> int:
-        """Length of the flat vector."""
+        """Return the length of the flat feature vector."""
         n = 1
         for extent in self.shape(window, width):
             n *= extent

@@ -1,8 +1,8 @@
-"""Kernel features on a torch device: the same numbers as the jitted loops, in plain torch.
+"""Kernel features on a torch device: the same features as the jitted loops, in plain torch.
 
-In: a recording and start rows, or states that are on the device already. Out: states, features and
-kernel images as float32 tensors there. This module needs torch (extra ``deep``); nothing imports
-it unless a device is asked for.
+In: a recording and start rows, or states that are already on the device. Out: states, features and
+kernel images as float32 tensors there. This module needs torch (extra ``deep``); it is imported
+only if a device is requested.
 """
 
 import warnings
@@ -21,23 +21,22 @@ from torch import Tensor
 from smkc.errors import DeviceWarning
 from smkc.paper.kernel.features import _checked_starts, _state_projection, anchor_steps
 from smkc.paper.kernel.representation import CHANNELS, Representation
+from smkc.paper.kernel.windows import window_observations
 from smkc.paper.sketch import PRESENCE_SLOPE, STATE_LIMIT, Sketch
 from smkc.paper.sketch._loops import HEADROOM
 from smkc.recording import Recording
 
-__all__ = ["full_precision", "fused_kernels", "torch_features", "torch_images", "torch_states"]
-
-# What a block of windows may take on the device besides its input and output.
+# Device memory for a block of windows, besides its input and output.
 BLOCK_BYTES = 512 * 2**20
 
-# Float32's range ends a little above it; see ``smkc.paper.kernel._channels``.
+# A little below the largest float32; see ``smkc.paper.kernel._channels``.
 MAX_FINITE = 3.0e38
 
 
 @contextmanager
 def full_precision() -> Iterator[None]:
-    """Keep matrix products inside this block in float32: no TensorFloat-32, no bfloat16."""
-    mkldnn: Any = torch.backends.mkldnn  # torch's types leave its products out
+    """Compute matrix products inside this block in float32: no TensorFloat-32, no bfloat16."""
+    mkldnn: Any = torch.backends.mkldnn  # torch's type stubs lack its matmul
     backends: tuple[Any, ...] = (torch.backends.cuda.matmul, mkldnn.matmul)
     before = [backend.fp32_precision for backend in backends]
     try:
@@ -59,34 +58,31 @@ def torch_states(
     sketch: Sketch,
     device: str | torch.device,
 ) -> Tensor:
-    """(B, L, 2m) float32 on the device: the states of B windows.
+    """Return (B, L, 2m) float32 states of B windows, on the device.
 
-    Only the windows' observations travel; each is added to its bucket there.
+    Only the windows' observations are copied; they are added to their buckets on the device.
 
     Notes
     -----
     Paper, section 3.2.1; sums, headroom and limit are those of
-    :meth:`smkc.paper.sketch.Sketch.states`. Where three or more variables share a bucket,
-    a GPU may add them in any order.
+    :meth:`smkc.paper.sketch.Sketch.states`. If 3 or more variables share a bucket, a GPU may add
+    them in any order.
     """
     starts = _checked_starts(recording, starts, window)
-    rows = (starts[:, None] + np.arange(window)).ravel()
-    counts = recording.indptr[rows + 1] - recording.indptr[rows]
-    firsts = np.cumsum(counts) - counts
-    which = np.arange(counts.sum()) + np.repeat(recording.indptr[rows] - firsts, counts)
+    counts, which = window_observations(recording, starts, window)
     codes = torch.from_numpy(recording.codes[which].astype(np.int64)).to(device)
     values = torch.from_numpy(recording.values[which]).to(device)
     n_observed = torch.from_numpy(counts).to(device)
 
     scale, mark = _weights(n_observed, sketch)
-    slot = torch.repeat_interleave(torch.arange(len(rows), device=device), n_observed)
+    slot = torch.repeat_interleave(torch.arange(len(counts), device=device), n_observed)
     hashes = sketch.hash(recording.names)
 
     def of_each(table: NDArray[np.uint32] | NDArray[np.float32], kind: torch.dtype) -> Tensor:
         signed = table.astype(np.int64) if table.dtype == np.uint32 else table
         return torch.from_numpy(signed).to(device=device, dtype=kind)[codes]
 
-    states = torch.zeros(len(rows) * sketch.width, device=device)
+    states = torch.zeros(len(counts) * sketch.width, device=device)
     places = slot * sketch.width + of_each(hashes.value_bucket, torch.int64)
     signs = of_each(hashes.value_sign, torch.float32)
     states.index_add_(0, places, signs * (values * scale[slot]))
@@ -100,7 +96,7 @@ def torch_states(
 
 
 def _weights(n_observed: Tensor, sketch: Sketch) -> tuple[Tensor, Tensor]:
-    """(R,) what a value and what a presence counts for in rows of n observations, with headroom."""
+    """Return (R,) weights of a value and of a presence in rows of n observations, with headroom."""
     n = n_observed.double()
     scale = (1 / n.clamp(min=1).sqrt() if sketch.normalise else torch.ones_like(n)).float()
     scale = scale * float(HEADROOM)
@@ -114,10 +110,9 @@ def _weights(n_observed: Tensor, sketch: Sketch) -> tuple[Tensor, Tensor]:
 
 
 def torch_features(states: Tensor, representation: Representation) -> Tensor:
-    """(B, F) float32 on the device of ``states`` (B, L, 2m): their features, flat.
+    """Return (B, F) float32 flat features of ``states`` (B, L, 2m), on their device.
 
-    The same as :func:`smkc.paper.kernel.features` up to float32's rounding, computed block by
-    block.
+    Equal to :func:`smkc.paper.kernel.features` up to float32 rounding; computed block by block.
     """
     n_windows, window, width = states.shape
     representation.check(window)
@@ -131,8 +126,8 @@ def torch_images(
 ) -> tuple[Tensor, Tensor]:
     """Return (B, K, L, L) kernel images and (B,) scale tokens tau of (B, L, 2m) states.
 
-    As :func:`smkc.paper.kernel.images`: tau is computed where ``log_g`` is among the channels
-    and NaN otherwise. ``at_once`` lets one kernel do all of it, where there is a GPU and Triton.
+    As in :func:`smkc.paper.kernel.images`, tau is NaN unless ``log_g`` is among the channels.
+    ``at_once`` allows the fused GPU kernels, if they are available.
     """
     representation = Representation(channels=channels, layout="image", size=0)
     out = states.new_empty((len(states), *representation.shape(states.shape[1])))
@@ -143,7 +138,7 @@ def torch_images(
 def _compare(
     states: Tensor, representation: Representation, out: Tensor, at_once: bool = True
 ) -> Tensor:
-    """Fill ``out`` (B, ...) with compared time steps; return (B,) float64 sigma(g)."""
+    """Fill ``out`` (B, ...) with features; return (B,) float64 sigma(g), NaN if not computed."""
     n_windows, window, width = states.shape
     kernels = fused_kernels(states.device) if at_once else None
     if kernels is not None and kernels.can_fill(representation, window):
@@ -154,7 +149,7 @@ def _compare(
     sigma = states.new_full((n_windows,), torch.nan, dtype=torch.float64)
     length = representation.down or window
     pairs = _Pairs.of(representation, length, states.device)
-    # Three sequences and one more of their size in passing; pairs, copied three times.
+    # Memory for 3 sequences and a temporary one of the same size, and for 4 arrays of pairs.
     floats = 4 * window * max(width, representation.proj) + 4 * pairs.is_fixed.numel()
     size = max(1, BLOCK_BYTES // (4 * floats))
     with full_precision():
@@ -169,15 +164,16 @@ def _compare(
 
 
 def _projected(states: Tensor, representation: Representation, length: int) -> Tensor:
-    """(b, length, d') states after the options proj and down."""
+    """Return (b, length, d') states after the options proj and down."""
     n_windows, window, width = states.shape
     if representation.proj:
-        # In float64: products of float32 leave equal states that are a rounding apart, and a
-        # window of constants would have a scale.
+        # In float64: float32 products of equal states can differ by rounding, and a window of
+        # constants would then have a positive scale.
         matrix = torch.from_numpy(_state_projection(width, representation.proj))
         states = (states.double() @ matrix.to(states.device, torch.float64)).float()
     if length < window:
-        # One step after another: every part is summed in the same order, so equal parts are equal.
+        # Add one step after another: all parts are summed in the same order, so that equal parts
+        # have equal sums.
         pool = window // length
         parts = (states * (1 / pool)).reshape(n_windows, length, pool, -1)
         states = parts[:, :, 0].clone()
@@ -211,13 +207,9 @@ def _fill_channels(
             out[:, place[distance]] = (far.square_() * factor).clamp_(max=MAX_FINITE).log1p_()
 
 
-def _inverse(norms: Tensor) -> Tensor:
-    return torch.where(norms > 0, 1 / norms, 0.0)
-
-
 @cache
 def fused_kernels(device: torch.device) -> ModuleType | None:
-    """Return the kernels that do all steps at once; None, and once a warning, if there are none."""
+    """Return the module of fused GPU kernels; None if unavailable, with a warning on a GPU."""
     if device.type != "cuda":
         return None
     try:
@@ -239,9 +231,9 @@ def fused_kernels(device: torch.device) -> ModuleType | None:
 
 
 def _median(distances: Tensor) -> Tensor:
-    """(b,) float64 the median of (b, n) distances: the mean of two middle ones for even n.
+    """Return (b,) float64 medians of (b, n) distances: the mean of two middle ones for even n.
 
-    If it is 0, the median over the positive ones; 0 if there are none.
+    Where that is 0, the median of the positive distances, or 0 if there are none.
     """
     n_windows, n = distances.shape
     if n == 0:
@@ -256,13 +248,13 @@ def _median(distances: Tensor) -> Tensor:
 
 
 def _median_of_positive(distances: Tensor) -> Tensor:
-    """(b,) float64 the median of each row's positive distances; 0 if there are none."""
+    """Return (b,) float64 medians of each row's positive distances; 0 if there are none."""
     ordered = distances.sort(dim=1).values
     n_zero = (ordered == 0).sum(dim=1)
     n_positive = ordered.shape[1] - n_zero
     lower = n_zero + (n_positive - 1).clamp(min=0) // 2
     upper = n_zero + n_positive // 2
-    # Without a positive one both places lie behind the last, which is 0.
+    # If no distance is positive, both places are clamped to the last distance, which is 0.
     places = torch.stack([lower, upper], dim=1).clamp(max=ordered.shape[1] - 1)
     return ordered.gather(1, places).double().mean(dim=1)
 
@@ -272,10 +264,10 @@ def _median_of_positive(distances: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Which time steps of a window are compared, and how the results are laid out.
+    """The pairs of time steps that are compared, and the layout of the results.
 
-    ``counted`` (n,) are the places of the flat layout that the median is over; ``is_fixed``, in
-    the layout's shape, says which ones hold ``fixed_cosine`` by definition.
+    ``counted`` (n,) are the places of the flat layout that the median is taken over; ``is_fixed``,
+    in the layout's shape, marks places whose cosine channel is ``fixed_cosine`` by definition.
     """
 
     layout: str
@@ -287,7 +279,7 @@ class _Pairs:
 
     @classmethod
     def of(cls, representation: Representation, length: int, device: torch.device) -> "_Pairs":
-        """Lay out pairs of ``length`` time steps."""
+        """Return the pairs of a window of ``length`` time steps."""
         layout, size = representation.layout, representation.size
         steps = torch.arange(length, device=device)
         anchors = steps
@@ -302,22 +294,23 @@ class _Pairs:
         return cls(layout, size, anchors, _places(counted), is_own, 1.0)
 
     def distances(self, z: Tensor) -> Tensor:
-        """(b, ...) Euclidean distances, by differences: a Gram matrix would lose small ones."""
+        """Return (b, ...) Euclidean distances, from differences: a Gram matrix loses small ones."""
         if self.layout == "band":
             return self._by_lag(z, lambda a, b: torch.linalg.vector_norm(b - a, dim=2))
         others = z if self.layout == "image" else z[:, self.anchors]
         return torch.cdist(z, others, compute_mode="donot_use_mm_for_euclid_dist")
 
     def cosines(self, z: Tensor) -> Tensor:
-        """(b, ...) cosines; 0 beside a vector of zeros."""
-        units = z * _inverse(z.square().sum(dim=2, keepdim=True).sqrt())
+        """Return (b, ...) cosines; 0 if either vector is zero."""
+        norms = z.square().sum(dim=2, keepdim=True).sqrt()
+        units = z * torch.where(norms > 0, 1 / norms, 0.0)
         if self.layout == "band":
             return self._by_lag(units, lambda a, b: (a * b).sum(dim=2))
         others = units if self.layout == "image" else units[:, self.anchors]
         return units @ others.transpose(1, 2)
 
     def _by_lag(self, z: Tensor, compare: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-        """(b, w, L) steps t and t + lag compared; 0 past the window's end."""
+        """Return (b, w, L) comparisons of steps t and t + lag; 0 past the window's end."""
         n_windows, length, _ = z.shape
         out = z.new_zeros((n_windows, self.size, length))
         for lag in range(1, self.size + 1):
@@ -326,5 +319,5 @@ class _Pairs:
 
 
 def _places(chosen: Tensor) -> Tensor:
-    """(n,) where a mask is true, flat."""
+    """Return (n,) flat indices where a mask is true."""
     return chosen.flatten().nonzero().squeeze(1)

@@ -1,8 +1,7 @@
-"""Windows of a recording on a torch device: observations go there once, features are made there.
+"""Windows of a recording on a torch device: observations are copied once, features computed there.
 
-In: a recording, and start rows when they are asked for. Out: features, images and states as float32
-tensors on the device. This module needs torch (extra ``deep``); nothing imports it unless a device
-is asked for.
+In: a recording, and start rows per call. Out: features, images and states as float32 tensors on the
+device. This module needs torch (extra ``deep``); it is imported only if a device is requested.
 """
 
 from types import ModuleType
@@ -24,30 +23,17 @@ from smkc.paper.kernel.torch_features import (
 from smkc.paper.sketch import Sketch
 from smkc.recording import Recording
 
-__all__ = ["TorchWindows"]
-
-# What the columns of a block of windows may take on the device.
+# Device memory for the columns of a block of windows.
 BLOCK_BYTES = 2**30
 
 
 class TorchWindows:
-    """Windows of one recording, made on a device when they are asked for.
+    """Windows of one recording, computed on a device on request.
 
-    On a GPU a window goes from observations to features in two kernels, and no state
-    wider than its own variables, and no image that is not asked for, is ever written; equal to the
-    processor's features within 1e-5 (of numbers of order one). Elsewhere, and for representations
-    that the kernels do not know, the same steps are torch's own operations.
-
-    Parameters
-    ----------
-    recording
-        the recording, scaled if at all.
-    window
-        L, time steps a window.
-    sketch
-        how a time step becomes a state.
-    device
-        of torch, such as ``cuda``.
+    On a GPU two fused kernels turn a window's observations into features. They write only the
+    buckets that occur and the channels requested; features of order 1 are equal to the CPU's within
+    1e-5. On other devices, and for representations that the kernels do not support, torch's own
+    operations do the same. The recording is scaled already, if scaling is used.
     """
 
     def __init__(
@@ -61,7 +47,7 @@ class TorchWindows:
             self._observed = self._uploaded(self._kernels)
 
     def features(self, starts: NDArray[np.int64], representation: Representation) -> Tensor:
-        """(B, F) features of the windows that begin at ``starts`` (B,), flat."""
+        """Return (B, F) flat features of the windows that begin at ``starts`` (B,)."""
         representation.check(self.window)
         if self._kernels is None or not self._kernels.can_fill(representation, self.window):
             return torch_features(self.states(starts), representation)
@@ -70,7 +56,7 @@ class TorchWindows:
     def images(
         self, starts: NDArray[np.int64], channels: tuple[str, ...] = CHANNELS
     ) -> tuple[Tensor, Tensor]:
-        """Return (B, K, L, L) kernel images and (B,) scale tokens tau, as the processor's."""
+        """Return (B, K, L, L) kernel images and (B,) scale tokens tau, as on the CPU."""
         representation = Representation(channels=channels, layout="image", size=0)
         if self._kernels is None or not self._kernels.can_fill(representation, self.window):
             return torch_images(self.states(starts), channels)
@@ -78,13 +64,13 @@ class TorchWindows:
         return out, sigma.log().tanh().float()
 
     def states(self, starts: NDArray[np.int64]) -> Tensor:
-        """(B, L, 2m) the states of windows, over all buckets."""
+        """Return (B, L, 2m) states of windows, over all buckets."""
         return torch_states(self.recording, starts, self.window, self.sketch, self.device)
 
     def _filled(
         self, kernels: ModuleType, starts: NDArray[np.int64], representation: Representation
     ) -> tuple[Tensor, Tensor]:
-        """Return (B, ...) features and (B,) float64 sigma(g), block by block."""
+        """Return (B, ...) features and (B,) float64 sigma(g), computed block by block."""
         checked = _checked_starts(self.recording, starts, self.window)
         begin = torch.from_numpy(checked).to(self.device)
         out = torch.empty((len(begin), *representation.shape(self.window)), device=self.device)
@@ -97,7 +83,7 @@ class TorchWindows:
         return out, sigma
 
     def _uploaded(self, kernels: ModuleType) -> Any:
-        """Return observations by row and the variables' hashes, on the device."""
+        """Copy the observations, by row, and the variables' hashes to the device."""
         arrays: tuple[NDArray[Any], ...] = (
             self.recording.indptr.astype(np.int64),
             self.recording.codes.astype(np.int32),

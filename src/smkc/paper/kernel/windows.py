@@ -1,4 +1,4 @@
-"""Windows: a start row and a length, never a copy.
+"""Windows: a start row and a length, not a copy of rows.
 
 In: the number of rows, a window length and a stride. Out: starts, and segments of windows that
 share rows.
@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 from smkc.errors import WindowError
 from smkc.recording import Recording
 
-__all__ = ["filled_share", "segments", "window_starts"]
-
-# Windows of a segment share their states and distances. Longer segments waste less on the rows
+# Windows per segment; they share states and distances. Longer segments waste less on the rows
 # before their first window is full; shorter ones keep more threads busy and stay in cache.
-WINDOWS_A_SEGMENT = 128
+WINDOWS_PER_SEGMENT = 128
 
 
 def window_starts(n_rows: int, window: int, stride: int = 1) -> NDArray[np.int64]:
-    """(B,) start rows of all full windows.
+    """Return (B,) start rows of all full windows.
 
     Examples
     --------
@@ -38,17 +36,27 @@ def window_starts(n_rows: int, window: int, stride: int = 1) -> NDArray[np.int64
 def filled_share(
     recording: Recording, starts: NDArray[np.int64], window: int
 ) -> NDArray[np.float64]:
-    """(B,) share of each window's rows in which anything was observed."""
+    """Return (B,) shares of each window's rows that have an observation."""
     filled = np.concatenate([[0], np.cumsum(recording.cardinality > 0)])
     share: NDArray[np.float64] = (filled[starts + window] - filled[starts]) / window
     return share
 
 
-def segments(starts: NDArray[np.int64], window: int, sharing: int) -> NDArray[np.int64]:
-    """(S+1,) offsets into ``starts``: runs of windows at most ``sharing`` rows apart.
+def window_observations(
+    recording: Recording, starts: NDArray[np.int64], window: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return (B * L,) numbers of observations by row of B windows, and their places, in order."""
+    rows = (starts[:, None] + np.arange(window)).ravel()
+    counts = recording.indptr[rows + 1] - recording.indptr[rows]
+    shift = recording.indptr[rows] - (np.cumsum(counts) - counts)
+    return counts, np.arange(counts.sum()) + np.repeat(shift, counts)
 
-    Runs are also cut after so many windows, counted from the first, so that the cuts do not depend
-    on what follows.
+
+def segments(starts: NDArray[np.int64], window: int, sharing: int) -> NDArray[np.int64]:
+    """Return (S+1,) offsets into ``starts``: runs of windows at most ``sharing`` rows apart.
+
+    Runs are also cut every WINDOWS_PER_SEGMENT windows, counted from the first window, so that the
+    cuts do not depend on later windows.
 
     Examples
     --------
@@ -58,5 +66,5 @@ def segments(starts: NDArray[np.int64], window: int, sharing: int) -> NDArray[np
     n: Any = len(starts)
     steps = np.diff(starts)
     is_cut = (steps > min(sharing, window)) | (steps < 0)
-    is_cut |= np.arange(1, n) % WINDOWS_A_SEGMENT == 0
+    is_cut |= np.arange(1, n) % WINDOWS_PER_SEGMENT == 0
     return np.concatenate([[0], np.flatnonzero(is_cut) + 1, [n]]).astype(np.int64)

@@ -1,7 +1,7 @@
-"""Checkpoints: a training under way <-> one safetensors file that it can go on from.
+"""Checkpoints: the state of a training <-> a safetensors file from which it can resume.
 
-In: tensors, AdamW's moments, counts, and what tells this training from others. Out: the same, to
-the bit, or a refusal that says what differs.
+In: tensors, AdamW's moments, counts, and the identity of the training. Out: the same, exact to the
+bit, or an error that says what differs.
 """
 
 import dataclasses
@@ -18,25 +18,23 @@ from smkc.errors import ModelFileError
 from smkc.paper.learn.inputs import Inputs
 from smkc.paper.learn.network import Network, Training
 
-__all__ = ["Checkpoint", "identity", "load", "save"]
-
-# What AdamW keeps for each parameter.
+# State that AdamW keeps per parameter.
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
-# Settings that do not change what an epoch does: a longer training goes on from a shorter one.
+# Settings that do not change what an epoch does: a training can resume with other values of these.
 FREE_SETTINGS = {"epochs", "checkpoint", "checkpoint_seconds", "device"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Checkpoint:
-    """What was saved after an epoch."""
+    """The state saved after an epoch."""
 
     counts: dict[str, int]
     tensors: dict[str, dict[str, Tensor]]
     moments: list[dict[int, dict[str, Tensor]]]
 
     def restore(self, optimizers: Sequence[torch.optim.Optimizer]) -> None:
-        """Give each phase's AdamW its moments back."""
+        """Restore the moments of each phase's AdamW."""
         for optimizer, state in zip(optimizers, self.moments, strict=True):
             groups = optimizer.state_dict()["param_groups"]
             optimizer.load_state_dict({"state": state, "param_groups": groups})
@@ -45,9 +43,9 @@ class Checkpoint:
 def identity(
     network: Network, inputs: Inputs, validation: Inputs, training: Training
 ) -> dict[str, Any]:
-    """Return what tells one training from another: network, settings and windows.
+    """Return the identity of a training: network, settings and windows.
 
-    The number of epochs is part of it where it decides what a step does.
+    It includes the number of epochs if steps depend on that number.
     """
     shapes = [
         [name, str(tensor.dtype), list(tensor.shape)]
@@ -73,7 +71,7 @@ def save(
     optimizers: Sequence[torch.optim.Optimizer],
     header: Mapping[str, Any],
 ) -> None:
-    """Write groups of named tensors, the optimizers' moments and a header; whole or not at all."""
+    """Write groups of named tensors, the optimizers' moments and a header, atomically."""
     arrays = {
         f"{group}/{name}": tensor.detach().cpu().numpy()
         for group, members in tensors.items()
@@ -87,9 +85,10 @@ def save(
 
 
 def load(path: Path, expected: Mapping[str, Any], epochs: int) -> Checkpoint:
-    """Read the checkpoint of the training that ``expected`` identifies, of so many epochs.
+    """Read the checkpoint of the training that ``expected`` identifies, of at most ``epochs``.
 
-    One of another training is refused: going on from it would give neither's result.
+    Raise ModelFileError if it belongs to another training: resuming from it would give the result
+    of neither.
     """
     arrays, header = model_file.read(path)
     found = header.get("identity")

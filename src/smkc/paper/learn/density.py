@@ -1,7 +1,7 @@
-"""The learned density: networks that know normal kernel images score windows of a recording.
+"""The learned density: networks trained on normal kernel images score windows of a recording.
 
-In: windows of a prepared recording, to learn from and then to judge. Out: one score per window,
-higher = farther from normal. It has the surface of :class:`smkc.paper.density.Density`.
+In: windows of a prepared recording, to learn from and to score. Out: one score per window, higher =
+farther from normal. It has the methods of :class:`smkc.paper.density.KnnDensity`.
 """
 
 from collections.abc import Mapping
@@ -17,32 +17,31 @@ from smkc.errors import InputError, ModelFileError, NotFittedError, SettingError
 from smkc.paper.kernel import Representation, SlidingWindow, filled_share
 from smkc.paper.kernel.torch_features import torch_images
 from smkc.paper.learn.held_out import HeldOut
-from smkc.paper.learn.images import ImageSource, RecordingImages
+from smkc.paper.learn.images import RecordingImages
 from smkc.paper.learn.model import LearnedModel, LearnSettings
 from smkc.paper.learn.patches import Patches
 from smkc.paper.learn.training import Training
 from smkc.paper.sketch import Sketch
 from smkc.recording import Recording
 
-__all__ = ["LearnedDensity", "usable_device"]
-
-# Windows that are trained on, at most, and that are watched while training: beyond, neighbours
-# are alike and epochs only longer.
+# Largest numbers of training and validation windows: more would only add similar neighbours and
+# make epochs longer.
 MOST_TRAINED = 20_000
 MOST_WATCHED = 4_000
 
-# Fewer windows than this teach nothing, or do not tell when to stop.
+# Smallest numbers of training and validation windows: fewer are too few to learn from, or to decide
+# when to stop.
 LEAST_TRAINED = 64
 LEAST_WATCHED = 16
 
-# Held-out windows that calibrate, at most: each costs a pass of the network under every mask.
+# Largest number of held-out windows that calibrate: each costs one network pass per mask.
 MOST_LEFT_OUT = 8_192
 
-# Windows whose mean image is kept as what is typical, and how many of them at a time.
+# Windows averaged for the typical image, and how many of them are computed at a time.
 MOST_TYPICAL = 1_024
 MADE_TOGETHER = 64
 
-# Patches a side: the tokens of more take hours, and soon more memory than there is.
+# Largest number of patches per side: more tokens would take hours, and soon too much memory.
 MOST_PATCHES = 128
 
 
@@ -59,19 +58,20 @@ class LearnedDensity:
     least_filled
         share of a window's rows that must hold an observation; otherwise its score is NaN.
     settings
-        of the networks and of their training.
+        settings of the networks and of their training.
     typical
-        (F,) mean kernel image of windows trained on, flat.
+        (F,) mean kernel image of training windows, flat.
     model
-        the trained networks; None before.
+        the trained networks; None before training.
     held_out
-        the blocks of the recording learned from that were not trained on; None if it is not known.
+        the held-out blocks of the recording learned from; None before training and for a model
+        that was loaded.
 
     Notes
     -----
-    Every fifth block of rows is held out, with a window of rows around it that is used for
-    nothing. Held-out windows say when to stop, set the scale of the score's parts, and calibrate:
-    their scores are those of windows that no network has seen.
+    Every fifth block of rows is held out; one window of rows on either side of it is not used at
+    all. Held-out windows decide when to stop, standardise the components of the score, and
+    calibrate: no network was trained on them.
     """
 
     window: int
@@ -93,9 +93,9 @@ class LearnedDensity:
         least_filled: float,
         settings: LearnSettings,
     ) -> "LearnedDensity":
-        """Check the settings and return a density that has seen no window yet."""
+        """Check the settings and return a density that is not trained yet."""
         settings.training.where()
-        patch = settings.encoder(window).patch
+        patch = settings.patch_of(window)
         if window > MOST_PATCHES * patch:
             raise SettingError(
                 f"window={window} has more than {MOST_PATCHES} patches of {patch} rows; take a "
@@ -114,24 +114,24 @@ class LearnedDensity:
 
     @property
     def neighbours(self) -> int:
-        """How many nearest reference windows the density part of a score averages over."""
+        """Number of nearest reference windows that the density component averages over."""
         return self.settings.neighbours
 
     @property
     def n_references(self) -> int:
-        """How many embeddings of windows trained on are kept, for each network."""
-        return min((len(found) for found in self._trained().references_.values()), default=0)
+        """Number of training windows whose embeddings are kept; the smallest of all networks."""
+        return min(len(learner.references) for learner in self._trained().learners_.values())
 
     def is_filled(self, prepared: Recording, starts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """(B,) whether enough was observed in each window for it to be scored."""
+        """Return (B,) whether each window has enough filled rows to be scored."""
         return filled_share(prepared, starts, self.window) >= self.least_filled
 
     # ------------------------------------------------------------------ learning
 
     def learned(self, prepared: Recording, starts: NDArray[np.int64]) -> "LearnedDensity":
-        """Return a density trained on these windows, less those in held-out blocks.
+        """Return a density trained on these windows, except those in or near held-out blocks.
 
-        What is trained cannot learn a little more: that is refused.
+        Raise InputError if this density is trained already: it cannot learn from more data.
         """
         if self.model is not None:
             raise InputError(
@@ -159,7 +159,7 @@ class LearnedDensity:
     def left_out_runs(
         self, prepared: Recording, starts: NDArray[np.int64]
     ) -> list[NDArray[np.int64]]:
-        """Return the windows in held-out blocks, block by block, each cut if they are too many."""
+        """Return the windows in held-out blocks, one run per block, at most MOST_LEFT_OUT."""
         runs = self.held_out.runs(starts) if self.held_out is not None else []
         most = MOST_LEFT_OUT // max(len(runs), 1)
         return [run[:most] for run in runs]
@@ -169,10 +169,10 @@ class LearnedDensity:
     def scores(
         self, prepared: Recording, starts: NDArray[np.int64], guard: int = 0
     ) -> NDArray[np.float64]:
-        """(B,) how unusual each window is; NaN where too little was seen.
+        """Return (B,) scores; NaN where too little was observed.
 
-        With a ``guard``, for windows of the recording that was learned from: NaN for all that are
-        not in a held-out block, however large the guard. Networks cannot unlearn a window.
+        A positive ``guard``, of any size, is for windows of the recording learned from: all windows
+        outside held-out blocks get NaN, since networks cannot unlearn a window.
         """
         wanted = self.is_filled(prepared, starts)
         if guard:
@@ -184,7 +184,7 @@ class LearnedDensity:
         return scores
 
     def score_latest(self, latest: SlidingWindow) -> float:
-        """Score the latest window of a stream: as :meth:`scores`, to rounding."""
+        """Score the latest window of a stream; equals :meth:`scores` up to rounding."""
         model = self._trained()
         shape = self.representation.shape(self.window, self.sketch.width)
         pixels = torch.from_numpy(latest.features().reshape(1, *shape))
@@ -205,7 +205,7 @@ class LearnedDensity:
     # ------------------------------------------------------------------ saving
 
     def fingerprint(self) -> bytes:
-        """Return what tells this density from others: a digest of weights and references."""
+        """Return bytes that identify this density: a digest of weights and references."""
         digest = sha256()
         arrays, _ = self._trained().to_arrays()
         for name in sorted(arrays):
@@ -214,7 +214,7 @@ class LearnedDensity:
         return digest.digest()
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return arrays and a JSON-able header; the settings are saved by the detector."""
+        """Return arrays and a JSON-able header; the detector saves the settings."""
         arrays, header = self._trained().to_arrays()
         return {**arrays, "typical": self.typical}, {
             "hash": "md5 of identifier and suffix, big-endian",
@@ -224,7 +224,7 @@ class LearnedDensity:
     def restored(
         self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
     ) -> "LearnedDensity":
-        """Return this (empty) density with what :meth:`to_arrays` gave."""
+        """Return this (empty) density filled with the results of :meth:`to_arrays`."""
         typical = arrays["typical"]
         of_model = {name: array for name, array in arrays.items() if name != "typical"}
         model = LearnedModel.from_arrays(self.settings, of_model, header["model"])
@@ -244,9 +244,10 @@ class LearnedDensity:
 
 
 def usable_device(trained_on: str, wanted: str | None = None) -> str:
-    """Return where networks shall work: where wanted, else where they were trained, else the CPU.
+    """Return the device for scoring: the wanted one, else the training device, else the CPU.
 
-    A device that is wanted must be there; one that they were trained on need not.
+    Raise SettingError if a ``wanted`` device is unavailable. The CPU is used if the training device
+    is unavailable.
 
     Examples
     --------
@@ -264,15 +265,15 @@ def usable_device(trained_on: str, wanted: str | None = None) -> str:
 
 
 def _some(starts: NDArray[np.int64], most: int, seed: int) -> NDArray[np.int64]:
-    """Return at most so many of the windows, drawn at random, in order."""
+    """Return at most ``most`` of the windows, drawn at random, in ascending order."""
     if len(starts) <= most:
         return starts
     rng = np.random.Generator(np.random.PCG64([seed, len(starts)]))
     return np.sort(rng.choice(starts, most, replace=False))
 
 
-def _mean_image(source: ImageSource) -> NDArray[np.float32]:
-    """(K*L*L,) the mean image of windows spread over all of the source's."""
+def _mean_image(source: RecordingImages) -> NDArray[np.float32]:
+    """Return the (K*L*L,) mean image of windows spread evenly over the source."""
     n = min(len(source), MOST_TYPICAL)
     rows = np.arange(n) * len(source) // n
     total: NDArray[np.float64] | float = 0.0

@@ -1,129 +1,60 @@
 """The kernel-aware encoder: visible patches of a kernel image -> tokens and a class token.
 
-In: kernel images, scale tokens tau and the tokens that may be seen. Out: the window's embedding and
-one vector for each visible patch. Nothing of a masked patch or of its mirror image gets in.
+In: kernel images, scale tokens tau and the visible tokens. Out: the window's embedding and one
+vector per visible patch. They do not depend on masked patches or their mirror images.
 """
-
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from smkc.errors import InputError, SettingError
-from smkc.paper.kernel.representation import CHANNELS
-from smkc.paper.learn.attention import BACKBONES, TOKEN_SIZE, SelfBlock, pick
+from smkc.errors import InputError
+from smkc.paper.learn.attention import TOKEN_SIZE, SelfBlock, pick
 from smkc.paper.learn.patches import Patches, Positions
-
-__all__ = ["Encoder", "EncoderConfig"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class EncoderConfig:
-    """Settings of the encoder.
-
-    Parameters
-    ----------
-    window
-        L, time steps a window.
-    channels
-        which channels the kernel image has, by name and in its order.
-    patch
-        P, time steps a patch; L must be a multiple of it.
-    width, layers, heads
-        D, how many transformer blocks and heads of attention.
-    expansion
-        width of a block's hidden layer, in D.
-    backbone
-        ``attention`` (softmax, quadratic in tokens) or ``linear``.
-    tokens
-        ``triangle`` reads the patches on and above the diagonal, ``full`` all of them.
-    stem_width, stem_layers
-        channels and 3 x 3 convolutions before patches are embedded.
-    lag_positions
-        whether positions have a lag component; without it, the paper's no_lag_positional.
-    scale_token
-        whether tau is read; without it, the paper's no_scale_token.
-    """
-
-    window: int
-    channels: tuple[str, ...] = CHANNELS
-    patch: int = 2
-    width: int = 128
-    layers: int = 4
-    heads: int = 4
-    expansion: int = 4
-    backbone: str = "attention"
-    tokens: str = "triangle"
-    stem_width: int = 32
-    stem_layers: int = 2
-    lag_positions: bool = True
-    scale_token: bool = True
-
-    def __post_init__(self) -> None:
-        known = [channel for channel in self.channels if channel in CHANNELS]
-        if not known or len(known) != len(self.channels) or len(set(known)) != len(known):
-            raise SettingError(
-                f"channels={self.channels!r}: name one or more of {CHANNELS}, each once"
-            )
-        sizes = (self.width, self.layers, self.stem_width, self.stem_layers)
-        if min(sizes) < 1:
-            raise SettingError(
-                f"width, layers, stem_width, stem_layers={sizes} must all be 1 or more; try "
-                "128, 4, 32, 2"
-            )
-        if self.backbone not in BACKBONES:
-            raise SettingError(f"backbone={self.backbone!r} is not known; use one of {BACKBONES}")
+from smkc.paper.learn.settings import LearnSettings
 
 
 class Encoder(nn.Module):
     """Convolutional stem, patch embedding, positions, class and scale token, transformer.
 
-    First weights are drawn from torch's default generator: seed it before. The module works in
-    float32, under autocast to bfloat16, and converted to bfloat16 as a whole.
-
-    Parameters
-    ----------
-    config
-        the settings.
+    Initial weights are drawn from torch's default generator: seed it first. The module works in
+    float32, under autocast to bfloat16, and converted to bfloat16 as a whole. ``window`` is L, the
+    number of time steps per window.
 
     Notes
     -----
     Paper, section "Kernel-aware encoder". As in He et al., "Masked autoencoders are scalable
     vision learners", CVPR 2022, section 3, only visible tokens are encoded. A convolution would
-    carry masked pixels to their neighbours: they are set to 0 before it, and one more plane says
-    which pixels are seen, so that 0 is not taken for a value.
+    leak masked pixels into their neighbours, so they are set to 0 before it, and an additional
+    plane marks the visible pixels, so that this 0 is not mistaken for a value.
     """
 
-    def __init__(self, config: EncoderConfig) -> None:
+    def __init__(self, settings: LearnSettings, window: int) -> None:
         super().__init__()
-        self.config = config
-        self.patches = Patches(config.window, config.patch, config.tokens)
-        width, stem_width = config.width, config.stem_width
+        self.channels = settings.channels
+        self.patches = Patches(window, settings.patch_of(window), settings.tokens)
+        width, stem_width, patch = settings.width, settings.stem_width, self.patches.patch
         stem: list[nn.Module] = []
-        for n_planes in [len(config.channels) + 1] + (config.stem_layers - 1) * [stem_width]:
+        for n_planes in [len(self.channels) + 1] + (settings.stem_layers - 1) * [stem_width]:
             stem += [nn.Conv2d(n_planes, stem_width, 3, padding=1), nn.GELU()]
         self.stem = nn.Sequential(*stem)
-        self.embed_patch = nn.Conv2d(stem_width, width, config.patch, stride=config.patch)
-        # Patches begin about as large as positions; torch's first weights make them far smaller.
+        self.embed_patch = nn.Conv2d(stem_width, width, patch, stride=patch)
+        # Patch embeddings start about as large as positions; torch's default would be far smaller.
         for layer in [*self.stem, self.embed_patch]:
             if isinstance(layer, nn.Conv2d):
                 nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
-        self.positions = Positions(self.patches.side, width, config.lag_positions)
+        self.positions = Positions(self.patches.side, width, settings.lag_positions)
         self.class_token = nn.Parameter(TOKEN_SIZE * torch.randn(width))
         self.embed_scale = (
             nn.Sequential(nn.Linear(1, width), nn.GELU(), nn.Linear(width, width))
-            if config.scale_token
+            if settings.scale_token
             else None
         )
-        self.blocks = nn.ModuleList(
-            SelfBlock(width, config.heads, config.expansion, config.backbone)
-            for _ in range(config.layers)
-        )
+        self.blocks = nn.ModuleList(SelfBlock(settings) for _ in range(settings.layers))
         self.norm = nn.LayerNorm(width)
 
     @property
     def n_leading(self) -> int:
-        """How many tokens come before those of patches: the class token, and the scale token."""
+        """Number of tokens before those of patches: the class token and, if read, the scale."""
         return 1 if self.embed_scale is None else 2
 
     def forward(
@@ -131,13 +62,13 @@ class Encoder(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Return the (B, D) class tokens and (B, V, D) tokens of visible patches.
 
-        Arguments are those of :meth:`encode`.
+        The arguments are those of :meth:`encode`.
         """
         encoded = self.encode(images, tau, visible)
         return encoded[:, 0], encoded[:, self.n_leading :]
 
     def encode(self, images: Tensor, tau: Tensor, visible: Tensor | None = None) -> Tensor:
-        """(B, n_leading + V, D) all encoded tokens: class, scale (if read), visible patches.
+        """Return (B, n_leading + V, D) encoded tokens: class, scale (if read), visible patches.
 
         Parameters
         ----------
@@ -145,18 +76,17 @@ class Encoder(nn.Module):
             (B, K, L, L) kernel images.
         tau
             (B,) scale tokens. NaN, for images whose scale was not measured, is read as 0, the
-            middle.
+            middle of the range.
         visible
-            (B, V) which tokens may be seen; all, in order, if not given. A patch whose mirror
-            image may not be seen is read as unseen.
+            (B, V) numbers of the visible tokens; by default all, in order. A patch whose mirror
+            image is masked is treated as masked.
         """
-        n_windows = len(images)
-        config = self.config
-        expected = (n_windows, len(config.channels), config.window, config.window)
+        n_windows, window = len(images), self.patches.window
+        expected = (n_windows, len(self.channels), window, window)
         if images.shape != expected:
             raise InputError(
                 f"kernel images have the shape {tuple(images.shape)}, not {expected}: make them "
-                f"with window={config.window} and channels={config.channels}"
+                f"with window={window} and channels={self.channels}"
             )
         tokens = self._embedded(images, visible)
         leading = self.class_token.to(tokens.dtype).expand(n_windows, 1, -1)
@@ -171,14 +101,14 @@ class Encoder(nn.Module):
         return encoded
 
     def _embedded(self, images: Tensor, visible: Tensor | None) -> Tensor:
-        """(B, V, D) visible patches with their positions, before the transformer."""
+        """Return (B, V, D) visible patches with their positions, before the transformer."""
         n_windows, _, length, _ = images.shape
         images = images.to(self.class_token.dtype)
         if visible is None:
             plane = images.new_ones(n_windows, 1, length, length)
         else:
             is_seen = self.patches.is_seen(visible)
-            # Chosen, not multiplied: 0 times infinity would get through.
+            # Select instead of multiplying by 0: 0 times infinity is NaN.
             images = torch.where(is_seen, images, 0.0)
             plane = is_seen.to(images.dtype)
         planes = torch.cat([images, plane], dim=1)

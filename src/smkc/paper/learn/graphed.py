@@ -1,7 +1,7 @@
-"""A step of training as one CUDA graph: recorded once, then replayed.
+"""A training step as a CUDA graph: recorded once, then replayed.
 
-In: a function of a batch whose kernels are the same every time. Out: the same function, without
-the time that Python takes to start each kernel, which is most of it for small networks.
+In: a function of a batch that launches the same kernels every time. Out: the same function without
+Python's time to launch each kernel, which is most of the time for small networks.
 """
 
 from collections.abc import Callable
@@ -12,12 +12,10 @@ from torch import Tensor
 
 from smkc.paper.learn.network import Batch
 
-__all__ = ["GraphedStep"]
-
-# Runs of a batch's shape before it is recorded: kernels are chosen and memory is found in them.
+# Runs per batch shape before recording, in which kernels are selected and memory is allocated.
 WARM_UP = 3
 
-# Shapes that are recorded: full batches, and the last one of an epoch.
+# Batch shapes that are recorded: full batches, and the last batch of an epoch.
 MOST_GRAPHS = 2
 
 
@@ -29,23 +27,13 @@ class _Recorded:
 
 
 class GraphedStep:
-    """A function of a batch on a GPU, replayed from a graph once it has run a few times.
+    """A function of a batch on a GPU, replayed from a graph after a few ordinary runs.
 
-    The function must not read results back, must use torch's own generator of random numbers, and
-    must not depend on numbers of the host that change. What it returns is overwritten by the next
-    call.
+    The function must not copy results to the host, must use torch's default random generator, and
+    must not depend on host values that change. The next call overwrites the returned tensor.
 
-    Parameters
-    ----------
-    step
-        the function.
-    device
-        a GPU.
-
-    Notes
-    -----
-    Every call runs on one stream of its own: a graph can only be recorded of operations whose
-    gradients are not tied to another.
+    All calls run on one separate stream: a graph can only record operations whose gradients do not
+    belong to another stream.
     """
 
     def __init__(self, step: Callable[[Batch], Tensor], device: torch.device) -> None:
@@ -78,7 +66,7 @@ class GraphedStep:
         return recorded.result
 
     def _record(self, batch: Batch) -> _Recorded:
-        """Record the step; nothing is computed yet."""
+        """Record the step without computing it."""
         kept = tuple(tensor.clone() for tensor in batch)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, stream=self._stream):

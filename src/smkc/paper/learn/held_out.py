@@ -1,7 +1,7 @@
-"""Held out: which stretches of the reference data are not trained on.
+"""Held-out blocks: parts of the reference data that are not trained on.
 
-In: how many rows there are, and the window. Out: blocks of rows, spread evenly, and which windows
-may be trained on, which are held out, and which are neither.
+In: the number of rows and the window. Out: evenly spaced blocks of rows, and which windows are
+trained on, which are held out, and which are neither.
 """
 
 from dataclasses import dataclass
@@ -9,29 +9,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["HeldOut"]
-
-# Every fifth block of rows is held out.
+# One in this many blocks of rows is held out.
 PERIOD = 5
 
-# A block is as long as so many windows where there are rows enough: time steps at its ends, which
-# fewer windows cover, do not calibrate.
-WINDOWS_A_BLOCK = 6
+# Length of a block in windows, if there are enough rows. Time steps at its ends, which fewer
+# windows cover, do not calibrate, so blocks should be long.
+WINDOWS_PER_BLOCK = 6
 
-# More blocks, and so shorter ones, would not tell more about different times.
+# Largest number of blocks; more, shorter blocks would not represent more different times.
 MOST_BLOCKS = 16
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Blocks of rows that a model does not see.
-
-    Parameters
-    ----------
-    window
-        L, rows per window.
-    firsts, ends
-        (n,) each block's first row, and the row after its last.
+    """Blocks of rows that a model is not trained on: their first rows, and the rows after the last.
 
     Examples
     --------
@@ -49,29 +40,29 @@ class HeldOut:
 
     @classmethod
     def of(cls, n_rows: int, window: int) -> "HeldOut":
-        """Choose blocks in a recording of so many rows."""
-        n_blocks = n_rows // (PERIOD * WINDOWS_A_BLOCK * window)
+        """Choose blocks in a recording of ``n_rows`` rows."""
+        n_blocks = n_rows // (PERIOD * WINDOWS_PER_BLOCK * window)
         n_blocks = min(max(n_blocks, 1), MOST_BLOCKS)
-        # In the middle of each period: what is trained on lies on both sides.
+        # In the middle of each period, so that there are training rows on both sides.
         middle = (PERIOD // 2 + PERIOD * np.arange(n_blocks)) * n_rows // (PERIOD * n_blocks)
         after = (PERIOD // 2 + 1 + PERIOD * np.arange(n_blocks)) * n_rows // (PERIOD * n_blocks)
         return cls(window, middle.astype(np.int64), after.astype(np.int64))
 
     def is_trained(self, starts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """(B,) whether a window lies a window or more away from every block."""
+        """Return (B,) whether each window is at least one window's length away from every block."""
         gap = self.window
         first, last = starts[:, None], starts[:, None] + self.window
         away = (last + gap <= self.firsts) | (first >= self.ends + gap)
         return np.asarray(away.all(axis=1))
 
     def is_held_out(self, starts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """(B,) whether all rows of a window lie in one block."""
+        """Return (B,) whether all rows of each window are in one block."""
         first, last = starts[:, None], starts[:, None] + self.window
         inside = (first >= self.firsts) & (last <= self.ends)
         return np.asarray(inside.any(axis=1))
 
     def runs(self, starts: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """Return the held-out windows, block by block; blocks without any are left out."""
+        """Return the start rows of held-out windows, per block; blocks without any are omitted."""
         runs = [
             starts[(starts >= first) & (starts + self.window <= end)]
             for first, end in zip(self.firsts, self.ends, strict=True)

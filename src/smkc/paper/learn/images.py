@@ -1,72 +1,40 @@
 """Images: windows of a recording -> kernel images, computed batch by batch.
 
-In: a prepared recording and start rows. Out: images and scale tokens of the windows asked for, on
-a device. Only what fits into a fixed share of a GPU's memory is kept there.
+In: a prepared recording and start rows. Out: images and scale tokens of the requested windows, on a
+device. Images are cached on a GPU if all of them take at most 4 GiB.
 """
 
 from hashlib import sha256
-from typing import Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from smkc.errors import InputError
 from smkc.paper.kernel import CHANNELS, images
 from smkc.paper.kernel.torch_windows import TorchWindows
+from smkc.paper.kernel.windows import window_observations
 from smkc.paper.sketch import Sketch
 from smkc.recording import Recording
 
-__all__ = ["ImageSource", "RecordingImages", "SomeImages"]
-
-# The channel that the scale token comes with: its bandwidth is the token's sigma(g).
+# The channel that yields the scale token: its bandwidth is sigma(g).
 SCALE_CHANNEL = "log_g"
 
-# Images of up to this many bytes stay on a GPU once they were made: making them anew in every
-# epoch takes longer than a step. On the CPU it is the other way round.
+# Images of up to this many bytes in total are cached on a GPU, where computing them again in every
+# epoch takes longer than the training steps. On the CPU it is the other way round.
 KEPT_BYTES = 4 * 2**30
 
-# Windows whose images are made at a time where all are kept.
+# Windows whose images are computed at a time if all are cached; also windows per part of a digest.
 MADE_TOGETHER = 4096
 
 
-class ImageSource(Protocol):
-    """Windows as kernel images, made when they are asked for."""
-
-    def __len__(self) -> int:
-        """How many windows there are."""
-        ...
-
-    def batch(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        """Return (B, K, L, L) float32 images and (B,) scale tokens tau of windows ``rows``."""
-        ...
-
-    def digest(self) -> str:
-        """Return a digest of what the images are made of."""
-        ...
-
-
 class RecordingImages:
-    """The windows of a prepared recording.
+    """Kernel images of the windows of a prepared recording.
 
-    On the CPU images are the library's own; on another device the same steps run in torch. Every
-    window has its scale token, whichever channels its image has.
-
-    Parameters
-    ----------
-    prepared
-        the recording, scaled if at all.
-    starts
-        (B,) start rows.
-    window
-        L, time steps a window.
-    sketch
-        how a time step becomes a state.
-    channels
-        of the images, by name.
-    device
-        ``cpu``, or a device of torch such as ``cuda``.
+    On the CPU jitted loops compute the images; on other devices
+    :class:`~smkc.paper.kernel.torch_windows.TorchWindows` does. Every window has a scale token,
+    whatever the channels of its image. ``starts`` are the (B,) start rows of windows of ``window``
+    time steps.
     """
 
     def __init__(
@@ -105,38 +73,30 @@ class RecordingImages:
         return pixels.index_select(0, which), tau.index_select(0, which)
 
     def digest(self) -> str:
-        """Return a digest of what each window observed, the sketch and the channels.
+        """Return a digest of the windows' observations, the sketch and the channels.
 
-        The same windows of another recording have the same one.
+        Equal windows of another recording have the same digest.
         """
         recording, hashes = self.prepared, self.sketch.hash(self.prepared.names)
         digest = sha256(f"{self.window} {self.sketch} {self.channels} {len(self)}".encode())
         for first in range(0, len(self), MADE_TOGETHER):
             starts = self.starts[first : first + MADE_TOGETHER]
-            rows = (starts[:, None] + np.arange(self.window)).ravel()
-            counts = recording.indptr[rows + 1] - recording.indptr[rows]
-            shift = recording.indptr[rows] - (np.cumsum(counts) - counts)
-            which = np.arange(counts.sum()) + np.repeat(shift, counts)
+            counts, which = window_observations(recording, starts, self.window)
             codes = recording.codes[which]
             for array in (counts, recording.values[which], *(x[codes] for x in hashes.arrays)):
                 digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
     def take(self, which: NDArray[np.int64]) -> "RecordingImages":
-        """Return some of the windows, by number."""
+        """Return the windows with these numbers."""
         some = RecordingImages(
-            self.prepared,
-            self.starts[which],
-            self.window,
-            self.sketch,
-            self.channels,
-            self.device,
+            self.prepared, self.starts[which], self.window, self.sketch, self.channels, self.device
         )
         some._windows = self._windows
         return some
 
     def _made(self, starts: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        # The scale token is a by-product of log_g: without that channel it is made and left out.
+        # The scale token is a by-product of log_g, which is computed and dropped if not requested.
         has_scale = SCALE_CHANNEL in self.channels
         channels = self.channels if has_scale else (*self.channels, SCALE_CHANNEL)
         pixels, tau = self._compared(starts, channels)
@@ -151,37 +111,3 @@ class RecordingImages:
         if self._windows is None:
             self._windows = TorchWindows(self.prepared, self.window, self.sketch, self.device)
         return self._windows.images(starts, channels)
-
-
-class SomeImages:
-    """Some of the windows of another source.
-
-    Parameters
-    ----------
-    source
-        the other source.
-    which
-        (B,) numbers of windows in it, or a mask over all of them.
-    """
-
-    def __init__(self, source: ImageSource, which: NDArray[np.int64] | NDArray[np.bool_]) -> None:
-        if which.dtype == np.bool_ and len(which) != len(source):
-            raise InputError(
-                f"a mask over {len(which)} windows chooses among {len(source)}; give one value "
-                "a window"
-            )
-        self.source = source
-        self.which = np.flatnonzero(which) if which.dtype == np.bool_ else which.astype(np.int64)
-
-    def __len__(self) -> int:
-        return len(self.which)
-
-    def batch(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        """Return images and scale tokens of windows ``rows`` of those chosen."""
-        return self.source.batch(self.which[rows])
-
-    def digest(self) -> str:
-        """Return a digest of the windows chosen or, failing that, of the source and the choice."""
-        if isinstance(self.source, RecordingImages):
-            return self.source.take(self.which).digest()
-        return sha256(self.source.digest().encode() + self.which.tobytes()).hexdigest()

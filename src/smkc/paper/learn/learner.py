@@ -1,6 +1,6 @@
-"""One objective, learned: its network, and what density and surprise are measured by.
+"""A trained objective: its network, and the references that density and surprise are based on.
 
-In: sources of images, to learn from and held out. Out: components of a window's score.
+In: sources of training images and of held-out images. Out: components of a window's score.
 """
 
 from collections.abc import Mapping
@@ -12,42 +12,48 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from smkc.model_file import below
 from smkc.paper.density import ReferenceSet
-from smkc.paper.learn.images import ImageSource, SomeImages
+from smkc.paper.learn.images import RecordingImages
 from smkc.paper.learn.network import Batch, Training, TrainingLog
 from smkc.paper.learn.objective import Objective
+from smkc.paper.learn.prediction import Prediction
+from smkc.paper.learn.reconstruction import Reconstruction
 from smkc.paper.learn.settings import LearnSettings
-from smkc.paper.learn.standard import Standard
-from smkc.paper.learn.training import at_once, evaluated, train
-from smkc.paper.learn.whitening import Whitening
+from smkc.paper.learn.standard import Standard, Whitening
+from smkc.paper.learn.training import INITIAL_WEIGHTS, at_once, evaluated, seeded, train
 
-__all__ = ["Learner"]
+NETWORKS: dict[str, type[Reconstruction | Prediction]] = {
+    "recon": Reconstruction,
+    "prediction": Prediction,
+}
 
-# Share of a window's patches whose errors make its surprise. Of the mean over all, a fifth, a tenth
-# and a twentieth the last three told validation anomalies best, about alike.
+# Names of weights in a model file begin with this.
+WEIGHTS = "weights/model."
+
+# Share of a window's patches, those with the largest errors, that its surprise averages over. Of
+# all patches, a fifth, a tenth and a twentieth, the last three detected validation anomalies best,
+# with little difference.
 WORST_SHARE = 0.1
 
 
 @dataclass(frozen=True)
 class Learner:
-    """A trained network with the normal windows that others are compared with.
+    """A trained network with the normal windows that other windows are compared with.
 
     Parameters
     ----------
     settings
-        of the model.
+        settings of the model.
     network
-        trained.
+        the trained network.
     whitening, references
-        how embeddings become unit vectors, and those of training windows.
+        the map from embeddings to unit vectors, and the unit vectors of training windows.
     patches
-        the usual errors of patches among held-out normal windows, of each patch in all respects
-        (channels, in reconstruction).
-    mask_noise
-        variance that the choice of masks leaves in the mean error of those windows, as a share of
-        all its variance.
+        centre and spread of each patch's errors among held-out normal windows, for each of the
+        network's ``error_parts`` (channels, in reconstruction).
     log
-        how training went; None for a network that was loaded.
+        log of the training; None for a network that was loaded.
 
     Notes
     -----
@@ -55,11 +61,11 @@ class Learner:
     class tokens to those of the nearest training windows, and surprise is the mean masked error,
     over patches, channels and fixed masks.
 
-    With ``scoring="tuned"`` density is that of the mean of patches' tokens, whitened. Surprise is
-    the masked error of each patch and log-distance channel in spreads of that patch and channel
-    among held-out normal windows, then of the worst tenth of those, since anomalies are short.
-    These choices were made by hand on a few small runs of the benchmark, with seeds that its tables
-    do not use. results/paper has both.
+    With ``scoring="tuned"`` density uses the whitened mean of the patches' tokens instead of the
+    class token. Surprise standardises the masked error of each patch and log-distance channel by
+    its centre and spread among held-out normal windows, and averages the largest tenth, since
+    anomalies are short. These choices were made by hand on a few small runs of the benchmark, with
+    seeds that its tables do not use. results/paper has both.
     """
 
     settings: LearnSettings
@@ -67,75 +73,72 @@ class Learner:
     whitening: Whitening
     references: ReferenceSet
     patches: Standard
-    mask_noise: float
     log: TrainingLog | None
 
     @classmethod
     def learned(
-        cls, settings: LearnSettings, objective: str, windows: ImageSource, held_out: ImageSource
+        cls,
+        settings: LearnSettings,
+        objective: str,
+        windows: RecordingImages,
+        held_out: RecordingImages,
     ) -> "Learner":
-        """Train on normal windows, stop and standardise by others."""
-        window = int(windows.batch(np.zeros(1, np.int64))[0].shape[-1])
-        network = settings.network(objective, window)
+        """Train on normal windows; use held-out ones for early stopping and standardisation."""
+        network = untrained_network(settings, objective, windows.window)
         training = _own_checkpoint(settings, objective)
         log = train(network, windows, held_out, training)
         size = min(len(windows), settings.reference_size)
-        # Spread over all windows: neighbours may be alike.
+        # Spread evenly over all windows, because neighbours may be similar.
         kept = np.arange(size) * len(windows) // size
         embedded = network.summaries if settings.scoring == "tuned" else network.embeddings
-        embeddings = evaluated(network, embedded, SomeImages(windows, kept), training, "embedding")
+        embeddings = evaluated(network, embedded, windows, training, "embedding", kept)
         whitening = Whitening.of(embeddings)
         vectors = _unit_vectors(settings, whitening, embeddings)
         references = ReferenceSet(vectors, len(windows), size, kept)
-
-        def both(batch: Batch) -> Tensor:
-            by_token, by_mask = network.surprises(batch)
-            return torch.cat([by_token.flatten(1), by_mask], dim=1)
-
-        errors = evaluated(network, both, held_out, training).astype(np.float64)
-        by_patch, by_mask = errors[:, : -settings.n_masks], errors[:, -settings.n_masks :]
-        patches = Standard.of(by_patch)
-        left = by_mask.var(axis=1).mean() / settings.n_masks
-        noise = float(left / max(by_mask.mean(axis=1).var(), 1e-30))
-        return cls(settings, network, whitening, references, patches, noise, log)
+        errors = evaluated(network, network.surprises, held_out, training)
+        patches = Standard.of(errors.reshape(len(held_out), -1).astype(np.float64))
+        return cls(settings, network, whitening, references, patches, log)
 
     @property
     def component_names(self) -> tuple[str, ...]:
-        """What the columns of :meth:`components` are; the first two sum the others up."""
+        """Names of the columns of :meth:`components`; the first two summarise the others."""
         if self.settings.scoring == "paper":
             return "density", "surprise"
-        respects = self.network.respects if len(self.network.respects) > 1 else ()
-        kinds = ("surprise", "mean error")
-        details = [f"{kind} in {respect}" for kind in kinds for respect in respects]
+        parts = self.network.error_parts if len(self.network.error_parts) > 1 else ()
+        details = [f"{kind} in {part}" for kind in ("surprise", "mean error") for part in parts]
         return "density", "surprise", *details
 
-    def components(self, source: ImageSource) -> NDArray[np.float64]:
-        """(B, k) density and surprise of each window; then surprise and mean error by respect."""
+    def components(self, source: RecordingImages) -> NDArray[np.float64]:
+        """Return (B, k) components: density and surprise of each window, then details.
+
+        The details are surprise and mean error in each of the network's ``error_parts``, if it has
+        several and the scoring is ``tuned``.
+        """
         if not len(source):
             return np.empty((0, len(self.component_names)))
         return self._joined(evaluated(self.network, self._both, source, self.settings.training))
 
     def components_of_batch(self, batch: Batch) -> NDArray[np.float64]:
-        """(B, k) the same of images and scale tokens, to rounding; meant for a window or a few.
+        """Return (B, k) components of a few images and scale tokens, without padding the batch.
 
-        Many are scored a fixed number at a time, the last of them filled up: for one window that
-        would be a hundred times the work.
+        They equal :meth:`components` up to rounding. That method pads to batches of a fixed size,
+        which for one window would be about 100 times the work.
         """
         return self._joined(at_once(self.network, self._both, batch, self.settings.training))
 
     def _both(self, batch: Batch) -> Tensor:
-        """(B, D + T * R) summary of each window, and errors of its patches.
+        """Return (B, D + T * R): the summary of each window, and the errors of its patches.
 
-        With the paper's scoring (B, D + 1): class token and mean error.
+        With the paper's scoring, return (B, D + 1): class token and mean error.
         """
         if self.settings.scoring == "paper":
             error = self.network.errors(batch).unsqueeze(1)
             return torch.cat([self.network.embeddings(batch), error], dim=1)
-        by_token = self.network.surprises(batch)[0].flatten(1)
+        by_token = self.network.surprises(batch).flatten(1)
         return torch.cat([self.network.summaries(batch), by_token], dim=1)
 
     def _joined(self, found: NDArray[np.float32]) -> NDArray[np.float64]:
-        """(B, k) components of what :meth:`_both` gives."""
+        """Return (B, k) components, computed from the result of :meth:`_both`."""
         network = self.network
         embeddings, errors = np.split(found, [self.settings.width], axis=1)
         embeddings = np.ascontiguousarray(embeddings)
@@ -143,12 +146,12 @@ class Learner:
         density = self.references.mean_distance(vectors, self.settings.neighbours)
         if self.settings.scoring == "paper":
             return np.column_stack([density, errors.astype(np.float64)])
-        shape = len(found), network.n_tokens, len(network.respects)
+        shape = len(found), network.n_tokens, len(network.error_parts)
         by_patch = errors.astype(np.float64)
         standard = self.patches(by_patch).reshape(shape)
-        surprise = _worst(standard[:, :, list(network.telling)].reshape(len(found), -1))
+        surprise = _worst(standard[:, :, list(network.scored_parts)].reshape(len(found), -1))
         columns = [density, surprise]
-        if len(network.respects) > 1:
+        if len(network.error_parts) > 1:
             columns += [_worst(standard[:, :, at]) for at in range(shape[2])]
             columns += [*by_patch.reshape(shape).mean(axis=1).T]
         return np.column_stack(columns)
@@ -156,7 +159,7 @@ class Learner:
     # ------------------------------------------------------------------ saving
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return arrays and a JSON-able header; the settings are saved by the caller."""
+        """Return arrays and a JSON-able header; the caller saves the settings."""
         arrays: dict[str, NDArray[Any]] = {
             "references": self.references.vectors,
             "whitening/centre": self.whitening.centre,
@@ -165,8 +168,8 @@ class Learner:
             "patches/spread": self.patches.spread,
         }
         for name, tensor in self.network.state_dict().items():
-            arrays[f"weights/{name}"] = tensor.detach().cpu().numpy()
-        return arrays, {"seen": self.references.seen, "mask_noise": self.mask_noise}
+            arrays[f"{WEIGHTS}{name}"] = tensor.detach().cpu().numpy()
+        return arrays, {"seen": self.references.seen}
 
     @classmethod
     def restored(
@@ -177,16 +180,16 @@ class Learner:
         arrays: Mapping[str, NDArray[Any]],
         header: Mapping[str, Any],
     ) -> "Learner":
-        """Return the learner that :meth:`to_arrays` gave; ValueError where it does not fit."""
-        network = settings.network(objective, window)
-        weights = below(arrays, "weights/")
+        """Return the learner saved by :meth:`to_arrays`; raise ValueError if it does not fit."""
+        network = untrained_network(settings, objective, window)
+        weights = below(arrays, WEIGHTS)
         network.load_state_dict({name: torch.tensor(array) for name, array in weights.items()})
         vectors = arrays["references"]
         whitening = Whitening(**below(arrays, "whitening/"))
         patches = Standard(**below(arrays, "patches/"))
         n, width = len(vectors), settings.width
         n_directions = width + (settings.scoring == "tuned")
-        n_errors = network.n_tokens * len(network.respects)
+        n_errors = network.n_tokens * len(network.error_parts)
         fits = (
             vectors.shape == (n, n_directions)
             and vectors.dtype == np.float32
@@ -201,21 +204,17 @@ class Learner:
                 f"{settings.neighbours} and width={width}"
             )
         references = ReferenceSet(vectors, int(header["seen"]), n, np.arange(n, dtype=np.int64))
-        noise = float(header["mask_noise"])
-        return cls(settings, network.eval(), whitening, references, patches, noise, None)
+        return cls(settings, network.eval(), whitening, references, patches, None)
 
 
-def below(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
-    """Return the arrays whose names begin with a prefix, without it."""
-    return {
-        name.removeprefix(prefix): array
-        for name, array in arrays.items()
-        if name.startswith(prefix)
-    }
+def untrained_network(settings: LearnSettings, objective: str, window: int) -> Objective:
+    """Return the network of an objective, for windows of this length, initialised by the seed."""
+    with seeded(settings.training.seed, INITIAL_WEIGHTS):
+        return NETWORKS[objective](settings, window)
 
 
 def _worst(errors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(B,) the mean over the worst of (B, n) errors."""
+    """Return (B,) means over the largest WORST_SHARE of (B, n) errors."""
     n_worst = max(1, round(WORST_SHARE * errors.shape[1]))
     worst: NDArray[np.float64] = np.sort(errors, axis=1)[:, -n_worst:].mean(axis=1)
     return worst
@@ -224,13 +223,13 @@ def _worst(errors: NDArray[np.float64]) -> NDArray[np.float64]:
 def _unit_vectors(
     settings: LearnSettings, whitening: Whitening, embeddings: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """(B, d) vectors of length 1 whose cosine distances make the density."""
-    # Class tokens have length 1 as they come.
+    """Return (B, d) unit vectors, whose cosine distances make the density."""
+    # Class tokens already have length 1.
     return embeddings if settings.scoring == "paper" else whitening.unit_vectors(embeddings)
 
 
 def _own_checkpoint(settings: LearnSettings, objective: str) -> Training:
-    """Return the training with a checkpoint that no other network writes to."""
+    """Return the training settings with a checkpoint path of this network's own."""
     training = settings.training
     path = training.checkpoint
     if path is None:

@@ -1,10 +1,9 @@
 """Masks: which patches of a symmetric image are hidden, in a mixture of patterns.
 
-In: patches, a number of windows and a seeded generator. Out: for each window the tokens that stay
-visible and those that are masked, the same number of each in every window.
+In: patches, a number of windows and a seeded generator. Out: the visible and the masked tokens of
+each window; their numbers are the same in every window.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,45 +14,42 @@ from torch import Tensor
 from smkc.errors import SettingError
 from smkc.paper.learn.patches import Patches
 
-__all__ = ["PATTERNS", "Masking", "under_each"]
-
 # Single pairs; contiguous rows with their columns; bands of lags; blocks with their mirror images.
 PATTERNS = ("random", "rows", "bands", "blocks")
 
-# A pattern makes up this share of a mask at least; what it leaves is hidden at random. Shapes thus
+# Smallest share of a mask that its pattern makes up; the rest is masked at random. Patterns thus
 # vary in size while the number of masked patches does not.
 LEAST_PATTERN_SHARE = 0.5
 
-# Blocks a mask, and the least side of one in relation to the largest.
+# Blocks per mask, and the smallest side of a block relative to the largest.
 BLOCKS = 3
 LEAST_BLOCK_SIDE = 0.2
 
-# Fixed masks are chosen one by one among so many, for even coverage.
+# Candidates drawn for each fixed mask; the one that gives the most even coverage is chosen.
 CANDIDATES = 64
 
-# Few windows are scored under several masks at a time: about so many images a pass.
-IMAGES_A_PASS = 512
+# Images per network pass: few windows are scored under several masks at a time.
+IMAGES_PER_PASS = 512
 
 
 @dataclass(frozen=True, kw_only=True)
 class Masking:
-    """How patches are masked.
+    """Settings of masks, and methods that draw them.
 
-    A mask is decided for unordered pairs {i, j} of patch rows, so it is symmetric: (i, j) and
-    (j, i) are masked together.
+    A mask is drawn for unordered pairs {i, j} of patch rows, so it is symmetric: (i, j) and (j, i)
+    are masked together.
 
     Parameters
     ----------
     ratio
-        share of patches that is masked.
+        share of patches that are masked.
     patterns
-        what masks look like: some of PATTERNS. ``("random",)`` is the paper's mask_random_only.
-    weights
-        how often each pattern is drawn, in relation to the others; all alike if not given.
+        shapes of masks: some of PATTERNS, equally frequent. ``("random",)`` is the paper's
+        mask_random_only.
 
     Notes
     -----
-    Paper, section "Masked kernel reconstruction objective"; it gives neither ratio nor weights.
+    Paper, section "Masked kernel reconstruction objective"; it gives neither ratio nor frequencies.
 
     Examples
     --------
@@ -66,25 +62,19 @@ class Masking:
 
     ratio: float = 0.6
     patterns: tuple[str, ...] = PATTERNS
-    weights: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.ratio < 1:
             raise SettingError(f"mask ratio={self.ratio!r} is not between 0 and 1; try 0.6")
         if not self.patterns or not set(self.patterns) <= set(PATTERNS):
             raise SettingError(f"mask patterns={self.patterns!r}: name one or more of {PATTERNS}")
-        weights = self._weights()
-        if len(weights) != len(self.patterns) or not (min(weights) >= 0 < sum(weights) < math.inf):
-            raise SettingError(
-                f"mask weights={self.weights!r} do not fit patterns={self.patterns!r}; give one "
-                "number for each pattern, none negative and not all 0"
-            )
 
     def n_masked(self, patches: Patches) -> int:
-        """M, the number of masked tokens in every window.
+        """Return M, the number of masked tokens in every window.
 
-        With all tokens, a pair off the diagonal counts two and one on it counts one. Every number
-        can be made up of any pairs, in any order, if it is even or odd as the number of rows is.
+        With ``full`` tokens, a pair off the diagonal has 2 tokens and a pair on it has 1. M then
+        has the same parity as the number of patch rows, so that exactly M tokens can be masked
+        whatever the order in which pairs are taken.
         """
         n_tokens = patches.n_tokens
         if patches.tokens == "triangle":
@@ -96,10 +86,10 @@ class Masking:
     def draw(
         self, patches: Patches, n_windows: int, generator: torch.Generator
     ) -> tuple[Tensor, Tensor]:
-        """(B, V) visible and (B, M) masked tokens of B windows, each ascending.
+        """Return (B, V) visible and (B, M) masked tokens of B windows, in ascending order.
 
-        They are drawn on the generator's device and returned on that of ``patches``: quickest
-        where both are the same, alike on every machine where the generator is the processor's.
+        They are drawn on the generator's device and returned on the device of ``patches``. This is
+        fastest if both are the same; a CPU generator gives the same masks on every machine.
         """
         wanted_on = patches.pairs.device
         here = patches if wanted_on == generator.device else patches.on(generator.device)
@@ -109,21 +99,19 @@ class Masking:
         visible, masked = self._tokens(here, self._take(here, hidden + chance))
         return visible.to(wanted_on), masked.to(wanted_on)
 
-    def fixed(self, patches: Patches, n_masks: int, seed: int = 0) -> tuple[Tensor, Tensor]:
-        """(S, V) visible and (S, M) masked tokens of S masks for scoring, the same everywhere.
+    def fixed(self, patches: Patches, n_masks: int) -> tuple[Tensor, Tensor]:
+        """Return (S, V) visible and (S, M) masked tokens of S fixed masks for scoring.
 
-        Patterns come in proportion to their weights. Each mask is the one of some candidates that
-        leaves patches masked most evenly, and what its pattern leaves is filled with patches that
-        were masked least.
+        They are the same on every machine. Patterns are equally frequent. Each mask is the one of
+        CANDIDATES that covers patches most evenly; the part outside its pattern is filled with the
+        patches masked least often so far.
         """
-        if n_masks < 1:
-            raise SettingError(f"n_masks={n_masks} masks cannot score a window; use 1 or more")
-        generator = torch.Generator().manual_seed(seed)
+        generator = torch.Generator().manual_seed(0)
         here = patches.on(generator.device)
         n_pairs = len(here.pair_rows)
         covered = torch.zeros(n_pairs)
         chosen = []
-        # Single pairs come last: they can even out whatever the shapes left.
+        # Single pairs come last, because they can balance the coverage of the other patterns.
         kinds = self._kinds((torch.arange(n_masks) + 0.5) / n_masks).flip(0)
         for kind in kinds[torch.argsort(kinds == PATTERNS.index("random"), stable=True)]:
             hidden = self._members(here, kind.expand(CANDIDATES), generator)
@@ -139,21 +127,18 @@ class Masking:
 
     # ------------------------------------------------------------------ parts
 
-    def _weights(self) -> Sequence[float]:
-        return (1.0,) * len(self.patterns) if self.weights is None else self.weights
-
     def _kinds(self, chance: Tensor) -> Tensor:
-        """(n,) patterns, as indices into PATTERNS, for (n,) numbers in [0, 1)."""
-        known, bounds = _choice(self.patterns, tuple(self._weights()), chance.device)
+        """Return (n,) patterns, as indices into PATTERNS, for (n,) numbers in [0, 1)."""
+        known, bounds = _choice(self.patterns, chance.device)
         return known[torch.bucketize(chance, bounds, right=True)]
 
     def _members(self, patches: Patches, kinds: Tensor, generator: torch.Generator) -> Tensor:
-        """(n, pairs) bool: the pairs that belong to each mask's pattern."""
+        """Return (n, pairs) bool: the pairs that belong to each mask's pattern."""
         n = len(kinds)
         row = (patches.pair_rows + 0.5) / patches.side
         column = (patches.pair_columns + 0.5) / patches.side
         centre = _uniform(generator, n, 1)
-        # Every pattern is a distance to something; the nearest pairs make the shape.
+        # Each pattern is defined by a distance; the nearest pairs belong to it.
         distances = torch.stack(
             [
                 _uniform(generator, n, len(row)),
@@ -163,26 +148,26 @@ class Masking:
             ]
         )
         distance = distances[kinds, torch.arange(n, device=kinds.device)]
-        # Ties would leave the size to the order of pairs.
+        # Break ties at random: otherwise a pattern could have more pairs than intended.
         distance = distance + _uniform(generator, n, len(row)) * (1e-3 / patches.side)
         share = LEAST_PATTERN_SHARE + (1 - LEAST_PATTERN_SHARE) * _uniform(generator, n, 1)
         last = (share * self.ratio * len(row)).long().clamp(1, len(row)) - 1
         return distance <= distance.sort(dim=1).values.gather(1, last)
 
     def _take(self, patches: Patches, priority: Tensor) -> Tensor:
-        """(n, pairs) bool: pairs of highest priority that make up exactly M tokens."""
+        """Return (n, pairs) bool: the pairs of highest priority that make up exactly M tokens."""
         n_masked = self.n_masked(patches)
         order = priority.argsort(dim=1, descending=True, stable=True)
         counts = patches.tokens_per_pair[order]
         taken = counts.cumsum(1) <= n_masked
-        # One token may be missing where the next pair has two; then a pair of one token remains.
+        # One token may be missing if the next pair has 2; then a pair of 1 token is still left.
         short = n_masked - (counts * taken).sum(1, keepdim=True)
         spare = (~taken & (counts == 1)).byte().argmax(1, keepdim=True)
         taken = taken.scatter(1, spare, taken.gather(1, spare) | (short > 0))
         return torch.zeros_like(taken).scatter(1, order, taken)
 
     def _tokens(self, patches: Patches, masks: Tensor) -> tuple[Tensor, Tensor]:
-        """(n, V) visible and (n, M) masked tokens under (n, pairs) masks."""
+        """Return (n, V) visible and (n, M) masked tokens under (n, pairs) masks."""
         is_masked = masks.index_select(1, patches.pairs)
         order = is_masked.byte().argsort(dim=1, stable=True)
         n_visible = patches.n_tokens - self.n_masked(patches)
@@ -190,16 +175,14 @@ class Masking:
 
 
 @cache
-def _choice(
-    patterns: tuple[str, ...], weights: tuple[float, ...], device: torch.device
-) -> tuple[Tensor, Tensor]:
-    """(k,) indices of patterns, and (k - 1,) where one ends and the next begins in [0, 1).
+def _choice(patterns: tuple[str, ...], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return (k,) indices of patterns, and the (k - 1,) bounds between their parts of [0, 1).
 
-    They stay on the device: while steps are recorded nothing can be sent there.
+    They are cached on the device, because nothing can be copied there while a CUDA graph is
+    recorded.
     """
     known = torch.tensor([PATTERNS.index(pattern) for pattern in patterns], device=device)
-    total = torch.tensor(weights, device=device)
-    return known, (total.cumsum(0) / total.sum())[:-1]
+    return known, torch.arange(1, len(known), device=device) / len(known)
 
 
 def _uniform(generator: torch.Generator, *shape: int) -> Tensor:
@@ -207,7 +190,7 @@ def _uniform(generator: torch.Generator, *shape: int) -> Tensor:
 
 
 def _to_blocks(row: Tensor, column: Tensor, generator: torch.Generator, n: int) -> Tensor:
-    """(n, pairs) distance to the nearest of some blocks of random places and sides."""
+    """Return (n, pairs) distances to the nearest of BLOCKS blocks with random places and sides."""
     places = _uniform(generator, 2, n, BLOCKS, 1)
     sides = LEAST_BLOCK_SIDE + (1 - LEAST_BLOCK_SIDE) * _uniform(generator, 2, n, BLOCKS, 1)
 
@@ -221,19 +204,13 @@ def _to_blocks(row: Tensor, column: Tensor, generator: torch.Generator, n: int) 
 def under_each(
     function: Callable[..., Tensor], inputs: Sequence[Tensor], visible: Tensor, masked: Tensor
 ) -> Tensor:
-    """(B, S, ...) ``function(*inputs, visible, masked)`` of B windows under each of S masks.
+    """Return (B, S, ...) ``function(*inputs, visible, masked)`` of B windows under S masks.
 
-    Parameters
-    ----------
-    function
-        given inputs (n, ...), visible (n, V) and masked (n, M), returns (n, ...).
-    inputs
-        tensors (B, ...), repeated for every mask.
-    visible, masked
-        (S, V) and (S, M), as :meth:`Masking.fixed` returns them.
+    ``inputs`` (B, ...) are repeated for every mask; ``visible`` (S, V) and ``masked`` (S, M) are
+    those of :meth:`Masking.fixed`. The function takes and returns (n, ...).
     """
     n_windows = len(inputs[0])
-    together = max(1, IMAGES_A_PASS // max(n_windows, 1))
+    together = max(1, IMAGES_PER_PASS // max(n_windows, 1))
     results = []
     for seen, hidden in zip(
         torch.split(visible, together), torch.split(masked, together), strict=True

@@ -1,7 +1,7 @@
 """The learned model: kernel images of normal windows -> trained networks -> scores.
 
-In: sources of images, to learn from and held out. Out: components of a score (density and surprise
-of each objective), their fusion, and the whole as named arrays and a header.
+In: sources of training images and of held-out images. Out: components of a score (density and
+surprise of each objective), their fusion, and the model as named arrays and a header.
 """
 
 from collections.abc import Mapping
@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.errors import InputError, ModelFileError, NotFittedError
-from smkc.paper.density import ReferenceSet
-from smkc.paper.learn.fusion import Fusion, LogisticFusion, TailFusion, WeightedSum, restored_fusion
-from smkc.paper.learn.images import ImageSource, SomeImages
-from smkc.paper.learn.learner import Learner, below
+from smkc.model_file import below
+from smkc.paper.learn.fusion import FUSIONS, Fusion, LogisticFusion, TailFusion, WeightedSum
+from smkc.paper.learn.images import RecordingImages
+from smkc.paper.learn.learner import Learner
 from smkc.paper.learn.network import Batch, TrainingLog
 from smkc.paper.learn.settings import OBJECTIVES, LearnSettings
 from smkc.paper.learn.standard import Standard
@@ -22,28 +22,25 @@ from smkc.paper.learn.standard import Standard
 __all__ = ["OBJECTIVES", "LearnSettings", "LearnedModel"]
 
 
-# What surprise counts for beside density in the fixed weighted sum, by objective. Of 0, 0.5, 1, 2,
-# 4, 8 and surprise alone, these told validation anomalies best or level with the best.
+# Weight of surprise relative to density in the fixed weighted sum, by objective. Of 0, 0.5, 1, 2,
+# 4, 8 and surprise alone, these detected validation anomalies best, or as well as the best.
 SURPRISE_WEIGHTS = {"recon": 4.0, "prediction": 0.5}
 
-# The same with the paper's scoring: it asks for a fixed weighted sum and names no weights.
+# The same with the paper's scoring: the paper uses a fixed weighted sum and states no weights.
 PAPER_WEIGHT = 1.0
 
 
 class LearnedModel:
-    """Networks trained on normal windows, and a score of how far a window is from those.
-
-    Parameters
-    ----------
-    settings
-        all of them, the seed among them.
+    """Networks trained on normal windows, and a score of a window's distance from normal.
 
     Attributes
     ----------
     learners_
-        by objective: what was learned.
+        trained networks with their references, by objective.
     standard_, fusion_
-        how components become comparable, and one score.
+        standardisation of the components, and their fusion into one score.
+    window_
+        time steps per window.
     """
 
     def __init__(self, settings: LearnSettings) -> None:
@@ -56,7 +53,7 @@ class LearnedModel:
 
     @property
     def component_names(self) -> tuple[str, ...]:
-        """What the columns of :meth:`components` are."""
+        """Names of the columns of :meth:`components`."""
         return tuple(
             f"{component} of {name}"
             for name, learner in self._fitted().items()
@@ -65,41 +62,31 @@ class LearnedModel:
 
     @property
     def logs_(self) -> dict[str, TrainingLog]:
-        """How training went, by objective; empty for a model that was loaded."""
+        """Training logs, by objective; empty for a model that was loaded."""
         learners = self._fitted().items()
         return {name: learner.log for name, learner in learners if learner.log is not None}
 
-    @property
-    def references_(self) -> dict[str, ReferenceSet]:
-        """Whitened embeddings of training windows, by objective."""
-        return {name: learner.references for name, learner in self._fitted().items()}
-
-    @property
-    def mask_noise_(self) -> dict[str, float]:
-        """By objective, the share of the mean masked error's variance that masks leave in it."""
-        return {name: learner.mask_noise for name, learner in self._fitted().items()}
-
     def fit(
         self,
-        train: ImageSource,
-        held_out: ImageSource,
+        train: RecordingImages,
+        held_out: RecordingImages,
         labels: NDArray[np.bool_] | None = None,
     ) -> Self:
-        """Train on normal windows; stop, standardise and fuse by those held out.
+        """Train on normal windows; use held-out ones to stop, to standardise and to fuse.
 
         Parameters
         ----------
         train
             normal windows.
         held_out
-            more of them, not trained on; with ``labels``, anomalous ones too.
+            more normal windows, not trained on; with ``labels``, anomalous windows too.
         labels
-            (B,) which of ``held_out`` are anomalous. An ensemble then learns from them how to fuse
-            all components. Without any, it fuses densities and surprises by tail probabilities.
-            Those of a single objective are always summed with fixed weights.
+            (B,) whether each window of ``held_out`` is anomalous. If any is, an ensemble learns
+            from the labels how to fuse all components. Otherwise it fuses densities and surprises
+            by tail probabilities. Those of a single objective are always summed with fixed weights.
         """
         settings = self.settings
-        if len(train) < settings.neighbours:
+        if len(train) < max(settings.neighbours, 2):
             raise InputError(
                 f"{len(train)} windows to learn from, neighbours={settings.neighbours}; give more "
                 "windows or ask for fewer neighbours"
@@ -109,7 +96,7 @@ class LearnedModel:
                 f"labels for {len(labels)} of {len(held_out)} held-out windows; give one per window"
             )
         is_normal = np.ones(len(held_out), bool) if labels is None else ~labels
-        normal = held_out if labels is None else SomeImages(held_out, is_normal)
+        normal = held_out if labels is None else held_out.take(np.flatnonzero(is_normal))
         if len(normal) < 2:
             raise InputError(
                 f"{len(normal)} normal windows are held out; give at least 2, better some hundred"
@@ -118,42 +105,43 @@ class LearnedModel:
             objective: Learner.learned(settings, objective, train, normal)
             for objective in self.objectives
         }
-        self.window_ = int(train.batch(np.zeros(1, np.int64))[0].shape[-1])
+        self.window_ = train.window
         found = self.components(held_out)
         self.standard_ = Standard.of(found[is_normal])
         self.fusion_ = self._fusion(self.standard_(found), is_normal)
         return self
 
-    def components(self, source: ImageSource) -> NDArray[np.float64]:
-        """(B, k) raw components of each objective: density, surprise, and what that is made of."""
+    def components(self, source: RecordingImages) -> NDArray[np.float64]:
+        """Return (B, k) raw components of each objective: density, surprise, and its details."""
         return np.hstack([learner.components(source) for learner in self._fitted().values()])
 
     def components_of_batch(self, batch: Batch) -> NDArray[np.float64]:
-        """(B, k) the same of (B, K, L, L) images and (B,) scale tokens, to rounding, at once."""
+        """Return (B, k) components of a batch of (B, K, L, L) images and (B,) scale tokens.
+
+        They equal :meth:`components` up to rounding.
+        """
         return np.hstack(
             [learner.components_of_batch(batch) for learner in self._fitted().values()]
         )
 
-    def score(self, source: ImageSource) -> NDArray[np.float64]:
-        """(B,) how anomalous each window is, higher = more so."""
+    def score(self, source: RecordingImages) -> NDArray[np.float64]:
+        """Return (B,) scores, higher = more anomalous."""
         return self.fused(self.components(source))
 
     def fused(self, components: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(B,) scores of (B, k) raw components."""
+        """Return (B,) scores of (B, k) raw components."""
         self._fitted()
-        return self._fused(self.standard_(components))
+        standard = self.standard_(components)
+        detailed = isinstance(self.fusion_, LogisticFusion)
+        return self.fusion_(standard if detailed else standard[:, self._main()])
 
     def _fitted(self) -> dict[str, Learner]:
         if not hasattr(self, "learners_"):
             raise NotFittedError("the model has learned nothing yet; call fit first")
         return self.learners_
 
-    def _fused(self, standard: NDArray[np.float64]) -> NDArray[np.float64]:
-        detailed = isinstance(self.fusion_, LogisticFusion)
-        return self.fusion_(standard if detailed else standard[:, self._main()])
-
     def _main(self) -> list[int]:
-        """Which components are densities and surprises as a whole."""
+        """Return the indices of the components that are densities and overall surprises."""
         return [
             at
             for at, name in enumerate(self.component_names)
@@ -172,7 +160,7 @@ class LearnedModel:
     # ------------------------------------------------------------------ saving
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return arrays and a JSON-able header; the settings are saved by the caller."""
+        """Return arrays and a JSON-able header; the caller saves the settings."""
         arrays: dict[str, NDArray[Any]] = {}
         learners: dict[str, Any] = {}
         for objective, learner in self._fitted().items():
@@ -180,7 +168,7 @@ class LearnedModel:
             arrays.update({f"{objective}/{name}": array for name, array in own.items()})
         arrays["standard/centre"] = self.standard_.centre
         arrays["standard/spread"] = self.standard_.spread
-        for name, array in self.fusion_.to_arrays().items():
+        for name, array in vars(self.fusion_).items():
             arrays[f"fusion/{name}"] = array
         fusion = type(self.fusion_).__name__
         return arrays, {"window": self.window_, "fusion": fusion, "learners": learners}
@@ -192,7 +180,7 @@ class LearnedModel:
         arrays: Mapping[str, NDArray[Any]],
         header: Mapping[str, Any],
     ) -> "LearnedModel":
-        """Return the model that :meth:`to_arrays` gave; scores are the same to the bit."""
+        """Return the model saved by :meth:`to_arrays`; its scores are the same to the bit."""
         model = cls(settings)
         try:
             model.window_ = int(header["window"])
@@ -207,7 +195,9 @@ class LearnedModel:
                 for objective in model.objectives
             }
             model.standard_ = Standard(arrays["standard/centre"], arrays["standard/spread"])
-            model.fusion_ = restored_fusion(header["fusion"], below(arrays, "fusion/"))
+            if header["fusion"] not in FUSIONS:
+                raise ValueError(f"fusion {header['fusion']!r} is not known")
+            model.fusion_ = FUSIONS[header["fusion"]](**below(arrays, "fusion/"))
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise ModelFileError(
                 f"the stored networks do not fit the model's settings: {error}; fit again and "

@@ -1,13 +1,13 @@
-"""What the training loop knows: settings, what a network offers it, where its inputs come from.
+"""Interfaces of the training loop: its settings, its log, networks and sources of inputs.
 
-In: nothing yet. Out: the classes that the loop, the networks and their users share.
+The classes here are shared by the loop, the networks and their users.
 """
 
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -16,62 +16,60 @@ from torch import Tensor, nn
 
 from smkc.errors import SettingError
 
-__all__ = ["SCHEDULES", "Batch", "Network", "Source", "Training", "TrainingLog"]
-
 Batch = tuple[Tensor, ...]
 
 SCHEDULES = ("constant", "cosine")
 
-# Share of the steps in which a cosine schedule's rate rises: MAE's 40 of 800 epochs.
+# Share of the steps during which a cosine schedule's rate rises: 40 of 800 epochs, as in MAE.
 WARM_UP = 0.05
 
 
-@runtime_checkable
 class Source(Protocol):
-    """Inputs that are made batch by batch, for when all of them would not fit into memory."""
+    """Inputs computed batch by batch, because all of them might not fit into memory."""
 
     def __len__(self) -> int:
-        """How many windows there are."""
+        """Return the number of windows."""
         ...
 
     def batch(self, rows: NDArray[np.int64]) -> Batch:
-        """Return tensors whose first axis counts the windows ``rows``."""
+        """Return the tensors of the windows ``rows``; windows are the first axis."""
         ...
 
     def digest(self) -> str:
-        """Return a digest of what the windows are made of: it tells one source from another."""
+        """Return a digest of the windows' data, which identifies the source."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """How a network is trained; one set of values for all of them.
+    """Settings of training, the same for all networks.
 
     Parameters
     ----------
     epochs
-        passes over the training windows, at most.
+        largest number of passes over the training windows.
     patience
         epochs without a lower validation loss after which training stops.
     batch_size
-        windows per step; halved where memory runs out.
+        windows per step; halved if memory runs out.
     learning_rate, weight_decay
-        of AdamW.
+        parameters of AdamW.
     schedule
         ``constant``, or ``cosine``: the rate rises in the first steps and falls to 0 by the last.
     device
-        where to, as torch names it: ``cpu``, ``cuda``, ``cuda:1``.
+        torch device: ``cpu``, ``cuda``, ``cuda:1``.
     seed
-        of first weights, order of windows, dropout and masks.
+        seed of initial weights, order of windows, dropout and masks.
     checkpoint
-        a file that holds the state after the latest epochs, and that training goes on from if it
-        is there; none is written without it.
+        file for the state after the latest epochs; training resumes from it if it exists. None
+        writes no checkpoint.
     checkpoint_seconds
-        how long to train, at least, from one writing of it to the next.
+        shortest training time, in seconds, from one checkpoint to the next.
     bf16
-        whether the forward pass of training computes in bfloat16 on a GPU; recurrent layers do not.
+        whether training computes its forward pass in bfloat16 on a GPU; networks with recurrent
+        layers do not.
     compiled
-        whether networks that can be are compiled on a GPU: it pays in long trainings.
+        whether to compile networks that support it, on a GPU: worthwhile for long trainings.
     """
 
     epochs: int = 60
@@ -100,7 +98,7 @@ class Training:
             raise SettingError(f"schedule={self.schedule!r} is not known; use one of {SCHEDULES}")
 
     def where(self) -> torch.device:
-        """Return the device, once it is known to be there."""
+        """Return the device; raise SettingError if it is unknown or unavailable."""
         try:
             device = torch.device(self.device)
         except RuntimeError as error:
@@ -115,7 +113,7 @@ class Training:
         return device
 
     def rate(self, done: float) -> float:
-        """Return the learning rate once a share ``done`` of all steps has been taken.
+        """Return the learning rate after a share ``done`` of all steps.
 
         Notes
         -----
@@ -136,66 +134,61 @@ class Training:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingLog:
-    """What happened: epochs run, the mean losses of each, the one kept, and the time it took.
-
-    ``ranks`` are the effective ranks of embeddings after each epoch, for networks that have any.
-    """
+    """Log of a training: epochs run, the epoch kept, and mean losses per epoch."""
 
     epochs: int
     best_epoch: int
     train_losses: tuple[float, ...]
     validation_losses: tuple[float, ...]
-    seconds: float
-    ranks: tuple[float, ...] = ()
 
 
 class Network(nn.Module, ABC):
-    """A network that says its own loss and how anomalous a window is.
+    """A network that computes its own loss and each window's score.
 
-    A batch is a tuple of tensors whose first axis counts windows. A setting that no weight's shape
-    shows belongs into ``extra_repr``: a checkpoint is told from another network's by it.
+    A batch is a tuple of tensors whose first axis is windows. Settings that do not show in the
+    shapes of weights belong in ``extra_repr``, which is part of a checkpoint's identity.
     """
 
-    # Losses that are stepped one after the other in each batch, each with an AdamW of its own.
+    # Number of losses, minimised one after the other in each batch, each by its own AdamW.
     n_phases = 1
 
-    # Whether the last epoch is kept and none is left out, rather than the one of least validation
-    # loss: for losses that are not comparable between epochs.
+    # Whether training runs all epochs and keeps the last one, instead of stopping early and keeping
+    # the one with the lowest validation loss: for losses that cannot be compared between epochs.
     keeps_last = False
 
-    # Whether a step does the same on the device in every epoch, so that a GPU may replay it.
+    # Whether a step launches the same operations in every epoch, so that a GPU can replay it.
     is_steady = False
 
     def prepare(self, inputs: Batch) -> None:
-        """Take from the training inputs what must be known before training, such as a scale.
+        """Derive values needed before training, such as a scale, from the training inputs.
 
-        It belongs into a buffer, so that it is saved with the weights. By default: nothing. Inputs
-        that are made batch by batch are shown in part.
+        Store them in a buffer, so that they are saved with the weights. The default does nothing.
+        Only a part is passed of inputs that are computed batch by batch.
         """
 
     def phase_parameters(self, phase: int) -> list[nn.Parameter]:
-        """Return the parameters that a phase changes: all of them by default."""
+        """Return the parameters that a phase optimises; by default all."""
         return list(self.parameters())
 
     @abstractmethod
     def loss(self, batch: Batch, epoch: int, phase: int = 0) -> Tensor:
-        """Scalar: the loss that a phase minimises, a mean over windows; epochs count from 1."""
+        """Return the scalar loss of a phase, a mean over windows; epochs count from 1."""
 
     def stepped(self, step: int, total_steps: int) -> None:
-        """Do what must follow each batch, such as moving a teacher; steps count from 0.
+        """Run after each batch, for example to update a teacher; steps count from 0.
 
-        By default: nothing. A network that reads ``total_steps`` sets ``keeps_last``: it is
-        another one if training is made longer.
+        The default does nothing. A network that uses ``total_steps`` must set ``keeps_last``,
+        because its weights then depend on the length of the training.
         """
 
     def compile_parts(self) -> None:
-        """Compile what is worth it, for a GPU. By default: nothing."""
+        """Compile parts of the network for a GPU; the default does nothing."""
 
     def validation_loss(self, batch: Batch, epoch: int) -> Tensor:
-        """Scalar: what early stopping watches, in evaluation mode.
+        """Return the scalar loss that early stopping uses, in evaluation mode.
 
-        By default the loss, summed over phases. A network whose loss changes its meaning from
-        epoch to epoch gives another that does not.
+        By default this is the loss, summed over phases. A network whose loss changes its meaning
+        between epochs must return one that does not.
         """
         total = self.loss(batch, epoch, 0)
         for phase in range(1, self.n_phases):
@@ -203,9 +196,9 @@ class Network(nn.Module, ABC):
         return total
 
     def embeddings(self, batch: Batch) -> Tensor | None:
-        """(B, D) embeddings that must not collapse; None, by default, if there are none."""
+        """Return (B, D) embeddings, checked for collapse if ``keeps_last``; None for no check."""
         return None
 
     @abstractmethod
     def errors(self, batch: Batch) -> Tensor:
-        """(B,) the score of each window, in evaluation mode."""
+        """Return (B,) scores of windows, in evaluation mode."""

@@ -1,182 +1,109 @@
-"""Objectives: reconstruction and prediction as networks that the training loop can train.
+"""Objective: what reconstruction and prediction have in common as networks to train.
 
-In: batches of kernel images and scale tokens. Out: losses under masks drawn anew; then summaries of
-windows, and errors of their patches under masks that are fixed.
+In: batches of kernel images and scale tokens. Out: losses under random masks for training; then
+summaries of windows, and errors of their patches under fixed masks.
 """
 
 from abc import abstractmethod
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from smkc.paper.learn.encoder import Encoder
-from smkc.paper.learn.masks import Masking
 from smkc.paper.learn.network import Batch, Network
 from smkc.paper.learn.patches import Patches
-from smkc.paper.learn.prediction import Prediction, PredictionConfig
-from smkc.paper.learn.reconstruction import Reconstruction, ReconstructionConfig
-
-__all__ = ["Objective", "PredictionObjective", "ReconstructionObjective"]
+from smkc.paper.learn.settings import LearnSettings
 
 
 class Objective(Network):
-    """A masked model of kernel images, with the masks that windows are scored under.
+    """A masked model of kernel images, with the fixed masks for scoring windows.
 
-    Parameters
+    Its ``forward`` returns the scalar loss of images (B, K, L, L) and scale tokens (B,) under
+    visible (B, V) and masked (B, M) tokens.
+
+    Attributes
     ----------
-    model
-        reconstruction or prediction.
-    patches, masking
-        of the model.
-    n_masks
-        S, how many masks windows are scored under.
-    respects
-        in what respects a token's error is measured, by name.
-    telling
-        the numbers of those whose errors make the surprise.
+    error_parts
+        names of the R parts into which a token's error is divided, such as channels.
+    scored_parts
+        indices of those parts whose errors make the surprise.
     """
 
     is_steady = True
+    error_parts: tuple[str, ...] = ("token",)
+    scored_parts: tuple[int, ...] = (0,)
 
-    model: Reconstruction | Prediction
     visible: Tensor
     masked: Tensor
     times_masked: Tensor
 
-    def __init__(
-        self,
-        model: Reconstruction | Prediction,
-        patches: Patches,
-        masking: Masking,
-        n_masks: int,
-        respects: tuple[str, ...],
-        telling: tuple[int, ...],
-    ) -> None:
+    def __init__(self, settings: LearnSettings, window: int) -> None:
         super().__init__()
-        self.model = model
-        visible, masked = masking.fixed(patches, n_masks)
+        self.settings = settings
+        patches = Patches(window, settings.patch_of(window), settings.tokens)
+        self.n_tokens = patches.n_tokens
+        visible, masked = settings.masking.fixed(patches, settings.n_masks)
+        times_masked = torch.bincount(masked.flatten(), minlength=self.n_tokens)
         self.register_buffer("visible", visible, persistent=False)
         self.register_buffer("masked", masked, persistent=False)
-        self.n_tokens = patches.n_tokens
-        self.respects, self.telling = respects, telling
-        times_masked = torch.bincount(masked.flatten(), minlength=patches.n_tokens)
         self.register_buffer("times_masked", times_masked, persistent=False)
 
     @property
     @abstractmethod
     def reader(self) -> Encoder:
-        """The encoder that sees whole windows."""
+        """The encoder that is applied to whole windows."""
+
+    @abstractmethod
+    def surprise_by_patch(self, images: Tensor, tau: Tensor) -> Tensor:
+        """Return (B, S, M, R) errors under the S fixed masks, by masked patch and part."""
 
     def extra_repr(self) -> str:
-        """Return the settings, which a checkpoint is known by."""
-        return repr(self.model.config)
+        """Return the settings that do not show in the layers; see :class:`Network`."""
+        given = self.settings
+        return repr((given.channels, given.heads, given.backbone, given.tokens, given.masking))
 
     def compile_parts(self) -> None:
-        """Compile the model's forward pass under masks."""
-        self.model.compile(dynamic=False)
+        """Compile the masked forward pass."""
+        self.compile(dynamic=False)
 
     def loss(self, batch: Batch, epoch: int, phase: int = 0) -> Tensor:
-        """Scalar: the loss under masks from torch's own random numbers."""
-        pixels, tau = batch
-        return self.model.loss(pixels, tau, _own_generator(pixels.device))
+        """Return the scalar loss under masks drawn from torch's default generator."""
+        images, tau = batch
+        generator = _own_generator(images.device)
+        drawn = self.settings.masking.draw(self.reader.patches, len(images), generator)
+        total: Tensor = self(images, tau, *drawn)
+        return total
 
+    @torch.no_grad()
     def embeddings(self, batch: Batch) -> Tensor:
-        """(B, D) unit vectors: the class token of each whole window."""
-        return self.model.embed(*batch)
+        """Return (B, D) float32 unit vectors: the class token of each whole window."""
+        return functional.normalize(self.reader(*batch)[0].float(), dim=1)
 
     def summaries(self, batch: Batch) -> Tensor:
-        """(B, D) float32: the mean of all patches' tokens of each whole window."""
+        """Return (B, D) float32 means of all patches' tokens of each whole window."""
         tokens: Tensor = self.reader(*batch)[1]
         return tokens.float().mean(dim=1)
 
-    def surprises(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """(B, T, R) error of each token in R respects, and (B, S) that under each fixed mask.
+    def surprises(self, batch: Batch) -> Tensor:
+        """Return (B, T, R) errors of each token and part: the mean over the masks that hide it.
 
-        A token's error is the mean over the masks that hide it, 0 if none does.
+        It is 0 for tokens that no mask hides.
         """
-        pixels, tau = batch
-        found = self.model.surprise_by_patch(pixels, tau, self.visible, self.masked).float()
-        n_windows, _, _, n_respects = found.shape
-        places = self.masked.flatten().view(1, -1, 1).expand(n_windows, -1, n_respects)
-        total = found.new_zeros(n_windows, self.n_tokens, n_respects)
+        found = self.surprise_by_patch(*batch).float()
+        n_windows, _, _, n_parts = found.shape
+        places = self.masked.flatten().view(1, -1, 1).expand(n_windows, -1, n_parts)
+        total = found.new_zeros(n_windows, self.n_tokens, n_parts)
         total = total.scatter_add(1, places, found.flatten(1, 2))
-        return total / self.times_masked.clamp(min=1).view(-1, 1), found.mean(dim=(2, 3))
+        return total / self.times_masked.clamp(min=1).view(-1, 1)
 
     def errors(self, batch: Batch) -> Tensor:
-        """(B,) the mean error over the fixed masks."""
-        return self.surprises(batch)[1].mean(dim=1)
-
-
-class ReconstructionObjective(Objective):
-    """Masked reconstruction; it stops when held-out windows are reconstructed no better.
-
-    Parameters
-    ----------
-    config
-        the model's settings.
-    n_masks
-        S, masks a score.
-    """
-
-    model: Reconstruction
-
-    def __init__(self, config: ReconstructionConfig, n_masks: int) -> None:
-        model = Reconstruction(config)
-        channels = config.encoder.channels
-        # Cosines' errors are mostly noise; they make the surprise only where there is nothing else.
-        logs = tuple(at for at, channel in enumerate(channels) if channel.startswith("log"))
-        telling = logs or tuple(range(len(channels)))
-        patches = model.encoder.patches
-        super().__init__(model, patches, config.masking, n_masks, channels, telling)
-
-    @property
-    def reader(self) -> Encoder:
-        """The encoder."""
-        return self.model.encoder
-
-    def prepare(self, inputs: Batch) -> None:
-        """Let every channel count alike."""
-        self.model.balance(inputs[0])
-
-
-class PredictionObjective(Objective):
-    """Masked prediction; trained to the last epoch.
-
-    The teacher moves, so losses of two epochs are of different tasks: the least one is early, when
-    there is little to predict.
-
-    Parameters
-    ----------
-    config
-        the model's settings.
-    n_masks
-        S, masks a score.
-    """
-
-    keeps_last = True
-    model: Prediction
-
-    def __init__(self, config: PredictionConfig, n_masks: int) -> None:
-        model = Prediction(config)
-        patches = model.student.patches
-        super().__init__(model, patches, config.masking, n_masks, ("token",), (0,))
-
-    @property
-    def reader(self) -> Encoder:
-        """The teacher."""
-        return self.model.teacher
-
-    def phase_parameters(self, phase: int) -> list[torch.nn.Parameter]:
-        """Return all but the teacher's."""
-        return [parameter for parameter in self.parameters() if parameter.requires_grad]
-
-    def stepped(self, step: int, total_steps: int) -> None:
-        """Let the teacher follow."""
-        self.model.update_teacher(step, total_steps)
+        """Return (B,) mean errors over the fixed masks."""
+        return self.surprise_by_patch(*batch).float().mean(dim=(2, 3)).mean(dim=1)
 
 
 def _own_generator(device: torch.device) -> torch.Generator:
-    """Return the generator that torch itself draws from: the training loop seeds and saves it."""
+    """Return torch's default generator of a device; the training loop seeds and saves it."""
     if device.type == "cuda":
         index = torch.cuda.current_device() if device.index is None else device.index
         own: torch.Generator = torch.cuda.default_generators[index]

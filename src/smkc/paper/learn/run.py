@@ -1,6 +1,7 @@
-"""A training under way: steps, epochs, the best weights so far, and the state in a checkpoint.
+"""A running training: steps, epochs, the best weights so far, and checkpoints of its state.
 
-In: a network, inputs on its device and settings. Out: epoch after epoch, until it is finished.
+In: a network, inputs on its device and settings. Out: trained weights and a log, one epoch at a
+time.
 """
 
 import math
@@ -16,30 +17,28 @@ from torch import Tensor, nn
 
 from smkc.errors import SettingError, SmkcError
 from smkc.paper.learn import checkpoint
-from smkc.paper.learn.collapse import check_collapse, effective_rank
+from smkc.paper.learn.collapse import check_collapse
 from smkc.paper.learn.graphed import GraphedStep
 from smkc.paper.learn.inputs import SCORED_TOGETHER, Inputs
 from smkc.paper.learn.network import Batch, Network, Training, TrainingLog
 from smkc.progress import Advance
 
-__all__ = ["CHANCE", "INITIAL_WEIGHTS", "Run", "seeded"]
-
-# Gradients longer than this are shortened to it: the usual guard of recurrent networks.
+# Gradients are clipped to this norm, as is usual for recurrent networks.
 MAX_GRADIENT_NORM = 1.0
 
-# Each use of a seed has a stream of random numbers of its own.
+# Each use of a seed has its own stream of random numbers.
 INITIAL_WEIGHTS, ORDER, CHANCE, VALIDATION = range(4)
 
-# Validation windows whose embeddings are watched; a rank needs no more.
+# Validation windows whose embeddings are checked for collapse; a rank needs no more.
 WATCHED = 512
 
-# Validation windows at a time on a GPU, which few would leave idle.
+# Validation windows per batch on a GPU; smaller batches would leave it idle.
 VALIDATED_TOGETHER = 1024
 
 
 @contextmanager
 def seeded(seed: int, stream: int, device: torch.device | None = None) -> Iterator[None]:
-    """Draw torch's random numbers from a seed's stream inside this block, and as before after it.
+    """Seed torch's random numbers from a seed's stream in this block; restore the state after it.
 
     Examples
     --------
@@ -57,7 +56,7 @@ def seeded(seed: int, stream: int, device: torch.device | None = None) -> Iterat
 
 @dataclass
 class Run:
-    """One training: everything that changes from epoch to epoch."""
+    """One training: its inputs, settings, and all state that changes between epochs."""
 
     network: Network
     inputs: Inputs
@@ -70,7 +69,6 @@ class Run:
     batch_size: int = 0
     train_losses: list[float] = field(default_factory=list)
     validation_losses: list[float] = field(default_factory=list)
-    ranks: list[float] = field(default_factory=list)
     seconds: float = 0.0
     saved_at: float = 0.0
     stepped: Callable[[Batch], Tensor] = field(init=False)
@@ -80,14 +78,14 @@ class Run:
         network.prepare(self.inputs.shown())
         self.batch_size = training.batch_size
         is_gpu = self.device.type == "cuda"
-        # Recurrent layers compute in float16 there, in which the gradients of small errors vanish.
+        # Under autocast recurrent layers use float16, in which gradients of small errors vanish.
         is_recurrent = any(isinstance(layer, nn.RNNBase) for layer in network.modules())
         self.is_low = is_gpu and training.bf16 and not is_recurrent
         if is_gpu and training.compiled:
             network.compile_parts()
         self.phases = [network.phase_parameters(phase) for phase in range(network.n_phases)]
         is_graphed = is_gpu and network.is_steady
-        # A graph reads the rate where it lies; a number would be the one at its recording for ever.
+        # A tensor, because a graph reads the rate from memory; a number would be frozen in it.
         rate = torch.tensor(training.learning_rate, device=self.device)
         self.optimizers = [
             torch.optim.AdamW(
@@ -112,18 +110,18 @@ class Run:
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether another epoch is to be run."""
+        """Whether there is another epoch to run."""
         return self.epoch < self.training.epochs and (
             self.network.keeps_last or self.since_best < self.training.patience
         )
 
     @property
     def total_steps(self) -> int:
-        """How many batches the whole training has; fewer than are taken once memory ran out."""
+        """Planned number of batches; more are taken if the batch size is halved."""
         return self.training.epochs * -(-len(self.inputs) // self.training.batch_size)
 
     def one_epoch(self, advance: Advance) -> None:
-        """Step through all windows once, then validate."""
+        """Train on all windows once, then validate."""
         started = time.perf_counter()
         self.epoch += 1
         loss = self._stepped(advance)
@@ -145,7 +143,7 @@ class Run:
         self.seconds += time.perf_counter() - started
 
     def kept(self) -> dict[str, Tensor]:
-        """Return the weights that the network is left with."""
+        """Return the final weights: those of the last epoch or of the best one."""
         return _copied(self.network.state_dict()) if self.network.keeps_last else self.best
 
     # ------------------------------------------------------------------ steps
@@ -171,13 +169,13 @@ class Run:
             self.step += 1
             n_done += len(rows)
             speed = n_done / max(time.perf_counter() - started, 1e-9)
-            # The loss of held-out windows: that of a step would make a GPU wait to be asked.
+            # Show the validation loss: reading a step's loss would make the GPU wait.
             known = [f"loss {loss:.4g}" for loss in self.validation_losses[-1:]]
             advance(len(rows) / n_windows, ", ".join([*known, f"{speed:,.0f} windows/s"]))
         return float(total) / n_windows
 
     def _one_step(self, batch: Batch) -> Tensor:
-        """Step every phase on a batch; return the loss, summed over phases."""
+        """Set the learning rate and step every phase on a batch; return the summed loss."""
         rate = self.training.rate(self.step / max(self.total_steps, 1))
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
@@ -190,13 +188,13 @@ class Run:
         return total
 
     def _all_phases(self, batch: Batch) -> Tensor:
-        """Do what a step does on the device, at the optimizers' rate."""
+        """Run the part of a step that can be recorded as a graph; return the summed loss."""
         total = torch.zeros((), device=self.device)
         for phase, (optimizer, parameters) in enumerate(
             zip(self.optimizers, self.phases, strict=True)
         ):
             optimizer.zero_grad(set_to_none=True)
-            # Weights that were cast in an earlier step must not be found again in a graph.
+            # No cache: a graph must not reuse weights that were cast in an earlier step.
             low = torch.autocast("cuda", torch.bfloat16, enabled=self.is_low, cache_enabled=False)
             with low:
                 loss = self.network.loss(batch, self.epoch, phase)
@@ -207,7 +205,7 @@ class Run:
         return total
 
     def _smaller(self, size: int) -> int:
-        """Return half a batch that did not fit into memory, and keep to it."""
+        """Halve the size of a batch that did not fit into memory; store and return the half."""
         for optimizer in self.optimizers:
             optimizer.zero_grad(set_to_none=True)
         if self.device.type == "cuda":
@@ -229,31 +227,28 @@ class Run:
             together = VALIDATED_TOGETHER if self.device.type == "cuda" else SCORED_TOGETHER
             for batch in self.validation.in_order(together):
                 total += network.validation_loss(batch, self.epoch) * len(batch[0])
-                if sum(map(len, watched)) < WATCHED:
+                if network.keeps_last and sum(map(len, watched)) < WATCHED:
                     seen = network.embeddings(batch)
                     watched += [] if seen is None else [seen]
         vectors = torch.cat(watched) if watched else torch.empty(0, 1)
         if len(vectors) > 1 and bool(vectors.isfinite().all()):
-            judge = check_collapse if network.keeps_last else effective_rank
-            self.ranks.append(judge(vectors))
+            check_collapse(vectors)
         return float(total) / len(self.validation)
 
     def log(self) -> TrainingLog:
-        """Return what happened so far."""
+        """Return the log of the training so far."""
         kept = self.epoch if self.network.keeps_last else self.epoch - self.since_best
         return TrainingLog(
             epochs=self.epoch,
             best_epoch=kept,
             train_losses=tuple(self.train_losses),
             validation_losses=tuple(self.validation_losses),
-            seconds=self.seconds,
-            ranks=tuple(self.ranks),
         )
 
     # ------------------------------------------------------------------ checkpoints
 
     def save(self) -> None:
-        """Write the checkpoint, if there is one, when it is due or training ends."""
+        """Write the checkpoint, if one is configured, when it is due or training ends."""
         if self.training.checkpoint is None:
             return
         is_due = self.seconds - self.saved_at >= self.training.checkpoint_seconds
@@ -265,7 +260,6 @@ class Run:
             "order": self.order.get_state(),
             "chance": torch.get_rng_state(),
             "losses": torch.tensor(losses, dtype=torch.float64),
-            "ranks": torch.tensor(self.ranks, dtype=torch.float64),
             "seconds": torch.tensor(self.seconds, dtype=torch.float64),
         }
         if self.device.type == "cuda":
@@ -279,7 +273,7 @@ class Run:
         )
 
     def resume(self) -> None:
-        """Go on where the checkpoint was written, if there is one."""
+        """Resume from the checkpoint if it exists."""
         path = self.training.checkpoint
         if path is None or not path.exists():
             return
@@ -293,14 +287,13 @@ class Run:
         if self.device.type == "cuda":
             torch.cuda.set_rng_state(run["chance on the GPU"], self.device)
         self.train_losses, self.validation_losses = run["losses"].tolist()
-        self.ranks = run["ranks"].tolist()
         self.seconds = self.saved_at = float(run["seconds"])
         for name, count in found.counts.items():
             setattr(self, name, count)
 
 
 def _number(seed: int, stream: int) -> int:
-    """Return a seed for torch, one for each pair of numbers."""
+    """Return a seed for torch that depends on both numbers."""
     return int(np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64)[0] >> 1)
 
 
@@ -309,6 +302,6 @@ def _copied(state: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _is_memory(error: BaseException) -> bool:
-    """Whether an error says that memory has run out; on the CPU torch has no class for it."""
+    """Return whether an error means out of memory; torch has no class for it on the CPU."""
     known = (torch.OutOfMemoryError, MemoryError)
     return isinstance(error, known) or "can't allocate memory" in str(error)

@@ -1,72 +1,85 @@
-"""Settings of the learned model, all of them in one place.
+"""Settings of the learned model, and the options by name that users give.
 
-In: what is to be learned, how large networks are, how they are trained. Out: a network of either
-objective, not trained.
+In: plain values by name, as given to a detector or in a TOML file. Out: settings of the networks,
+of their masks and of their training, or an error that names the option and valid values.
 """
 
-from dataclasses import dataclass, field
+import difflib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
 
 from smkc.errors import SettingError
 from smkc.paper.kernel import CHANNELS
-from smkc.paper.learn.encoder import EncoderConfig
-from smkc.paper.learn.masks import Masking
-from smkc.paper.learn.objective import Objective, PredictionObjective, ReconstructionObjective
-from smkc.paper.learn.prediction import PredictionConfig
-from smkc.paper.learn.reconstruction import ReconstructionConfig
-from smkc.paper.learn.training import INITIAL_WEIGHTS, Training, seeded
+from smkc.paper.learn.masks import PATTERNS, Masking
+from smkc.paper.learn.network import Training
+from smkc.paper.learn.patches import TOKEN_LAYOUTS
 
-__all__ = ["OBJECTIVES", "SCORINGS", "LearnSettings"]
-
-# What a model may learn by, and the networks that each choice trains.
+# Objectives of a model, and the networks that each one trains.
 OBJECTIVES = {
     "recon": ("recon",),
     "prediction": ("prediction",),
     "ensemble": ("recon", "prediction"),
 }
 
-# How components of a score are made: as the paper describes them, or as validation windows liked
-# best. See :class:`smkc.learn.learner.Learner`.
+# How components of a score are computed: tuned on validation windows, or as the paper describes
+# them. See :class:`smkc.paper.learn.learner.Learner`.
 SCORINGS = ("tuned", "paper")
 
-# Patches a side, at least, where their size is left open: time grows with its fourth power.
+BACKBONES = ("attention", "linear")
+
+# Smallest number of patches per side if the patch size is chosen automatically. Time grows with the
+# fourth power of the number, so the largest possible patch is chosen.
 LEAST_SIDE = 8
 
 
 @dataclass(frozen=True, kw_only=True)
 class LearnSettings:
-    """Settings of the learned model; those of networks are explained at :class:`EncoderConfig`.
+    """Settings of the learned model.
 
-    The defaults are what two processors train in minutes on some ten thousand windows; the
-    paper's tables are made with larger networks and smaller patches.
+    With the defaults, 2 CPU cores train on about 10,000 windows in minutes; the paper's tables are
+    made with larger networks and smaller patches.
 
     Parameters
     ----------
     objective
         ``recon``, ``prediction`` or ``ensemble`` of both.
     channels
-        of the kernel images.
+        names of the kernel images' channels, in their order.
     patch
-        time steps a patch; 0 for the largest power of two that leaves 8 patches a side or more.
-    width, layers, heads, expansion, backbone, tokens, stem_width, stem_layers
-        of the encoder.
-    lag_positions, scale_token
-        of the encoder; without them, two of the paper's ablations.
+        time steps per patch; 0 for the largest power of 2 that gives at least 8 patches per side.
+    width, layers, heads
+        D, the length of a token, the number of transformer blocks, and of attention heads.
+    expansion
+        width of a block's hidden layer, in multiples of D.
+    backbone
+        ``attention`` (softmax, quadratic in the number of tokens) or ``linear``.
+    tokens
+        ``triangle`` reads the patches on and above the diagonal, ``full`` all of them.
+    stem_width, stem_layers
+        width and number of the 3 x 3 convolutions before patches are embedded.
+    lag_positions
+        whether positions have a lag component; False is the paper's no_lag_positional.
+    scale_token
+        whether the scale token is read; False is the paper's no_scale_token.
     decoder_layers, predictor_layers
-        cross blocks of reconstruction and of prediction.
+        number of cross blocks of reconstruction and of prediction.
     expects_errors
-        whether reconstruction also learns how large an error to expect, and is surprised by more;
-        the paper's does not.
+        whether reconstruction also predicts the expected error, relative to which errors are
+        measured; the paper's does not.
     scoring
         ``tuned``, or ``paper`` for density and surprise as the paper describes them. The networks
         are the same.
     masking
         how patches are masked, in training and in scoring.
     n_masks
-        fixed masks that the surprise is averaged over.
+        number of fixed masks that the surprise is averaged over.
     neighbours
-        K, nearest training windows that the density averages over.
+        K, the number of nearest training windows that the density averages over.
     reference_size
-        training windows that neighbours are sought among, at most.
+        largest number of training windows among which neighbours are searched.
     training
         epochs, batches, learning rate, device, seed.
     """
@@ -97,63 +110,139 @@ class LearnSettings:
     )
 
     def __post_init__(self) -> None:
-        if self.objective not in OBJECTIVES:
+        choices = {
+            "objective": tuple(OBJECTIVES),
+            "scoring": SCORINGS,
+            "backbone": BACKBONES,
+            "tokens": TOKEN_LAYOUTS,
+        }
+        for name, known in choices.items():
+            if getattr(self, name) not in known:
+                raise SettingError(
+                    f"{name}={getattr(self, name)!r} is not known; use one of {', '.join(known)}"
+                )
+        if not self.channels or len(set(self.channels) & set(CHANNELS)) != len(self.channels):
             raise SettingError(
-                f"objective={self.objective!r} is not known; use one of {', '.join(OBJECTIVES)}"
+                f"channels={self.channels!r}: name one or more of {CHANNELS}, each once"
             )
-        if self.scoring not in SCORINGS:
+        for size in fields(self):
+            value = getattr(self, size.name)
+            if size.type is int and size.name != "patch" and value < 1:
+                raise SettingError(f"{size.name}={value!r}: give a whole number from 1 on")
+        if self.width % self.heads:
             raise SettingError(
-                f"scoring={self.scoring!r} is not known; use one of {', '.join(SCORINGS)}"
+                f"width={self.width} is not a multiple of heads={self.heads}; try 128 and 4"
             )
-        for name in ("n_masks", "neighbours", "reference_size"):
-            if getattr(self, name) < 1:
-                raise SettingError(f"{name}={getattr(self, name)!r}: give a whole number from 1 on")
 
-    def encoder(self, window: int) -> EncoderConfig:
-        """Return the encoder's settings for windows of so many time steps.
+    def patch_of(self, window: int) -> int:
+        """Return the time steps per patch of windows of ``window`` time steps.
 
         Examples
         --------
-        >>> [LearnSettings().encoder(window).patch for window in (8, 30, 32, 64, 128)]
+        >>> [LearnSettings().patch_of(window) for window in (8, 30, 32, 64, 128)]
         [1, 2, 4, 8, 16]
         """
-        return EncoderConfig(
-            window=window,
-            channels=self.channels,
-            patch=self.patch or _patch(window),
-            width=self.width,
-            layers=self.layers,
-            heads=self.heads,
-            expansion=self.expansion,
-            backbone=self.backbone,
-            tokens=self.tokens,
-            stem_width=self.stem_width,
-            stem_layers=self.stem_layers,
-            lag_positions=self.lag_positions,
-            scale_token=self.scale_token,
+        patch = self.patch or 1
+        while not self.patch and window % (2 * patch) == 0 and window // (2 * patch) >= LEAST_SIDE:
+            patch *= 2
+        return patch
+
+
+# ---------------------------------------------------------------------- options by name
+
+# Settings that the detector sets itself; masking and training have options of their own below.
+OWN = {"objective", "channels", "neighbours", "reference_size", "masking", "training"}
+OWN_OF_TRAINING = {"epochs", "device", "seed"}
+
+# Largest value of an integer option, so that a typing error or a damaged file cannot request all
+# memory.
+LARGEST_SIZE = 65_536
+
+_OF_MODEL: dict[str, Any] = {
+    option.name: option.default for option in fields(LearnSettings) if option.name not in OWN
+}
+_OF_TRAINING: dict[str, Any] = {
+    option.name: getattr(LearnSettings().training, option.name)
+    for option in fields(Training)
+    if option.name not in OWN_OF_TRAINING
+}
+_OF_MASKING: dict[str, Any] = {"mask_ratio": Masking().ratio, "mask_patterns": PATTERNS}
+
+# All options with their default values.
+OPTIONS: dict[str, Any] = {**_OF_MODEL, **_OF_MASKING, **_OF_TRAINING}
+
+
+def learn_settings(options: Mapping[str, Any] | None, **own: Any) -> LearnSettings:
+    """Return the settings that options describe.
+
+    Parameters
+    ----------
+    options
+        some of OPTIONS, by name; None for none.
+    own
+        settings from the detector: objective, channels, neighbours, reference_size, epochs
+        (None for the default), device, seed.
+
+    Examples
+    --------
+    >>> found = learn_settings({"width": 64, "batch_size": 32}, objective="recon", epochs=5)
+    >>> found.width, found.training.batch_size, found.training.epochs
+    (64, 32, 5)
+    """
+    options = _checked(options)
+    given = {name: own.pop(name) for name in sorted(OWN_OF_TRAINING) if name in own}
+    if given.get("epochs") is None:
+        given.pop("epochs", None)
+    given |= {name: options[name] for name in _OF_TRAINING if name in options}
+    if given.get("checkpoint") is not None:
+        given["checkpoint"] = Path(given["checkpoint"])
+    masking = Masking(
+        ratio=options.get("mask_ratio", Masking().ratio),
+        patterns=tuple(options.get("mask_patterns", PATTERNS)),
+    )
+    return LearnSettings(
+        **own,
+        **{name: options[name] for name in _OF_MODEL if name in options},
+        masking=masking,
+        training=replace(LearnSettings().training, **given),
+    )
+
+
+def _checked(options: Any) -> dict[str, Any]:
+    """Return the options after checking their names and types."""
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise SettingError(
+            f"learn={options!r}: give options by name, such as learn={{'width': 64}}"
         )
-
-    def network(self, objective: str, window: int) -> Objective:
-        """Return one objective's network, its first weights drawn from the seed."""
-        encoder = self.encoder(window)
-        with seeded(self.training.seed, INITIAL_WEIGHTS):
-            if objective == "recon":
-                recon = ReconstructionConfig(
-                    encoder=encoder,
-                    masking=self.masking,
-                    decoder_layers=self.decoder_layers,
-                    expects_errors=self.expects_errors,
-                )
-                return ReconstructionObjective(recon, self.n_masks)
-            prediction = PredictionConfig(
-                encoder=encoder, masking=self.masking, predictor_layers=self.predictor_layers
+    for name, value in options.items():
+        if name not in OPTIONS:
+            near = difflib.get_close_matches(str(name), OPTIONS, n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise SettingError(
+                f"learn has no option {name!r}; {hint}the options are {', '.join(OPTIONS)}"
             )
-            return PredictionObjective(prediction, self.n_masks)
+        wanted = _wanted(OPTIONS[name], value)
+        if wanted is not None:
+            raise SettingError(f"learn option {name}={value!r}: give {wanted}")
+    return dict(options)
 
 
-def _patch(window: int) -> int:
-    """Return the largest power of two that divides a window into LEAST_SIDE patches or more."""
-    patch = 1
-    while window % (2 * patch) == 0 and window // (2 * patch) >= LEAST_SIDE:
-        patch *= 2
-    return patch
+def _wanted(usual: Any, value: Any) -> str | None:
+    """Return a description of valid values if ``value`` does not fit the default, else None."""
+    if isinstance(usual, bool):
+        return None if isinstance(value, bool) else "true or false"
+    if isinstance(usual, int):
+        is_size = isinstance(value, int) and not isinstance(value, bool)
+        fits = is_size and (1 <= value <= LARGEST_SIZE or value == usual)
+        return None if fits else f"a whole number from 1 to {LARGEST_SIZE:,}"
+    if isinstance(usual, float):
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return None if is_number and math.isfinite(value) else "a number"
+    if isinstance(usual, tuple):
+        is_list = isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
+        return None if is_list else f"a list such as {list(usual)}"
+    if usual is None:
+        return None if value is None or isinstance(value, str) else "a path as text"
+    return None if isinstance(value, str) else "text"

@@ -1,7 +1,7 @@
-"""The one training loop that all networks share.
+"""The training loop that all networks share.
 
-In: a network, its inputs for training and for validation, settings. Out: the network with the
-weights of its best epoch, and what happened on the way; then one error a window.
+In: a network, its inputs for training and for validation, settings. Out: the network with its final
+weights and a log of the training; then one error per window.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from torch import Tensor
 
 from smkc import progress
 from smkc.errors import InputError
-from smkc.paper.learn.inputs import SCORED_TOGETHER, Inputs, held
+from smkc.paper.learn.inputs import SCORED_TOGETHER, Inputs
 from smkc.paper.learn.network import Batch, Network, Source, Training, TrainingLog
 from smkc.paper.learn.run import CHANCE, INITIAL_WEIGHTS, Run, seeded
 
@@ -37,27 +37,21 @@ __all__ = [
 def train(
     network: Network, inputs: Batch | Source, validation: Batch | Source, training: Training
 ) -> TrainingLog:
-    """Train a network until its validation loss falls no more; leave it with its best weights.
+    """Train a network until its validation loss stops falling; leave it with its best weights.
 
-    Parameters
-    ----------
-    network
-        as initialised; it is moved to the device.
-    inputs, validation
-        tensors whose first axis counts windows, held on the device as a whole; or sources that
-        make them batch by batch.
-    training
-        the settings.
+    A network with ``keeps_last`` is trained for all epochs and left with its last weights. Inputs
+    are tensors whose first axis is windows, copied to the device as a whole, or sources that
+    compute them batch by batch.
 
     Notes
     -----
     On the CPU the result is the same to the bit, whatever the number of threads and however often
-    training was stopped and taken up again: it runs on one thread, and several fits at a time run
-    as processes. On a GPU the forward pass of training computes in bfloat16 unless that is
-    switched off, that of networks with recurrent layers in float32.
+    training was interrupted and resumed: it runs on one thread. To run several fits at once, use
+    processes. On a GPU the forward pass of training computes in bfloat16 unless that is switched
+    off; that of networks with recurrent layers computes in float32.
     """
     device = training.where()
-    learned, held_out = held(inputs, device), held(validation, device)
+    learned, held_out = Inputs(inputs, device), Inputs(validation, device)
     if not len(learned) or not len(held_out):
         raise InputError(
             f"{len(learned)} windows to train on and {len(held_out)} to validate by: "
@@ -79,7 +73,7 @@ def train(
 
 
 def errors(network: Network, inputs: Batch | Source, training: Training) -> NDArray[np.float64]:
-    """(B,) the score of each window, computed in float32, a fixed number at a time."""
+    """Return (B,) scores of windows, computed in float32, in batches of a fixed size."""
     if not len(inputs[0] if isinstance(inputs, tuple) else inputs):
         return np.empty(0)
     return evaluated(network, network.errors, inputs, training).astype(np.float64)
@@ -91,22 +85,25 @@ def evaluated(
     inputs: Batch | Source,
     training: Training,
     name: str = "scoring",
+    chosen: NDArray[np.int64] | None = None,
 ) -> NDArray[Any]:
-    """(B, ...) what ``function`` makes of each of one or more windows, a fixed number at a time.
+    """Return (B, ...) results of ``function`` for one or more windows, in batches of a fixed size.
 
-    The network is in evaluation mode and on its device. Each window's result is the same, to
-    rounding, whatever stands beside it.
+    The windows are all, or those with the numbers ``chosen`` (B,). The network is set to evaluation
+    mode and moved to the device. A window's result does not depend on the other windows of its
+    batch, up to rounding.
     """
     device = training.where()
-    source: Inputs = held(inputs, device)
-    n_windows = len(source)
+    source = Inputs(inputs, device)
+    numbers = torch.arange(len(source)) if chosen is None else torch.from_numpy(chosen)
+    n_windows = len(numbers)
     network.to(device).eval()
     found = []
     with _exactly(), torch.inference_mode(), progress.task(name, n_windows) as advance:
         for first in range(0, n_windows, SCORED_TOGETHER):
             n = min(SCORED_TOGETHER, n_windows - first)
-            # Cyclic: the windows that are there, again and again, until the batch is full.
-            rows = first + torch.arange(SCORED_TOGETHER) % n
+            # Repeat the remaining windows cyclically until the batch is full.
+            rows = numbers[first + torch.arange(SCORED_TOGETHER) % n]
             result = function(source.batch(rows))[:n]
             found.append(result.cpu().numpy())
             advance(n)
@@ -116,7 +113,7 @@ def evaluated(
 def at_once(
     network: Network, function: Callable[[Batch], Tensor], batch: Batch, training: Training
 ) -> NDArray[Any]:
-    """(B, ...) as :func:`evaluated`, to rounding, of a few windows that are not filled up."""
+    """Return (B, ...) results for a few windows, as :func:`evaluated` but without padding."""
     device = training.where()
     network.to(device).eval()
     with _exactly(), torch.inference_mode():
@@ -125,7 +122,7 @@ def at_once(
 
 @contextmanager
 def _exactly() -> Iterator[None]:
-    """Compute on one thread of the CPU, and on a GPU without what differs from run to run."""
+    """Use one CPU thread, and on a GPU only deterministic cuDNN algorithms without TF32."""
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -1,32 +1,30 @@
 """Jitted loops of the sketch: observations of a span of rows -> their states."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["NOWHERE", "PRESENCE_SLOPE", "STATE_LIMIT", "Hashed", "fill_states", "number_columns"]
-
 # Paper: A_PRES = 1 / ceil(0.3 * Cmax) with Cmax = 16.
 PRESENCE_SLOPE = 0.2
 
-# No state entry may grow beyond this, so that a squared distance over thousands of buckets stays
-# finite in float32 (docs/decisions.md).
+# Largest absolute value of a state entry, so that a squared distance over thousands of buckets
+# stays finite in float32 (docs/decisions.md).
 STATE_LIMIT = np.float32(1e16)
 
-# Sums are made so much smaller, exactly, that no row of finite values can overflow on the way.
+# Power of 2 by which terms are multiplied before they are summed, so that no row of finite values
+# can overflow.
 HEADROOM = np.float32(2.0**-12)
 
-
-# The column of a bucket that does not occur.
+# Column number of buckets that do not occur.
 NOWHERE = np.uint32(0xFFFFFFFF)
 
 
 class Hashed(NamedTuple):
     """Observations by row, with their variables' hashes and the sketch's settings.
 
-    Indices are unsigned: numba then need not ask whether they count from the end.
+    Indices are unsigned, so that numba does not check for negative ones.
     """
 
     indptr: NDArray[np.int64]
@@ -43,11 +41,12 @@ class Hashed(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def number_columns(rows: Hashed, first: int, last: int, column_of: NDArray[np.uint32]) -> int:
-    """Give the buckets that occur in rows first to last columns, ascending; return how many.
+    """Assign columns to the buckets that occur in rows first to last - 1; return their number.
 
-    ``column_of`` (2m,) receives each occurring bucket's column, NOWHERE elsewhere.
+    ``column_of`` (2m,) is set to each occurring bucket's column, in ascending order, and to NOWHERE
+    for the others.
     """
-    # Fields of a tuple are fetched once, not in the loop: numba counts references to each.
+    # Read the tuple's fields outside the loop: numba counts references at each access.
     codes, value_bucket, presence_bucket = rows.codes, rows.value_bucket, rows.presence_bucket
     m = np.uint32(column_of.size // 2)
     occurs = np.zeros(column_of.size, np.bool_)
@@ -73,8 +72,8 @@ def fill_states(
 ) -> None:
     """Fill ``states`` (n_columns, last - first), zero on entry, with g_t of each row t.
 
-    Sums run in the order of the codes, which is the order of the names: the same bits whatever
-    order the variables were handed in.
+    Sums run in the order of the observations within a row, which is the order of the names in a
+    recording, so that states are the same to the bit however the variables were ordered on input.
     """
     indptr, codes, values = rows.indptr, rows.codes, rows.values
     value_bucket, value_sign = rows.value_bucket, rows.value_sign
@@ -99,3 +98,45 @@ def fill_states(
         row = states[column]
         for here in range(row.size):
             row[here] = min(max(row[here] / HEADROOM, -STATE_LIMIT), STATE_LIMIT)
+
+
+@njit(cache=True, nogil=True)
+def observed_state(
+    values: NDArray[np.float32],
+    hashes: tuple[NDArray[Any], ...],
+    switches: tuple[bool, bool, bool],
+    state: NDArray[np.float32],
+) -> int:
+    """Fill ``state`` (2m, 1) from values (n,); return the number of observed values.
+
+    Values that are not finite count as not observed. ``hashes`` are the value buckets, value signs,
+    presence buckets and presence signs, (n,) each; ``switches`` are the sketch's settings presence,
+    saturate and normalise.
+    """
+    codes = np.empty(values.size, np.uint32)
+    observed = np.empty(values.size, np.float32)
+    n = 0
+    for i in range(values.size):
+        if np.isfinite(values[i]):
+            codes[n] = i
+            observed[n] = values[i]
+            n += 1
+    ends = np.array([0, n])
+    value_bucket, value_sign, presence_bucket, presence_sign = hashes
+    presence, saturate, normalise = switches
+    row = Hashed(
+        ends,
+        codes[:n],
+        observed[:n],
+        value_bucket,
+        value_sign,
+        presence_bucket,
+        presence_sign,
+        presence,
+        saturate,
+        normalise,
+    )
+    everywhere = np.arange(state.shape[0]).astype(np.uint32)
+    state[:] = np.float32(0.0)
+    fill_states(row, 0, 1, everywhere, state)
+    return n

@@ -1,7 +1,7 @@
 """Hashing: a variable's identifier -> its bucket and sign in each of the two streams.
 
-In: identifiers. Out: arrays of buckets and signs. The numbers are a file format: golden vectors
-in the tests hold them fixed.
+In: identifiers. Out: arrays of buckets and signs. The hashes are part of the file format: golden
+vectors in the tests keep them fixed.
 """
 
 from collections.abc import Sequence
@@ -13,15 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Hashes", "digest", "hash_identifier", "hash_names"]
-
-# Names come and go for as long as a system runs: the cache forgets the least used.
+# Names come and go as long as a system runs: the cache evicts the least recently used.
 CACHED_IDENTIFIERS = 65_536
 
 
 @dataclass(frozen=True)
 class Hashes:
-    """Where V variables go: (V,) uint32 buckets, from 0, and (V,) float32 signs, a stream each."""
+    """Buckets of V variables, (V,) uint32 from 0, and their signs, (V,) float32, per stream."""
 
     value_bucket: NDArray[np.uint32]
     value_sign: NDArray[np.float32]
@@ -29,32 +27,26 @@ class Hashes:
     presence_sign: NDArray[np.float32]
 
     @property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
+    def arrays(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
         """The four arrays, in the order of the fields."""
         return self.value_bucket, self.value_sign, self.presence_bucket, self.presence_sign
 
     def resized(self, size: int) -> "Hashes":
-        """Return the same hashes with room for ``size`` variables."""
-        return Hashes(*(_with_room(array, size) for array in self.arrays))
+        """Return the same hashes with space for ``size`` variables."""
+        return Hashes(*(np.pad(array, (0, size - len(array))) for array in self.arrays))
 
     def put(self, first: int, hashes: "Hashes") -> None:
-        """Write other hashes over those from number ``first`` on."""
+        """Overwrite the hashes from number ``first`` on."""
         for mine, theirs in zip(self.arrays, hashes.arrays, strict=True):
             mine[first : first + len(theirs)] = theirs
 
     def take(self, which: NDArray[np.int64]) -> "Hashes":
-        """Return the hashes of some of the variables, by number."""
+        """Return the hashes of the variables with these numbers."""
         return Hashes(*(array.take(which) for array in self.arrays))
 
 
-def _with_room(array: NDArray[Any], size: int) -> NDArray[Any]:
-    larger = np.zeros(size, array.dtype)
-    larger[: len(array)] = array
-    return larger
-
-
 def digest(identifier: str, suffix: str) -> int:
-    """Return MD5 of the identifier's UTF-8 bytes and the suffix, as a big-endian integer."""
+    """Return the MD5 of identifier + suffix, in UTF-8, as a big-endian integer."""
     text = (identifier + suffix).encode("utf-8", "surrogatepass")
     return int.from_bytes(md5(text, usedforsecurity=False).digest(), "big")
 
@@ -81,7 +73,7 @@ def hash_identifier(identifier: str, buckets: int) -> tuple[int, int, int, int]:
 
 
 def hash_names(names: Sequence[str], buckets: int) -> Hashes:
-    """Hash (V,) names into ``buckets`` buckets a stream."""
+    """Hash (V,) names into ``buckets`` buckets per stream."""
     table = np.array([hash_identifier(name, buckets) for name in names], np.int64).reshape(-1, 4)
     return Hashes(
         table[:, 0].astype(np.uint32),

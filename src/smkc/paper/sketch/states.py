@@ -1,7 +1,7 @@
 """Sketch: Recording -> states, the signed hashing of each time step into fixed width.
 
-In: a recording and the sketch's settings. Out: the states g_t, dense over all 2m buckets, or as
-the arguments that jitted loops take to compute them where they are needed.
+In: a recording and the sketch's settings. Out: the states g_t, dense over all 2m buckets, or the
+arguments from which jitted loops compute them.
 """
 
 from dataclasses import dataclass
@@ -14,8 +14,6 @@ from smkc.paper.sketch._loops import Hashed, fill_states
 from smkc.paper.sketch.hashing import Hashes, hash_names
 from smkc.recording import Recording
 
-__all__ = ["Sketch"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Sketch:
@@ -24,11 +22,11 @@ class Sketch:
     Parameters
     ----------
     buckets
-        m, how many buckets each of the two streams has.
+        m, the number of buckets of each of the two streams.
     presence
-        whether the presence stream is filled; without it its half of the state is zero.
+        whether the presence stream is used; otherwise its half of the state is zero.
     saturate
-        whether lambda(n) = min(0.2 n, 1); otherwise it is 0.2 n.
+        whether the presence weight is lambda(n) = min(0.2 n, 1); otherwise it is 0.2 n.
     normalise
         whether states are divided by the square root of the number of variables observed.
 
@@ -55,45 +53,29 @@ class Sketch:
         return 2 * self.buckets
 
     def hash(self, names: tuple[str, ...]) -> Hashes:
-        """Buckets and signs of (V,) names."""
+        """Return the buckets and signs of (V,) names."""
         return hash_names(names, self.buckets)
 
     def hashed(self, recording: Recording) -> Hashed:
-        """Return the recording's observations as the jitted loops take them."""
-        hashes = self.hash(recording.names)
-        return self._with(hashes, recording.indptr, recording.codes, recording.values)
-
-    def states(self, recording: Recording) -> NDArray[np.float32]:
-        """(T, 2m) float32: the state of every row, over all buckets.
-
-        Notes
-        -----
-        Paper, section 3.2.1, the equations for phi and g.
-        """
-        return np.ascontiguousarray(self._all_buckets(self.hashed(recording)).T)
-
-    def _with(
-        self,
-        hashes: Hashes,
-        indptr: NDArray[np.int64],
-        codes: NDArray[np.int32],
-        values: NDArray[np.float32],
-    ) -> Hashed:
+        """Return the recording's observations as the argument of the jitted loops."""
         return Hashed(
-            indptr,
-            codes.view(np.uint32),
-            values,
-            hashes.value_bucket,
-            hashes.value_sign,
-            hashes.presence_bucket,
-            hashes.presence_sign,
+            recording.indptr,
+            recording.codes.view(np.uint32),
+            recording.values,
+            *self.hash(recording.names).arrays,
             self.presence,
             self.saturate,
             self.normalise,
         )
 
-    def _all_buckets(self, rows: Hashed) -> NDArray[np.float32]:
-        n_rows = len(rows.indptr) - 1
-        states = np.zeros((self.width, n_rows), np.float32)
-        fill_states(rows, 0, n_rows, np.arange(self.width, dtype=np.uint32), states)
-        return states
+    def states(self, recording: Recording) -> NDArray[np.float32]:
+        """Return (T, 2m) float32 states, one per row, over all buckets.
+
+        Notes
+        -----
+        Paper, section 3.2.1, the equations for phi and g.
+        """
+        states = np.zeros((self.width, len(recording)), np.float32)
+        every_bucket = np.arange(self.width, dtype=np.uint32)
+        fill_states(self.hashed(recording), 0, len(recording), every_bucket, states)
+        return np.ascontiguousarray(states.T)

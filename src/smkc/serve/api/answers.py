@@ -1,7 +1,7 @@
-"""Answers: the shapes of the API's JSON, with the sentences that its description is made of.
+"""Answers: pydantic models of the API's JSON, with the descriptions for its OpenAPI document.
 
-In: the service's records. Out: pydantic models. Times are milliseconds since 1970, UTC; numbers
-that JSON cannot hold (infinite, not a number) become null.
+In: the service's records. Out: pydantic models. Times are milliseconds since 1970, UTC; infinite
+numbers and NaN, which JSON cannot represent, become null.
 """
 
 import math
@@ -9,31 +9,6 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
-
-__all__ = [
-    "AlertAnswer",
-    "AlertsAnswer",
-    "CauseAnswer",
-    "ExplainAnswer",
-    "HealthAnswer",
-    "LaneAnswer",
-    "LoudVariableAnswer",
-    "LoudestAnswer",
-    "Number",
-    "PresenceAnswer",
-    "Problem",
-    "ReceivedAnswer",
-    "RefitAnswer",
-    "ScoresAnswer",
-    "SelfTestAnswer",
-    "SessionAnswer",
-    "Text",
-    "TraceAnswer",
-    "TracesAnswer",
-    "VerdictAnswer",
-    "WatchAnswer",
-    "WatchesAnswer",
-]
 
 
 def _finite(value: Any) -> Any:
@@ -44,7 +19,7 @@ def _finite(value: Any) -> Any:
 
 
 def _utf8(value: Any) -> Any:
-    """Replace halves of signs (lone surrogates), which UTF-8 cannot hold."""
+    """Replace lone surrogates, which UTF-8 cannot encode."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
@@ -53,20 +28,20 @@ Text = Annotated[str, BeforeValidator(_utf8)]
 
 
 class Answer(BaseModel):
-    """What all answers share: they are read from records, field by field."""
+    """Base class of all answers; fields are read from the attributes of records."""
 
     model_config = ConfigDict(from_attributes=True, frozen=True)
 
 
 class OfLane(Answer):
-    """What answers about one recording share: whose it is."""
+    """Base class of answers about one lane."""
 
     watch: Text = Field(description="a watch's name")
-    entity: Text = Field(description="empty where the watch is not split")
+    entity: Text = Field(description="empty if the watch is not split")
 
 
 class Problem(Answer):
-    """Why a request was not answered as asked."""
+    """Error of a request."""
 
     error: Text = Field(description="one sentence: what is wrong, and the remedy")
 
@@ -75,27 +50,28 @@ class CauseAnswer(Answer):
     """A variable that contributed to an alert."""
 
     variable: Text = Field(description="its identifier")
-    share: Number = Field(description="its part of the deviation, 0 to 1")
-    kind: Text = Field(description="level, jump, relation, shape, presence or newcomer")
-    joint_with: tuple[Text, ...] = Field(description="variables that the share belongs to as well")
-    detail: Text = Field(description="the change in words")
-    query: Text = Field("", description="PromQL that shows it; empty where there is none")
+    share: Number = Field(description="its share of the deviation, 0 to 1")
+    kind: Text = Field(description="level, jump, frozen, relation, presence, peers or newcomer")
+    joint_with: tuple[Text, ...] = Field(description="variables that share this cause")
+    detail: Text = Field(description="description of the change")
+    reason: Text = Field("", description="question or evidence that found it, such as long level")
+    query: Text = Field("", description="PromQL that selects it; empty if there is none")
     links: Mapping[Text, Text] = Field(
-        default_factory=dict, description="addresses by name at which the query is drawn"
+        default_factory=dict, description="URLs of pages that plot the query, by name"
     )
 
 
 class VerdictAnswer(Answer):
-    """What is said of one row."""
+    """Verdict on one row."""
 
-    number: int = Field(description="counts the rows of the lane from 0")
+    number: int = Field(description="number of the row; the lane's first row is 0")
     time: int = Field(description="of the row")
     score: Number = Field(description="of the detector; higher is more anomalous")
-    p_value: Number = Field(description="how likely so high a score is while all is normal")
+    p_value: Number = Field(description="probability of so high a score in normal data")
     anomaly: Number = Field(description="more than 1 is anomalous")
-    cardinality: int = Field(description="variables in the row")
-    appeared: int = Field(description="variables that the row before lacked")
-    vanished: int = Field(description="variables of the row before that are gone")
+    cardinality: int = Field(description="number of variables in the row")
+    appeared: int = Field(description="number of variables that the previous row lacked")
+    vanished: int = Field(description="number of variables that only the previous row had")
     evidences: Mapping[Text, Number] = Field(description="nats of each evidence")
 
 
@@ -104,83 +80,83 @@ class AlertAnswer(OfLane):
 
     id: Text = Field(description="16 hexadecimal digits")
     start: int = Field(description="time of its first row")
-    end: int = Field(description="time of the latest row in which the trouble shows")
-    peak: int = Field(description="time of its worst row")
-    first_row: int = Field(description="number of the row at its start")
-    last_row: int = Field(description="number of the latest row that was not calm")
-    peak_row: int = Field(description="number of its worst row")
+    end: int = Field(description="time of the latest anomalous row")
+    peak: int = Field(description="time of its most anomalous row")
+    first_row: int = Field(description="number of its first row")
+    last_row: int = Field(description="number of the last row past the release threshold")
+    peak_row: int = Field(description="number of its most anomalous row")
     anomaly: Number = Field(description="at the peak; more than 1 is anomalous")
     p_value: Number = Field(description="at the peak")
-    is_open: bool = Field(description="whether it goes on")
+    is_open: bool = Field(description="whether it has not closed yet")
     evidences: Mapping[Text, Number] = Field(description="nats of each evidence at the peak")
     causes_at: int = Field(
-        description="time of the row that was explained: the peak, or a row before while it goes on"
+        description="time of the explained row: the peak, or an earlier row of an open alert"
     )
     causes_anomaly: Number = Field(description="of that row")
-    causes: tuple[CauseAnswer, ...] = Field(description="of that row, most guilty first")
-    acknowledged_by: Text | None = Field(None, description="who has seen it")
-    acknowledged_at: int | None = Field(None, description="when that was")
-    note: Text | None = Field(None, description="what was said on acknowledging")
-    feedback: Text | None = Field(None, description="who said that it was normal")
+    causes: tuple[CauseAnswer, ...] = Field(description="of that row, largest share first")
+    acknowledged_by: Text | None = Field(None, description="who acknowledged it")
+    acknowledged_at: int | None = Field(None, description="time of the acknowledgement")
+    note: Text | None = Field(None, description="note of the acknowledgement")
+    feedback: Text | None = Field(None, description="who marked it as normal")
 
 
 class AlertsAnswer(Answer):
     """A page of alerts, newest first."""
 
     alerts: tuple[AlertAnswer, ...]
-    next: str | None = Field(description="ask with before=this for the next page; null at the end")
+    next: str | None = Field(description="value of before for the next page; null at the end")
 
 
 class SelfTestAnswer(Answer):
-    """What a model would catch, from anomalies planted in the rows that it learned from."""
+    """Result of testing a model with anomalies planted in the rows that it was fitted to."""
 
     verdict: Text = Field(description="yes, partly, no or unknown")
-    planted: int = Field(description="large anomalies that were planted")
+    planted: int = Field(description="number of large anomalies that were planted")
     caught: int = Field(description="how many of them would raise an alert")
-    rows: int = Field(description="rows that were learned from and judged for it")
-    reason: Text = Field(description="why it is not more; empty if nothing stands in the way")
+    rows: int = Field(description="number of rows that the test learned from and judged")
+    reason: Text = Field(description="why no more were caught, or why the test failed; else empty")
     remedy: Text = Field(description="a setting that would catch more; empty if none was found")
 
 
 class LaneAnswer(OfLane):
-    """One recording that is followed."""
+    """Status of one lane."""
 
     phase: Text = Field(description="backfilling, collecting, fitting, following or waiting")
-    rows: int = Field(description="rows ever taken")
+    rows: int = Field(description="total number of rows")
     rows_needed: int = Field(description="rows at which the first model is fitted; 0 once it is")
-    time_left: Text = Field(description="how long that takes yet, and what would shorten it")
+    time_left: Text = Field(description="time left until then, and what would shorten it")
     series: int = Field(description="variables in the latest row")
     last_time: int | None = Field(description="of the latest row")
     lag: int = Field(description="milliseconds from the end of the latest row to now")
-    appeared: int = Field(description="variables that came, since the service started")
-    vanished: int = Field(description="variables that went, since the service started")
-    refused: int = Field(description="variables beyond the limit, since the service started")
-    set_aside: int = Field(description="rows that could not be taken, since the service started")
+    appeared: int = Field(description="variables that appeared since the service started")
+    vanished: int = Field(description="variables that vanished since the service started")
+    refused: int = Field(description="variables beyond max_series since the service started")
+    set_aside: int = Field(description="rows set aside since the service started")
     window: int = Field(description="rows per window of the model; 0 before the first fit")
-    fitted_at: int | None = Field(description="row before which the model took over")
+    fitted_at: int | None = Field(description="number of the first row judged by the model")
     is_refitting: bool = Field(description="whether a new model is being fitted")
-    latest: VerdictAnswer | None = Field(description="what was said of the latest row")
-    alert: AlertAnswer | None = Field(description="the alert that is open")
+    latest: VerdictAnswer | None = Field(description="verdict on the latest row")
+    alert: AlertAnswer | None = Field(description="the open alert")
     self_test: SelfTestAnswer | None = Field(description="null until it is known")
-    problems: tuple[Text, ...] = Field(description="what is not as it should be")
+    problems: tuple[Text, ...] = Field(description="sentences that describe current problems")
 
 
 class WatchAnswer(Answer):
-    """One entry of the configuration."""
+    """Status of one watch."""
 
     name: Text
     source: Text = Field(description="prometheus or push")
     step: int = Field(description="milliseconds per row")
-    phase: Text = Field(description="that of its least advanced lane")
+    phase: Text = Field(description="waiting, backfilling, fitting, collecting or following")
     progress: float = Field(description="share of the history that was fetched, 0 to 1")
-    lag: int = Field(description="milliseconds, the largest of its lanes")
+    lag: int = Field(description="smallest lag of its lanes, in milliseconds")
     rows: int
     series: int
-    last_error: Text = Field(description="what failed last; empty once it works again")
+    last_error: Text = Field(description="message of the current failure; empty once it is over")
     errors: Mapping[Text, int] = Field(description="failures since the service started, by kind")
-    late: int = Field(description="pushed samples that came too late")
-    duplicates: int = Field(description="pushed samples that came twice")
-    refused: int = Field(description="pushed samples beyond the limits")
+    late: int = Field(description="pushed samples that arrived too late")
+    duplicates: int = Field(description="pushed samples that arrived more than once")
+    refused: int = Field(description="samples and variables beyond the limits")
     infinite: int = Field(description="infinite values, which count as not observed")
     inbox: int = Field(description="pushed bodies that wait for their rows to close")
     lanes: tuple[LaneAnswer, ...]
@@ -188,14 +164,17 @@ class WatchAnswer(Answer):
 
 
 class WatchesAnswer(Answer):
-    """Every watch as it stands."""
+    """Status of every watch."""
 
     now: int = Field(description="the service's time")
     watches: tuple[WatchAnswer, ...]
 
 
 class ScoresAnswer(OfLane):
-    """Verdicts over time, as columns of equal length; thinned, the worst of each stretch kept."""
+    """Verdicts over time, as columns of equal length.
+
+    If thinned, each point is the most anomalous row of its interval.
+    """
 
     since: int
     until: int
@@ -204,25 +183,27 @@ class ScoresAnswer(OfLane):
     p_value: tuple[Number, ...]
     anomaly: tuple[Number, ...]
     cardinality: tuple[int, ...]
-    appeared: tuple[int, ...] = Field(description="sums over the stretch of a point")
-    vanished: tuple[int, ...] = Field(description="sums over the stretch of a point")
-    evidences: Mapping[Text, tuple[Number, ...]] = Field(description="nats, a column an evidence")
+    appeared: tuple[int, ...] = Field(description="sum over the interval of a point")
+    vanished: tuple[int, ...] = Field(description="sum over the interval of a point")
+    evidences: Mapping[Text, tuple[Number, ...]] = Field(
+        description="nats; one column per evidence"
+    )
 
 
 class PresenceAnswer(OfLane):
-    """Which variables were seen when."""
+    """Presence of variables over time."""
 
-    names: tuple[Text, ...] = Field(description="variables that came and went most")
-    n_names: int = Field(description="how many variables were seen in all")
-    times: tuple[int, ...] = Field(description="when each stretch begins")
+    names: tuple[Text, ...] = Field(description="variables that appeared and vanished most")
+    n_names: int = Field(description="total number of variables seen")
+    times: tuple[int, ...] = Field(description="start of each interval")
     seen: tuple[tuple[Number, ...], ...] = Field(
-        description="a row a name, a column a stretch: share of the rows that held it, 0 to 1; "
+        description="one row per name, one column per interval: share of rows that had it, 0 to 1; "
         "null without rows"
     )
 
 
 class TraceAnswer(Answer):
-    """One variable's values."""
+    """Values of one variable."""
 
     name: Text
     times: tuple[int, ...]
@@ -230,60 +211,62 @@ class TraceAnswer(Answer):
 
 
 class TracesAnswer(OfLane):
-    """The values of some variables."""
+    """Values of several variables."""
 
     traces: tuple[TraceAnswer, ...]
 
 
 class ExplainAnswer(OfLane):
-    """Who is to blame at a time."""
+    """Causes at a time."""
 
-    time: int = Field(description="that was asked for")
+    time: int = Field(description="requested time")
     causes_at: int = Field(
         description="time of the row that was explained: another one of the alert, if the row "
-        "asked for is remembered no more"
+        "asked for is no longer in memory"
     )
-    causes: tuple[CauseAnswer, ...] = Field(description="most guilty first")
+    causes: tuple[CauseAnswer, ...] = Field(description="largest share first")
 
 
 class LoudVariableAnswer(Answer):
     """A variable that is unusual by itself."""
 
     variable: Text = Field(description="its identifier")
-    kind: Text = Field(description="what is unusual about it, as of a cause")
+    kind: Text = Field(description="kind of the deviation, as for a cause")
     p_value: Number = Field(
-        description="how often it is as unusual while all is normal, by itself: of many variables "
+        description="how often it is as unusual in normal data, by itself: of many variables "
         "some always are"
     )
-    value: Number = Field(description="in the row; null if it is not there")
-    lower: Number = Field(description="end of its usual band; null for counters and newcomers")
-    upper: Number = Field(description="the other end")
-    detail: Text = Field(description="the same in words")
+    value: Number = Field(description="value in the row; null if it is absent")
+    lower: Number = Field(
+        description="lower end of its usual band; null for counters and newcomers"
+    )
+    upper: Number = Field(description="upper end of the band")
+    detail: Text = Field(description="description of the deviation")
 
 
 class LoudestAnswer(OfLane):
-    """What is most unusual now, whether or not anything alerts."""
+    """The most unusual variables of the latest row, whether or not there is an alert."""
 
     time: int | None = Field(description="of the latest row that was judged; null before the first")
-    variables: tuple[LoudVariableAnswer, ...] = Field(description="the loudest first")
+    variables: tuple[LoudVariableAnswer, ...] = Field(description="most unusual first")
 
 
 class RefitAnswer(Answer):
-    """A new model is being fitted; the old one goes on until it is ready."""
+    """Lanes for which a new model is being fitted; the old one is used until it is ready."""
 
     watch: Text
-    entities: tuple[Text, ...] = Field(description="of the lanes that are fitted anew")
+    entities: tuple[Text, ...] = Field(description="entities of the lanes that are refitted")
 
 
 class ReceivedAnswer(Answer):
-    """What became of pushed samples."""
+    """Result of pushing samples."""
 
-    samples: int = Field(description="how many were taken")
-    watches: tuple[Text, ...] = Field(description="which watches took some")
+    samples: int = Field(description="number of samples accepted")
+    watches: tuple[Text, ...] = Field(description="names of the watches that accepted some")
 
 
 class HealthAnswer(Answer):
-    """How the service is."""
+    """Health of the service."""
 
     ok: bool = Field(description="whether there is no problem")
     n_problems: int
@@ -291,7 +274,7 @@ class HealthAnswer(Answer):
 
 
 class SessionAnswer(Answer):
-    """Who the caller is to the service."""
+    """Name and role of the caller."""
 
     needs_token: bool = Field(description="whether the service has tokens at all")
     name: str | None = Field(description="of the token; null without a valid one")

@@ -1,10 +1,11 @@
-"""App: the routes behind their limits, for one service.
+"""App: the ASGI app of a service.
 
-In: a service and its tokens. Out: an ASGI app. From outside to inside a request passes the shell
-(headers on every answer), the limits (who asks, from where, how often, how long) and its route's
-rule; then the route runs, in a thread where it may have to wait.
+In: a service and its tokens. Out: an ASGI app. A request passes the shell (headers on every
+response), the limits (caller, origin, rate, duration) and the access check of its route. Routes
+that may block run in threads.
 """
 
+import asyncio
 from typing import Any
 
 import anyio
@@ -12,21 +13,19 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from smkc.serve.api.access import GuardedRoute
-from smkc.serve.api.keys import OPEN, Keys
+from smkc.serve.api.keys import OPEN, Keys, read_keys
 from smkc.serve.api.limits import Limited
 from smkc.serve.api.listening import check_listening
 from smkc.serve.api.refusals import add_refusals
 from smkc.serve.api.routes import ROUTERS
+from smkc.serve.api.routes.pushes import MOST_PUSHES
 from smkc.serve.api.shell import Shell
-from smkc.serve.api.tokens import read_keys
 from smkc.serve.dashboard import routes as dashboard_routes
-from smkc.serve.view import ServiceView
+from smkc.serve.service import Service
 from smkc.version import VERSION
 
-__all__ = ["create_app"]
-
-# Threads a kind of work, so that slow explanations hold up neither probes nor pushes.
-POOLS = {"heavy": 3, "live": 4, "metrics": 2, "probes": 2, "pushes": 2}
+# Number of threads per kind of work, so that slow requests do not block probes or pushes.
+POOLS = {"heavy": 3, "metrics": 2, "probes": 2, "pushes": 2}
 
 ABOUT = """Scores, alerts and their causes, of systems whose variables come and go.
 
@@ -34,16 +33,11 @@ Times are milliseconds since 1970, UTC. Every error is `{"error": "a sentence"}`
 configured, send `Authorization: Bearer TOKEN`; roles are read, write (pushes) and admin (all)."""
 
 
-def create_app(service: ServiceView, keys: Keys | None = None) -> FastAPI:
-    """Return the app of a service.
+def create_app(service: Service, keys: Keys | None = None) -> FastAPI:
+    """Return the app of a service, which may be started before or after.
 
-    Parameters
-    ----------
-    service
-        what is asked; it may start before or after.
-    keys
-        tokens that open it; by default those of the configuration and the environment. Without
-        any, the configured address must be this machine's own.
+    The tokens are by default those of the configuration and the environment. Without tokens the
+    configured address must be a loopback address.
     """
     keys = read_keys(service.config) if keys is None else keys
     check_listening(service.config.listen, keys)
@@ -60,7 +54,7 @@ def create_app(service: ServiceView, keys: Keys | None = None) -> FastAPI:
     app.state.keys = keys
     app.state.limits = service.config.limits
     app.state.pools = {name: anyio.CapacityLimiter(size) for name, size in POOLS.items()}
-    app.state.n_pushes = 0
+    app.state.places_for_bodies = asyncio.Semaphore(MOST_PUSHES)
     app.state.is_leaving = False
     for router in (*ROUTERS, dashboard_routes()):
         app.router.routes.extend(router.routes)
@@ -72,7 +66,7 @@ def create_app(service: ServiceView, keys: Keys | None = None) -> FastAPI:
 
 
 def _described(app: FastAPI) -> dict[str, Any]:
-    """Describe the API, with what each route asks of its caller where there are tokens."""
+    """Return the OpenAPI document, with the role that each route needs."""
     if app.openapi_schema is None:
         found = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes
@@ -94,7 +88,7 @@ def _described(app: FastAPI) -> dict[str, Any]:
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Describe an optional parameter by what it may be: an address has no way to say null."""
+    """Remove null from the schema of an optional parameter: URLs cannot represent null."""
     match [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]:
         case [dict(kind)]:
             return {name: about for name, about in schema.items() if name != "anyOf"} | kind

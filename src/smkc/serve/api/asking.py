@@ -1,11 +1,11 @@
-"""Asking: what the routes' parameters may be, in one place.
+"""Asking: the parameters, dependencies and error responses shared by the routes.
 
-In: path and query. Out: annotated types that FastAPI checks and describes, the service and the
-caller of a request, and the refusals that a route's description lists.
+In: path and query of a request. Out: annotated types that FastAPI validates and documents, the
+service and the caller of a request, and the error responses listed in the API description.
 """
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import anyio.to_thread
 from fastapi import Depends, Path, Query, Request
@@ -15,26 +15,7 @@ from pydantic import BaseModel
 from smkc.serve.api.access import CALLER
 from smkc.serve.api.answers import Problem
 from smkc.serve.api.keys import Caller
-from smkc.serve.store import LaneStore
-from smkc.serve.view import ServiceView, UnknownError
-
-__all__ = [
-    "REFUSALS",
-    "REFUSED_BODIES",
-    "AlertId",
-    "Asking",
-    "Entity",
-    "Here",
-    "Names",
-    "Since",
-    "Time",
-    "Until",
-    "Watch",
-    "answered",
-    "in_pool",
-    "known_lane",
-    "span",
-]
+from smkc.serve.service import Service
 
 # Milliseconds up to the end of the year 9999.
 LAST_TIME = 253_402_300_799_999
@@ -43,10 +24,10 @@ DAY_MILLISECONDS = 86_400_000
 DEFAULT_SPAN = DAY_MILLISECONDS // 4
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    400: {"model": Problem, "description": "It cannot be used."},
+    400: {"model": Problem, "description": "The request is invalid."},
     401: {"model": Problem, "description": "A valid token is needed."},
     403: {"model": Problem, "description": "The token's role may not do this."},
-    404: {"model": Problem, "description": "There is no such thing."},
+    404: {"model": Problem, "description": "Not found."},
     422: {"model": Problem, "description": "A parameter is not as described."},
     429: {"model": Problem, "description": "Too many requests per minute; see Retry-After."},
     503: {"model": Problem, "description": "Not now; see Retry-After."},
@@ -59,8 +40,8 @@ REFUSED_BODIES: dict[int | str, dict[str, Any]] = {
 }
 
 
-async def _service(request: Request) -> ServiceView:
-    service: ServiceView = request.app.state.service
+async def _service(request: Request) -> Service:
+    service: Service = request.app.state.service
     return service
 
 
@@ -69,7 +50,9 @@ async def _caller(request: Request) -> Caller:
     return caller
 
 
-Here = Annotated[ServiceView, Depends(_service)]
+T = TypeVar("T")
+
+Here = Annotated[Service, Depends(_service)]
 Asking = Annotated[Caller, Depends(_caller)]
 
 _TIME = "milliseconds since 1970, UTC"
@@ -89,30 +72,18 @@ Names = Annotated[
 AlertId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$", description="an alert's id")]
 
 
-def span(service: ServiceView, since: int | None, until: int | None) -> tuple[int, int]:
-    """Return first and last time; without either, the latest six hours."""
+def span(service: Service, since: int | None, until: int | None) -> tuple[int, int]:
+    """Return first and last time; by default the last is now, the first 6 hours before the last."""
     last = service.now() if until is None else until
     first = max(0, last - DEFAULT_SPAN) if since is None else since
     return first, max(first, last)
 
 
-def known_lane(service: ServiceView, watch: str, entity: str) -> LaneStore:
-    """Return the history of a lane that is followed; asking for another must not make it."""
-    for status in service.watches():
-        if status.name == watch:
-            if any(lane.entity == entity for lane in status.lanes):
-                return service.store.lane(watch, entity)
-            raise UnknownError(
-                f"watch {watch!r} has no such entity; /api/v1/watches lists those that it has"
-            )
-    raise UnknownError("there is no watch of this name; /api/v1/watches lists them")
+def answered(answer: BaseModel) -> Response:
+    """Serialize an answer as JSON in the current thread, instead of in the event loop."""
+    return Response(answer.model_dump_json(), media_type="application/json")
 
 
-def answered(answer: BaseModel, status: int = 200) -> Response:
-    """Write an answer as JSON, here and now: in the thread that made it, not in the event loop."""
-    return Response(answer.model_dump_json(), status, media_type="application/json")
-
-
-async def in_pool(request: Request, pool: str, work: Callable[[], Any]) -> Any:
-    """Run work in a thread of one of the app's pools, so that no kind of work starves another."""
+async def in_pool(request: Request, pool: str, work: Callable[[], T]) -> T:
+    """Run a function in one of the app's thread pools, so that no kind of work blocks another."""
     return await anyio.to_thread.run_sync(work, limiter=request.app.state.pools[pool])

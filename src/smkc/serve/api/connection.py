@@ -1,20 +1,19 @@
-"""Connection: what uvicorn leaves open before a request is whole.
+"""Connection: limits on connections, in addition to those of uvicorn.
 
-In: bytes from a client. Out: uvicorn's own handling of them, except that a connection on which no
-head of a request is completed in time is closed, that there are never more connections than the
-process has files to spare, and that what is no HTTP at all gets the same headers and the same kind
-of sentence as every other refusal.
+In: bytes from a client. Out: the handling of uvicorn with three changes. A connection on which no
+request head is completed in time is closed. The number of connections is limited, so that the
+process does not run out of file descriptors. Input that is not HTTP gets an error in the same
+format and with the same headers as other errors.
 
-Where all places are taken, or all that one address may have, the connection that was idle longest
-is closed for the new one. Where none is idle, a few more are let in for the probes and for
-``/metrics`` alone.
+When the limit of all connections, or of one address, is reached, the connection that was idle
+longest is closed in favour of the new one. If none is idle, a few more connections are accepted,
+on which only the probes and ``/metrics`` are answered.
 """
 
 import asyncio
 import json
 from collections import Counter
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
 
 import h11
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -23,55 +22,37 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from smkc.serve.api.refusals import BUSY_SECONDS, refusal
 from smkc.serve.api.shell import HEADERS
 
-__all__ = [
-    "ALWAYS_ANSWERED",
-    "HEAD_SECONDS",
-    "MOST_CONNECTIONS",
-    "MOST_OF_AN_ADDRESS",
-    "Connection",
-    "to_make_room",
-]
-
-# A head of a request may take from so long to twice as long.
+# Seconds between checks: a connection without a complete request head is closed after 1 to 2 times
+# this long.
 HEAD_SECONDS = 15.0
 
-# Connections at a time; a process may mostly open 1,024 files, and the history needs some.
+# Maximum number of connections. A process can often open 1,024 files only, and the history needs
+# some of them.
 MOST_CONNECTIONS = 512
 
-# Connections of one address; a proxy that all visitors come through has enough with these.
+# Maximum number of connections of one address; enough for a proxy that serves all visitors.
 MOST_OF_AN_ADDRESS = 128
 
-# Further connections, on which these paths alone are answered.
+# Number of additional connections, on which only these paths are answered.
 RESERVED_CONNECTIONS = 32
 ALWAYS_ANSWERED = frozenset({"/healthz", "/readyz", "/metrics"})
 
 NOT_HTTP = json.dumps({"error": "this is not a request that can be read; send HTTP/1.1"}).encode()
 
 
-class Idling(Protocol):
-    """What a choice among connections looks at."""
+def to_make_room(connections: "Sequence[Connection]") -> "Connection | None":
+    """Return the connection to close, or None if none is idle.
 
-    address: str
-    idle_since: float
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether no request is being answered."""
-        ...
-
-
-One = TypeVar("One", bound=Idling)
-
-
-def to_make_room(connections: Sequence[One]) -> One | None:
-    """Return the connection to close: of those idle, the address's with most, idle longest."""
+    Among the idle connections that is one of the address with the most connections; among those,
+    the one idle for longest.
+    """
     counts = Counter(one.address for one in connections)
     idle = [one for one in connections if one.is_idle]
     return min(idle, key=lambda one: (-counts[one.address], one.idle_since), default=None)
 
 
 class Connection(H11Protocol):
-    """One client's connection."""
+    """Connection of one client."""
 
     address = ""
     idle_since = 0.0
@@ -85,7 +66,7 @@ class Connection(H11Protocol):
         return self.cycle is None or self.cycle.response_complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to look, now and then, whether a request has come."""
+        """Accept the connection if there is room, and start the checks for a request."""
         super().connection_made(transport)
         self.address = self.client[0] if self.client else ""
         self.idle_since = self.loop.time()
@@ -95,13 +76,13 @@ class Connection(H11Protocol):
         self._looking = self.loop.call_later(HEAD_SECONDS, self._look)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop looking."""
+        """Stop the checks."""
         if self._looking is not None:
             self._looking.cancel()
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP, and close."""
+        """Answer input that is not HTTP with 400, and close the connection."""
         head = [
             (b"content-type", b"application/json"),
             (b"content-length", str(len(NOT_HTTP)).encode()),
@@ -117,12 +98,12 @@ class Connection(H11Protocol):
         self.transport.close()
 
     def on_response_complete(self) -> None:
-        """Note since when nothing is asked on this connection."""
+        """Record the time from which the connection is idle."""
         self.idle_since = self.loop.time()
         super().on_response_complete()
 
     def _find_room(self) -> bool:
-        """Let an idle connection go where there are too many; tell whether this one may stay."""
+        """Close an idle connection if there are too many; return whether this one may stay."""
         others = [
             one
             for one in self.connections
@@ -137,7 +118,7 @@ class Connection(H11Protocol):
         if longest_idle is not None:
             longest_idle._leave()
             return True
-        self.app = _Reserved(self.app)
+        self.app = _reserved(self.app)
         return len(others) < MOST_CONNECTIONS + RESERVED_CONNECTIONS
 
     def _leave(self) -> None:
@@ -153,17 +134,16 @@ class Connection(H11Protocol):
         self._looking = self.loop.call_later(HEAD_SECONDS, self._look)
 
 
-class _Reserved:
-    """An app of which only some paths are answered: there are too many connections for more."""
+def _reserved(app: ASGIApp) -> ASGIApp:
+    """Return an app that answers only the paths in ALWAYS_ANSWERED, and 503 for others."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] in ALWAYS_ANSWERED:
-            await self._app(scope, receive, send)
+            await app(scope, receive, send)
             return
         headers = {name.decode(): value.decode() for name, value in HEADERS.items()}
         headers |= {"Connection": "close", "Retry-After": str(BUSY_SECONDS)}
-        answer = refusal(503, "too many connections are busy; try again later", headers)
-        await answer(scope, receive, send)
+        refused = refusal(503, "too many connections are busy; try again later", headers)
+        await refused(scope, receive, send)
+
+    return answer

@@ -1,51 +1,61 @@
-"""Keys: the tokens of a service, and who a request comes from.
+"""Keys: the tokens of a service, and the identification of callers.
 
-In: the tokens of the configuration and a request's headers. Out: a caller. Secrets are kept as
-their SHA-256 alone, compared in constant time, and never written anywhere.
+In: the tokens of the configuration and a request's headers. Out: a caller. Only the SHA-256 digest
+of a secret is kept; digests are compared in constant time and never written anywhere.
+
+Each line of the configured file holds one token as ``name:role:token`` or
+``name:role:token:expiry``, with the expiry as an ISO 8601 time; lines that start with ``#`` are
+skipped. In the environment variable, tokens are separated by commas. An error names the line, but
+never shows the token.
 """
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Mapping
+import logging
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
 
 from starlette.requests import cookie_parser
 from starlette.types import Scope
 
-__all__ = ["ALLOWED", "COOKIE", "OPEN", "Caller", "Keys", "Token"]
+from smkc.errors import SettingError
+from smkc.serve.config import TOKENS_VARIABLE, Config
 
 COOKIE = "smkc_session"
 
-# A session of the dashboard lasts so long, or until its token expires.
+# Maximum duration of a dashboard session; it ends earlier if its token expires.
 SESSION_SECONDS = 12 * 3600
 
 OPEN = "open"
 
-# What a route needs -> the roles that may use it.
+# Permission that a route needs -> roles that have it.
 ALLOWED: Mapping[str, frozenset[str]] = {
     "read": frozenset({"read", "admin"}),
     "write": frozenset({"write", "admin"}),
     "admin": frozenset({"admin"}),
 }
 
-# A longer token or cookie is not looked at.
+# Longer tokens and cookies are rejected without comparing them.
 MOST_TOKEN_BYTES = 4096
+
+# Minimum number of characters of a token; a shorter one could be guessed.
+MIN_TOKEN_CHARACTERS = 16
+
+FORM = "name:role:token or name:role:token:expiry"
+
+log = logging.getLogger("smkc.serve.api")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Token:
-    """One key to the service; only its SHA-256 is kept.
+    """One token; only the SHA-256 digest of its secret is kept.
 
-    Parameters
-    ----------
-    name
-        who holds it: letters, digits, ``_``, ``.``, ``-``.
-    role
-        read, write or admin.
-    digest
-        (32,) bytes, SHA-256 of the secret.
-    expires
-        milliseconds since 1970, UTC; None = never.
+    The role is read, write or admin; ``expires`` is in milliseconds since 1970, None for never.
     """
 
     name: str
@@ -56,18 +66,11 @@ class Token:
 
 @dataclass(frozen=True, kw_only=True)
 class Caller:
-    """Who is asking.
+    """Caller of a request.
 
-    Parameters
-    ----------
-    name, role
-        of the token; None without a valid one.
-    address
-        where the request comes from.
-    presented
-        whether a token or a cookie came along, valid or not.
-    expires
-        when the caller stops being known, in milliseconds; None = never.
+    Name and role are those of the token, None without a valid one; if the service has no tokens,
+    every caller has the role admin. ``presented`` says whether the request has a token or a session
+    cookie, valid or not; ``expires`` when it ends, in milliseconds, None for never.
     """
 
     name: str | None
@@ -77,12 +80,12 @@ class Caller:
     expires: int | None = None
 
     def may(self, need: str) -> bool:
-        """Say whether a route with this rule is for the caller."""
+        """Return whether the caller may use a route that needs this permission."""
         return need == OPEN or self.role in ALLOWED[need]
 
 
 class Keys:
-    """All tokens of a service; without any, everybody who reaches it is its admin."""
+    """All tokens of a service; if there are none, every caller is an admin."""
 
     def __init__(self, tokens: Iterable[Token] = ()) -> None:
         self._tokens = tuple(tokens)
@@ -91,9 +94,9 @@ class Keys:
         return bool(self._tokens)
 
     def token(self, secret: str, now: int) -> Token | None:
-        """Return the token with this secret unless it has expired.
+        """Return the token with this secret; None if there is none or it has expired.
 
-        All are compared, each in constant time: how long it takes says nothing.
+        All tokens are compared, each in constant time, so that the duration reveals nothing.
         """
         encoded = secret.encode("utf-8", "surrogateescape")
         if not encoded or len(encoded) > MOST_TOKEN_BYTES:
@@ -106,14 +109,14 @@ class Keys:
         return found if found is not None and not _is_over(found.expires, now) else None
 
     def session(self, token: Token, now: int) -> tuple[str, int]:
-        """Return a cookie that stands for a token without holding it, and its life in seconds."""
+        """Return a session cookie for a token, without its secret, and its lifetime in seconds."""
         until = now + 1000 * SESSION_SECONDS
         if token.expires is not None:
             until = min(until, token.expires)
         return f"{token.name}:{until}:{_seal(token, until)}", max(0, (until - now) // 1000)
 
     def of_session(self, cookie: str, now: int) -> tuple[Token, int] | None:
-        """Return the token that a cookie stands for, and when that ends."""
+        """Return the token of a session cookie and the end of the session; None if invalid."""
         parts = cookie.split(":")
         if len(parts) != 3 or not (parts[1].isascii() and parts[1].isdigit() and parts[1]):
             return None
@@ -131,7 +134,7 @@ class Keys:
         return found, until
 
     def caller(self, scope: Scope, now: int) -> Caller:
-        """Say who sends a request: by its bearer token, else by its cookie."""
+        """Return the caller of a request, identified by its bearer token, else by its cookie."""
         client = scope.get("client")
         address = str(client[0]) if client else "unknown"
         if not self._tokens:
@@ -166,3 +169,91 @@ def _seal(token: Token, until: int) -> str:
 
 def _is_over(until: int | None, now: int) -> bool:
     return until is not None and now >= until
+
+
+def read_keys(config: Config, environment: Mapping[str, str] = os.environ) -> Keys:
+    """Return all tokens of a configuration; none if neither file nor variable is given."""
+    tokens: list[Token] = []
+    for place, line in _lines(config.tokens, environment.get(TOKENS_VARIABLE)):
+        token = parse_token(line, place)
+        for other in tokens:
+            if other.name == token.name:
+                raise SettingError(f"{place}: two tokens are called {token.name!r}; rename one")
+            if other.digest == token.digest:
+                raise SettingError(
+                    f"{place}: tokens {other.name!r} and {token.name!r} are the same; make each "
+                    "its own"
+                )
+        tokens.append(token)
+    return Keys(tokens)
+
+
+def parse_token(line: str, place: str) -> Token:
+    """Parse one line; ``place`` names it in error messages.
+
+    Examples
+    --------
+    >>> parse_token("ci:write:0123456789abcdef:2030-01-01", "line 1")
+    Token(name='ci', role='write', expires=1893456000000)
+    """
+    name, role, secret, expiry = [*line.strip().split(":", 3), "", "", ""][:4]
+    # Errors show nothing of the line: in a malformed line any field may be the secret.
+    if not re.fullmatch(r"[a-zA-Z0-9_.-]{1,64}", name):
+        raise SettingError(
+            f"{place}: a token's name has 1 to 64 letters, digits, '_', '.', '-'; write {FORM}"
+        )
+    if role not in ALLOWED:
+        raise SettingError(
+            f"{place}: the role must be one of {', '.join(sorted(ALLOWED))}; write {FORM}"
+        )
+    if len(secret) < MIN_TOKEN_CHARACTERS or not re.fullmatch(r"[\x21-\x7e]+", secret):
+        raise SettingError(
+            f"{place}: the token is too short or has invalid characters; make one of "
+            f"{MIN_TOKEN_CHARACTERS} or more ASCII letters and digits, as by 'openssl rand -hex 24'"
+        )
+    return Token(
+        name=name,
+        role=role,
+        digest=hashlib.sha256(secret.encode()).digest(),
+        expires=_time(expiry, place) if expiry else None,
+    )
+
+
+def _lines(file: Path | None, variable: str | None) -> Iterator[tuple[str, str]]:
+    """Yield the place and line of each token; a source without any token is an error."""
+    if file is not None:
+        yield from _given(str(file), _read(file).splitlines(), "line")
+    if variable is not None:
+        yield from _given(TOKENS_VARIABLE, variable.split(","), "entry")
+
+
+def _given(source: str, lines: list[str], kind: str) -> Iterator[tuple[str, str]]:
+    found = False
+    for number, line in enumerate(lines, 1):
+        if line.strip() and not line.strip().startswith("#"):
+            found = True
+            yield f"{source}, {kind} {number}", line
+    if not found:  # an empty file must not open the service to everyone
+        raise SettingError(f"{source} holds no token; write {FORM}, or remove the setting")
+
+
+def _read(file: Path) -> str:
+    try:
+        if stat.S_IMODE(file.stat().st_mode) & stat.S_IROTH:
+            log.warning("%s can be read by every user of this machine; chmod 600 it", file)
+        return file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise SettingError(
+            f"tokens={str(file)!r} cannot be read ({reason}); give a file with one token per line"
+        ) from None
+
+
+def _time(text: str, place: str) -> int:
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise SettingError(
+            f"{place}: the expiry is not a time; write it as in 2030-01-31T12:00:00Z"
+        ) from None
+    return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)

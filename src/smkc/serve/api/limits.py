@@ -1,15 +1,16 @@
-"""Limits: how often, how many at once and how long.
+"""Limits: limits on the rate, the number and the duration of requests.
 
-In: an ASGI app. Out: the same, where a client that asks too often waits (429), a service with too
-much to do says so (503), and every request ends in time (408 while its body is still coming, 503
-after). Before all that it is settled who is asking. Live streams end with their client; they, the
-two probes, which have no rate, and ``/metrics``, which has one of its own, are counted by
-themselves.
+In: an ASGI app. Out: an ASGI app that identifies the caller and answers 429 if a client sends too
+many requests per minute, 503 if too many requests are in progress, and 408 (while receiving the
+body) or 503 if a request takes too long. Live streams and probes have no time limit here. Live
+streams, probes and ``/metrics`` are counted separately from other requests; ``/metrics`` has its
+own rate per client, and probes have none.
 """
 
 import asyncio
 import math
 import time
+from collections import Counter
 
 from fastapi.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -19,48 +20,35 @@ from smkc.serve.api.keys import Keys
 from smkc.serve.api.origin import foreign
 from smkc.serve.api.rate import Rate
 from smkc.serve.api.refusals import BUSY_SECONDS, refusal
-from smkc.serve.view import ServiceView
-
-__all__ = ["LIVE", "MOST_AT_ONCE", "MOST_LIVE", "Limited"]
+from smkc.serve.service import Service
 
 PROBES = frozenset({"/healthz", "/readyz"})
 LIVE = "/api/v1/live"
 METRICS = "/metrics"
 
-# Requests that are worked on together, and live streams that are open together.
+# Maximum number of concurrent requests (also of probes), live streams and scrapes.
 MOST_AT_ONCE = 64
 MOST_LIVE = 32
 MOST_SCRAPES = 16
 
-# Prometheus sends again after 503, but throws away what was answered with 429.
+# Paths of pushes, refused with 503 in place of 429: Prometheus retries after 503, but drops the
+# samples after 429.
 SENT_AGAIN = frozenset({"/api/v1/write", "/v1/metrics", "/api/v1/otlp/v1/metrics"})
 
 
 class Limited:
-    """Layer of the app that lets requests through one by one.
+    """ASGI middleware around an app that identifies callers and enforces the service's limits."""
 
-    Parameters
-    ----------
-    app
-        everything within.
-    service
-        whose limits and time count.
-    keys
-        who may ask.
-    """
-
-    def __init__(self, app: ASGIApp, service: ServiceView, keys: Keys) -> None:
+    def __init__(self, app: ASGIApp, service: Service, keys: Keys) -> None:
         self._app = app
         self._service = service
         self._keys = keys
         self._rate = Rate(service.config.limits.requests_per_minute)
         self._seconds = float(service.config.limits.request_timeout_seconds)
-        self._n_working = {"requests": 0, "scrapes": 0}
-        self._n_live = 0
-        self._n_probes = 0
+        self._n_running: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or say why not."""
+        """Pass a request to the inner app, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -68,16 +56,16 @@ class Limited:
         if refused is not None:
             await refused(scope, receive, send)
         elif scope["path"] in PROBES:
-            await self._probe(scope, receive, send)
+            await self._counted("probes", MOST_AT_ONCE, scope, receive, send)
         elif scope["path"] == LIVE:
-            await self._stream(scope, receive, send)
+            await self._counted("live streams", MOST_LIVE, scope, receive, send)
         elif scope["path"] == METRICS:
             await self._in_time("scrapes", MOST_SCRAPES, scope, receive, send)
         else:
             await self._in_time("requests", MOST_AT_ONCE, scope, receive, send)
 
     def _refused(self, scope: Scope) -> JSONResponse | None:
-        """Settle who asks; return an answer if it ends here."""
+        """Identify the caller; return a response if the request is refused, else None."""
         reason = foreign(scope, self._service.config.public_url, bool(self._keys))
         if reason is not None:
             return refusal(*reason)
@@ -86,7 +74,7 @@ class Limited:
         if scope["path"] in PROBES:
             return None
         client = f"token {caller.name}" if caller.name else f"address {caller.address}"
-        if scope["path"] == METRICS:  # what others ask from the same address does not count
+        if scope["path"] == METRICS:  # separate from other requests of the same client
             client = f"{client}, scraping"
         wait = self._rate.wait(client, time.monotonic())
         if not wait:
@@ -97,39 +85,32 @@ class Limited:
             {"Retry-After": str(math.ceil(wait))},
         )
 
-    async def _probe(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._n_probes >= MOST_AT_ONCE:
-            await _busy("probes are answered")(scope, receive, send)
+    async def _counted(
+        self, kind: str, most: int, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Run the app without a time limit, unless ``most`` of its kind are running."""
+        if self._n_running[kind] >= most:
+            await _busy(kind)(scope, receive, send)
             return
-        self._n_probes += 1
+        self._n_running[kind] += 1
         try:
             await self._app(scope, receive, send)
         finally:
-            self._n_probes -= 1
-
-    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._n_live >= MOST_LIVE:
-            await _busy("live streams are open")(scope, receive, send)
-            return
-        self._n_live += 1
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            self._n_live -= 1
+            self._n_running[kind] -= 1
 
     async def _in_time(
         self, kind: str, most: int, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """Run the app in a task of its own, one of a kind that there may be so many of.
+        """Run the app in a task with a time limit, unless ``most`` of its kind are running.
 
-        A route that waits in a thread cannot be cancelled; it is answered for, and counts as being
-        worked on until it ends.
+        A route that runs in a thread cannot be cancelled. Its client gets an answer at the time
+        limit, but the request counts as in progress until the thread ends.
         """
-        if self._n_working[kind] >= most:
-            await _busy(f"{kind} are worked on")(scope, receive, send)
+        if self._n_running[kind] >= most:
+            await _busy(kind)(scope, receive, send)
             return
         progress = _Progress(receive, send)
-        self._n_working[kind] += 1
+        self._n_running[kind] += 1
         task = asyncio.ensure_future(self._app(scope, progress.receive, progress.send))
         task.add_done_callback(lambda task: self._ended(kind, task))
         try:
@@ -146,13 +127,13 @@ class Limited:
             await progress.too_late(self._seconds)(scope, receive, send)
 
     def _ended(self, kind: str, task: "asyncio.Future[None]") -> None:
-        self._n_working[kind] -= 1
+        self._n_running[kind] -= 1
         if not task.cancelled():
-            task.exception()  # seen by whoever waits; nobody may be
+            task.exception()  # marks it as retrieved, in case the request timed out
 
 
 class _Progress:
-    """How far a request has come: a body that is still on its way, an answer that has begun."""
+    """Progress of a request: whether its body is being received, and its response has begun."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive = receive
@@ -169,7 +150,7 @@ class _Progress:
 
     async def send(self, message: Message) -> None:
         if self.is_over:
-            return  # the client has its answer already
+            return  # the client was answered at the time limit
         self.is_answering = True
         await self._send(message)
 
@@ -180,5 +161,6 @@ class _Progress:
         return refusal(503, f"the answer took longer than {seconds:.0f} seconds", headers)
 
 
-def _busy(what: str) -> JSONResponse:
-    return refusal(503, f"too many {what}; try again later", {"Retry-After": str(BUSY_SECONDS)})
+def _busy(kind: str) -> JSONResponse:
+    sentence = f"too many concurrent {kind}; try again later"
+    return refusal(503, sentence, {"Retry-After": str(BUSY_SECONDS)})

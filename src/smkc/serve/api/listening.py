@@ -1,7 +1,7 @@
-"""Listening: where the service may be reached, and the server that does it.
+"""Listening: the HTTP server, and checks of the address that it listens on.
 
-In: an app and an address. Out: a server in a thread of its own. Without tokens the address must be
-this machine's own loopback, and a request must name it so.
+In: an app and an address. Out: a server that runs in its own thread. Without tokens the address
+must be a loopback address, and requests must name one in their Host header.
 """
 
 import ipaddress
@@ -19,13 +19,11 @@ from smkc.serve.api.connection import Connection
 from smkc.serve.api.keys import Keys
 from smkc.serve.config import TOKENS_VARIABLE, Listen
 
-__all__ = ["Server", "check_listening", "is_loopback_host"]
-
-# An idle connection is kept so long, and open ones are given so long when the service stops.
+# Seconds for which an idle connection is kept, and for which requests may finish on shutdown.
 IDLE_SECONDS = 30
 LEAVING_SECONDS = 3
 
-# The head of a request may be so long.
+# Maximum size of a request head.
 HEAD_BYTES = 32 * 1024
 
 WAITING_CONNECTIONS = 256
@@ -35,7 +33,7 @@ log = logging.getLogger("smkc.serve.api")
 
 
 def check_listening(listen: Listen, keys: Keys) -> None:
-    """Refuse to listen where others can reach it unless they need a token."""
+    """Raise SettingError if other machines can reach the address and there are no tokens."""
     if not keys and not listen.is_loopback:
         raise SettingError(
             f"listen: host {listen.host!r} can be reached by others, and there is no token; "
@@ -44,7 +42,7 @@ def check_listening(listen: Listen, keys: Keys) -> None:
 
 
 def is_loopback_host(host: str) -> bool:
-    """Say whether a request's Host header names this machine's loopback.
+    """Return whether a request's Host header names a loopback address.
 
     Examples
     --------
@@ -69,15 +67,7 @@ def is_loopback_host(host: str) -> bool:
 
 
 class Server:
-    """An app at an address, in a thread of its own.
-
-    Parameters
-    ----------
-    app
-        made by :func:`smkc.serve.api.create_app`.
-    listen
-        where; port 0 takes a free one, ``port`` then says which.
-    """
+    """HTTP server for an app, in its own thread; for port 0, a free port is chosen."""
 
     def __init__(self, app: FastAPI, listen: Listen) -> None:
         check_listening(listen, app.state.keys)
@@ -102,7 +92,7 @@ class Server:
         self._thread = threading.Thread(target=self._run, name="smkc-api", daemon=True)
 
     def start(self) -> "Server":
-        """Bind the address and begin to answer."""
+        """Bind the address and start the thread; return once requests are answered."""
         self._socket = _bound(self._listen)
         self._thread.start()
         until = time.monotonic() + START_SECONDS
@@ -113,7 +103,7 @@ class Server:
         return self
 
     def stop(self) -> None:
-        """Answer what is under way, end live streams, then leave."""
+        """End live streams, let requests in progress finish, and stop the server."""
         self._app.state.is_leaving = True
         self._server.should_exit = True
         if self._thread.is_alive():
@@ -123,12 +113,12 @@ class Server:
 
     @property
     def port(self) -> int:
-        """The port that it listens at."""
+        """Port that the server listens on."""
         return self._listen.port if self._socket is None else int(self._socket.getsockname()[1])
 
     @property
     def url(self) -> str:
-        """The address to open."""
+        """URL of the server on this machine."""
         return Listen(host=self._listen.host, port=self.port).url
 
     def __enter__(self) -> "Server":
@@ -143,7 +133,7 @@ class Server:
 
 
 def _bound(listen: Listen) -> socket.socket:
-    """Return a socket that listens at an address."""
+    """Return a socket that listens on an address."""
     try:
         found = socket.getaddrinfo(listen.host, listen.port, type=socket.SOCK_STREAM)
         family, kind, protocol, _, address = found[0]

@@ -1,9 +1,10 @@
-"""Origin: requests that a page of somebody else makes a visitor's browser send are refused.
+"""Origin: protection against requests that pages of other sites send through a visitor's browser.
 
-In: a request's headers. Out: a reason to refuse it, or none. Without tokens a service on loopback
-trusts whoever can reach it; a browser can be talked into reaching it, by a foreign name that points
-to 127.0.0.1 (DNS rebinding) or by a form that posts across sites. With tokens, a page of another
-port of the same machine counts as the same site to the cookie, and is refused here.
+In: a request's headers. Out: a reason to refuse the request, or None. Without tokens, a service on
+loopback trusts every client that can reach it, and a page of another site can make a browser reach
+it: by a domain name that resolves to 127.0.0.1 (DNS rebinding) or by a form that posts across
+sites. With tokens, browsers send the cookie from pages on other ports of the same host too, since
+they belong to the same site; such requests are refused here.
 """
 
 from urllib.parse import urlsplit
@@ -12,13 +13,11 @@ from starlette.types import Scope
 
 from smkc.serve.api.listening import is_loopback_host
 
-__all__ = ["foreign"]
-
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def foreign(scope: Scope, public_url: str, has_keys: bool) -> tuple[int, str] | None:
-    """Return status and sentence if a request must be refused for where it comes from."""
+    """Return the status and message if a request must be refused for its origin, else None."""
     hosts = [value for name, value in scope["headers"] if name == b"host"]
     host = hosts[0].decode("latin-1").lower() if len(hosts) == 1 else ""
     if not has_keys and not is_loopback_host(host):

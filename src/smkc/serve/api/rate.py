@@ -1,24 +1,18 @@
-"""Rate: how many requests per minute one client may send.
+"""Rate: a limit on the requests per minute of each client.
 
-In: a client's name or address and the time. Out: how long it must wait, mostly not at all. A
-bucket a client, refilled evenly (a leaky bucket as a meter); the clients seen last are remembered.
+In: a client's name or address and the time. Out: the seconds that it must wait, 0 if it need not.
+Each client has a token bucket that refills at a constant rate; only the clients seen most recently
+are remembered.
 """
 
 from collections import OrderedDict
 
-__all__ = ["Rate"]
-
-# So many clients are remembered; one that is forgotten starts with a full bucket.
+# Maximum number of clients remembered; a forgotten one starts with a full bucket.
 MOST_CLIENTS = 10_000
 
 
 class Rate:
-    """Counts the requests of each client.
-
-    Parameters
-    ----------
-    a_minute
-        requests that one client may send; as many may come at once.
+    """Rate limiter for all clients, with bursts of up to a minute's requests.
 
     Examples
     --------
@@ -35,7 +29,7 @@ class Rate:
         self._clients: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait(self, client: str, now: float) -> float:
-        """Count a request at a time in seconds; return 0 if it may go on, else how long to wait."""
+        """Count a request at time ``now`` in seconds; return the seconds to wait, 0 if allowed."""
         left, before = self._clients.pop(client, (self._size, now))
         left = min(self._size, left + max(0.0, now - before) * self._a_second)
         is_allowed = left >= 1.0

@@ -1,7 +1,7 @@
-"""Shell: what every answer carries, whatever it is.
+"""Shell: the outermost middleware, which adds security headers and handles unexpected errors.
 
-In: an ASGI app. Out: the same, with security headers on each answer, errors and pages that are not
-there included, and a plain sentence where something failed that nobody foresaw.
+In: an ASGI app. Out: an ASGI app with security headers on every response, including errors, and a
+500 response for unexpected exceptions.
 """
 
 import logging
@@ -11,9 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from smkc.serve.api.refusals import unforeseen
 
-__all__ = ["HEADERS", "Shell"]
-
-# All that a page loads comes from the service itself, and nobody may frame it.
+# Pages load resources from the service only, and no site may embed them in a frame.
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; "
@@ -30,7 +28,7 @@ HEADERS = {
     b"x-frame-options": b"DENY",
 }
 
-# Unless an answer says otherwise itself.
+# Added unless the response sets this header itself; HTTPS_ALONE only if the service uses HTTPS.
 NOT_KEPT = (b"cache-control", b"no-store")
 HTTPS_ALONE = (b"strict-transport-security", b"max-age=31536000")
 
@@ -38,22 +36,14 @@ log = logging.getLogger("smkc.serve.api")
 
 
 class Shell:
-    """Outermost layer of the app.
-
-    Parameters
-    ----------
-    app
-        everything else.
-    is_https
-        whether people reach the service by HTTPS alone.
-    """
+    """Outermost ASGI middleware around an app."""
 
     def __init__(self, app: ASGIApp, is_https: bool = False) -> None:
         self._app = app
         self._headers = [*HEADERS.items(), *([HTTPS_ALONE] if is_https else [])]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; there are no websockets."""
+        """Answer a request; websockets are refused."""
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1003})
             return

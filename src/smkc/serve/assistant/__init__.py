@@ -1,9 +1,8 @@
-"""Assistant: a running service, as tools that a language model may call; it can only look.
+"""Assistant: read-only tools with which a language model can query a running service.
 
-In: calls through the Model Context Protocol. Out: answers from the service's own interface.
+In: calls through the Model Context Protocol. Out: answers from the API of the service.
 """
 
-from smkc.serve.assistant.tools import server_of
-from smkc.serve.assistant.view import RemoteService
+from smkc.serve.assistant.tools import RemoteService, server_of
 
 __all__ = ["RemoteService", "server_of"]

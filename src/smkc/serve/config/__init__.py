@@ -1,10 +1,10 @@
-"""Config: what is watched, where from, who hears of it, and within which limits.
+"""Config: the configuration of the service: watches, sources, receivers and limits.
 
-In: a TOML file, the same as a mapping, or an address and a query. Out: frozen records whose every
-value was checked; an error names the file, the table, the key, the value and the remedy.
+In: a TOML file, a mapping of the same shape, or a URL and a query. Out: frozen dataclasses with
+validated values; an error names the file, the table, the key, the value and the remedy.
 
-Secrets are never part of them: a record holds the name of an environment variable or the path of a
-file, and the secret is read when it is used.
+They never contain secrets, only the name of an environment variable or the path of a file; the
+secret is read when it is used.
 """
 
 from smkc.serve.config.durations import duration, show_duration

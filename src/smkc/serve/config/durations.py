@@ -1,19 +1,17 @@
-"""Durations: words such as 15s, 6h and 7d <-> whole milliseconds.
+"""Durations: conversion of text such as 15s, 6h and 7d to and from milliseconds.
 
-In: text as a recording's step is written. Out: milliseconds, or the text that gives them.
+In: text in the format of a recording's step, or milliseconds. Out: the other of the two.
 """
 
 from smkc.errors import SettingError
 from smkc.recording.grid import DURATION, NANOSECONDS
 
-__all__ = ["duration", "show_duration"]
-
 MILLISECOND = NANOSECONDS["ms"]
-MAX_DURATION = 100 * 365 * 86_400_000  # milliseconds: a slip rather than a wish
+MAX_DURATION = 100 * 365 * 86_400_000  # milliseconds; a longer duration is probably a mistake
 
 
 def duration(text: object) -> int:
-    """Read a duration as milliseconds; the bare 0 needs no unit.
+    """Parse a duration to milliseconds; the number 0 needs no unit.
 
     Examples
     --------
@@ -24,17 +22,19 @@ def duration(text: object) -> int:
         return 0
     found = DURATION.fullmatch(text) if isinstance(text, str) else None
     if found is None:
-        raise SettingError(f"{text!r} is no duration; write it like '15s', '500ms', '6h' or '7d'")
+        raise SettingError(
+            f"{text!r} is not a duration; write it like '15s', '500ms', '6h' or '7d'"
+        )
     exact = float(found[1]) * NANOSECONDS[found[2]] / MILLISECOND
     if exact > MAX_DURATION:
         raise SettingError(f"{text!r} is longer than a century; choose a shorter duration")
     if exact != int(exact):
-        raise SettingError(f"{text!r} is no whole number of milliseconds; round it")
+        raise SettingError(f"{text!r} is not a whole number of milliseconds; round it")
     return int(exact)
 
 
 def show_duration(milliseconds: int) -> str:
-    """Write milliseconds in the longest unit that divides them.
+    """Format milliseconds in the longest unit that divides them.
 
     Examples
     --------

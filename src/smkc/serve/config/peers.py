@@ -1,7 +1,7 @@
-"""Peers: the other servers that are asked or told, and how they are reached.
+"""Peers: connection settings of the servers that the service queries or sends to.
 
-In: settings by name. Out: frozen records that name where a secret lies, and read it when it is
-used; none of them holds one.
+In: settings by name. Out: frozen dataclasses. They hold the location of a secret, not the secret,
+which is read when it is used.
 """
 
 import base64
@@ -15,14 +15,6 @@ from urllib.parse import urlsplit
 from smkc.errors import SettingError
 from smkc.serve.config.reaching import check_labels, check_url, read_secret
 
-__all__ = [
-    "AlertmanagerConfig",
-    "PeerConfig",
-    "PrometheusConfig",
-    "RemoteWriteConfig",
-    "WebhookConfig",
-]
-
 HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110, section 5.6.2
 SECRET_HEADERS = ("authorization", "cookie", "proxy-authorization", "x-api-key", "api-key")
 SHORTEST_RESEND = 1_000
@@ -30,26 +22,26 @@ SHORTEST_RESEND = 1_000
 
 @dataclass(frozen=True, kw_only=True)
 class PeerConfig:
-    """How a server is reached over HTTP.
+    """Settings for reaching a server over HTTP.
 
     Parameters
     ----------
     url
-        where it is, without a user or a password.
+        URL of the server, without user and password.
     token_env, token_file
-        environment variable or file that holds a bearer token; the file is read anew each time.
+        environment variable or file with a bearer token; read for each request.
     username, password_env, password_file
-        for basic authentication instead of a token.
+        credentials for basic authentication instead of a token.
     headers
-        further headers that are no secret, such as ``X-Scope-OrgID`` for a tenant.
+        additional headers that are not secret, such as ``X-Scope-OrgID`` for a tenant.
     headers_env
-        header -> environment variable that holds its value.
+        header -> environment variable with its value.
     ca_file
-        certificates to trust instead of the system's.
+        CA certificates to trust instead of those of the system.
     cert_file, key_file
-        our own certificate and its key, where the server asks for one.
+        client certificate and its key, if the server requires one.
     timeout
-        milliseconds that an answer may take.
+        maximum time until an answer, in milliseconds.
     """
 
     url: str
@@ -85,7 +77,7 @@ class PeerConfig:
             raise SettingError(f"key_file={str(self.key_file)!r} needs cert_file beside it")
 
     def request_headers(self) -> dict[str, str]:
-        """Return the headers of a request, secrets among them, read now."""
+        """Return the headers of a request, including secrets, which are read now."""
         found = dict(self.headers)
         for header, variable in self.headers_env.items():
             found[header] = read_secret(variable, None, f"headers_env {header}")
@@ -98,11 +90,13 @@ class PeerConfig:
             found["Authorization"] = f"Basic {pair}"
         for header, value in found.items():
             if not value.isascii():
-                raise SettingError(f"{header} holds a sign that no header can; see its secret")
+                raise SettingError(
+                    f"{header} has a character that no header can hold; check its secret"
+                )
         return found
 
     def trust(self) -> ssl.SSLContext | bool:
-        """Return what certificates are checked with: True for the system's."""
+        """Return the SSL context that verifies certificates; True for the system's default."""
         if self.ca_file is None and self.cert_file is None:
             return True
         try:
@@ -120,7 +114,7 @@ class PeerConfig:
     def _check_headers(self) -> None:
         for header in (*self.headers, *self.headers_env):
             if not HEADER.fullmatch(header):
-                raise SettingError(f"headers: {header!r} is no header's name; use letters and '-'")
+                raise SettingError(f"headers: {header!r} is not a header name; use letters and '-'")
         for header, value in self.headers.items():
             if header.lower() in SECRET_HEADERS:
                 raise SettingError(
@@ -128,7 +122,9 @@ class PeerConfig:
                     f"write headers_env = {{ {header} = 'NAME_OF_THE_VARIABLE' }}"
                 )
             if not value.isprintable() or not value.isascii():
-                raise SettingError(f"headers: {header} = {value!r} holds signs no header can")
+                raise SettingError(
+                    f"headers: {header} = {value!r} has characters that no header can hold"
+                )
         twice = {name.lower() for name in self.headers} & {
             name.lower() for name in self.headers_env
         }
@@ -138,21 +134,21 @@ class PeerConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class PrometheusConfig(PeerConfig):
-    """Where samples are asked for: Prometheus, or what answers as it does."""
+    """Server to query for samples: Prometheus, or one with the same API."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AlertmanagerConfig(PeerConfig):
-    """An Alertmanager that hears of alerts.
+    """An Alertmanager that receives alerts.
 
     Parameters
     ----------
     labels
-        put on each alert besides those that smkc gives.
+        labels added to each alert; they replace labels of the same name that smkc sets.
     cause_labels
-        labels of the guilty variable that are put on its alert, so that it is routed by them.
+        labels of the first cause that are copied to the alert, for routing.
     resend
-        milliseconds after which an alert that goes on is told again.
+        milliseconds between repeated notifications of an open alert.
     """
 
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -169,18 +165,18 @@ class AlertmanagerConfig(PeerConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class WebhookConfig(PeerConfig):
-    """An address that alerts are posted to as JSON.
+    """A URL to which alerts are posted as JSON.
 
     Parameters
     ----------
     name
-        by which messages and problems refer to it; by default its host.
+        name used in messages and problems; by default the host and port.
     secret_env, secret_file
-        environment variable or file that holds the key which messages are signed with.
+        environment variable or file with the key for signing messages.
 
     Notes
     -----
-    Its address is not shown: chat services put a secret into the path.
+    The URL is never shown, since chat services put a secret into the path.
     """
 
     url: str = field(repr=False)
@@ -195,7 +191,7 @@ class WebhookConfig(PeerConfig):
             object.__setattr__(self, "name", urlsplit(self.url).netloc)
 
     def signing_key(self) -> bytes | None:
-        """Return the key that messages are signed with, read now; None if there is none."""
+        """Read and return the key for signing messages; None if none is configured."""
         if not self.secret_env and not self.secret_file:
             return None
         return read_secret(self.secret_env, self.secret_file, "secret").encode()
@@ -203,12 +199,12 @@ class WebhookConfig(PeerConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class RemoteWriteConfig(PeerConfig):
-    """Where scores are written to by Prometheus' remote write.
+    """Server that receives scores by Prometheus' remote write protocol.
 
     Parameters
     ----------
     labels
-        put on each series besides those that smkc gives.
+        labels added to each series, in addition to those that smkc sets.
     """
 
     labels: Mapping[str, str] = field(default_factory=dict)

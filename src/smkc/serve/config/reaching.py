@@ -1,7 +1,7 @@
-"""Reaching: addresses, labels and secrets, checked before they are used.
+"""Reaching: checks of URLs and labels, and reading of secrets.
 
-In: what stands in a configuration. Out: nothing or an error; a secret, read where it lies. No error
-shows a secret, not even one that was written where none belongs.
+In: values of a configuration. Out: an error if a value is invalid, or the secret that was read. No
+error message shows a secret, not even one that was written in the wrong place.
 """
 
 import os
@@ -13,10 +13,8 @@ from urllib.parse import urlsplit
 
 from smkc.errors import SettingError
 
-__all__ = ["check_labels", "check_url", "is_loopback", "read_secret"]
-
 LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
-PLACE = re.compile(r"[a-zA-Z0-9.-]+:[0-9]{1,5}")  # a host and a port that lack the http:// alone
+PLACE = re.compile(r"[a-zA-Z0-9.-]+:[0-9]{1,5}")  # host:port, which only lacks the http://
 
 
 def read_secret(variable: str, file: Path | None, what: str) -> str:
@@ -41,12 +39,12 @@ def read_secret(variable: str, file: Path | None, what: str) -> str:
         if not secret:
             raise SettingError(f"{what}: {place} is empty; write the secret into it")
     if not secret.isprintable():
-        raise SettingError(f"{what}: {place} holds signs no secret has; write one line of text")
+        raise SettingError(f"{what}: {place} has unprintable characters; write one line of text")
     return secret
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine itself.
+    """Return whether a host is the loopback address of this machine.
 
     Examples
     --------
@@ -60,7 +58,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_url(name: str, url: object) -> None:
-    """Refuse what is no address over HTTP, and an address with a password in it."""
+    """Raise SettingError if a value is not an HTTP URL, or contains a user or a password."""
     try:
         parts = urlsplit(url) if isinstance(url, str) else None
         is_usable = parts is not None and parts.hostname and (parts.port is None or parts.port > 0)
@@ -71,7 +69,7 @@ def check_url(name: str, url: object) -> None:
         if "@" not in str(url):
             shown = repr(url)
             likely = f"http://{url}" if PLACE.fullmatch(str(url)) else likely
-        raise SettingError(f"{name}={shown} is no address; write it like {likely!r}")
+        raise SettingError(f"{name}={shown} is not a URL; write it like {likely!r}")
     if parts.username is not None or parts.password is not None:
         raise SettingError(
             f"{name} of {parts.hostname} holds a user or a password; take them out and give "
@@ -80,9 +78,9 @@ def check_url(name: str, url: object) -> None:
 
 
 def check_labels(labels: Mapping[str, str]) -> None:
-    """Refuse labels that Prometheus does not know."""
+    """Raise SettingError if a label's name is not valid in Prometheus."""
     for label in labels:
         if not LABEL.fullmatch(label):
             raise SettingError(
-                f"labels: {label!r} is no label's name; use letters, digits and underscores"
+                f"labels: {label!r} is not a label name; use letters, digits and underscores"
             )

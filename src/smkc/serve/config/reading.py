@@ -1,17 +1,19 @@
-"""Reading: a TOML file, or a mapping of the same shape -> a configuration.
+"""Reading: conversion of a TOML file, or a mapping of the same shape, to a configuration.
 
-In: a path or a mapping. Out: a :class:`Config`; what is wrong is said with the file, the table, the
-key, the value and the remedy. Paths are relative to the file's folder.
+In: a path or a mapping. Out: a :class:`Config`; an error names the file, the table, the key, the
+value and the remedy. Paths are relative to the file's folder.
 """
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from smkc.errors import SettingError
+from smkc.recording import Identity
 from smkc.serve.config import tables
-from smkc.serve.config.keys import check_keys
+from smkc.serve.config.durations import duration
 from smkc.serve.config.peers import (
     AlertmanagerConfig,
     PrometheusConfig,
@@ -19,43 +21,26 @@ from smkc.serve.config.peers import (
     WebhookConfig,
 )
 from smkc.serve.config.service import Config, Limits, Retention
-from smkc.serve.config.tables import Reader, number, span, text, texts, texts_by_name, whole
+from smkc.serve.config.tables import Reader
 from smkc.serve.config.watch import WatchConfig
 
-__all__ = ["config_of", "read_config", "simple_config"]
-
-WATCH: dict[str, Reader] = {
-    "name": text,
-    "source": text,
-    "query": text,
-    "match": texts_by_name,
-    "entity": text,
-    "drop_labels": texts,
-    "families": tables.identity,
-    "counters": text,
-    "step": span,
-    "history": span,
-    "min_rows": whole,
-    "lateness": span,
-    "max_series": whole,
-    "max_lanes": whole,
-    "false_alarms_per_day": number,
-    "refit_every": span,
-    "loudest": whole,
-    "self_test": tables.flag,
-    "detector": tables.anything,
+# Type of a setting -> its reader; paths depend on the folder of the file.
+READERS: dict[Any, Reader] = {
+    str: tables.text,
+    int: tables.whole,
+    float: tables.number,
+    bool: tables.flag,
+    tuple[str, ...]: tables.texts,
+    Mapping[str, str]: tables.texts_by_name,
+    Mapping[str, Any]: tables.anything,
+    Identity: tables.identity,
 }
-LIMITS: dict[str, Reader] = {
-    "body_bytes": whole,
-    "decoded_bytes": whole,
-    "samples_per_request": whole,
-    "requests_per_minute": whole,
-    "request_timeout_seconds": whole,
-}
-# Tables that may stand several times, and what they are together.
+# Settings of type int that are written as durations.
+DURATIONS = frozenset(
+    ["step", "history", "lateness", "refit_every", "timeout", "resend", "rows", "scores", "alerts"]
+)
+# Tables that may be repeated -> the field of Config that holds them.
 PLURAL = {"watch": "watches", "alertmanager": "alertmanagers", "webhook": "webhooks"}
-
-RETENTION: dict[str, Reader] = {"rows": span, "scores": span, "alerts": span}
 
 
 def read_config(path: str | Path) -> Config:
@@ -77,14 +62,7 @@ def config_of(
 ) -> Config:
     """Make a configuration from a mapping in the shape of the TOML file.
 
-    Parameters
-    ----------
-    content
-        tables by name, as TOML gives them.
-    folder
-        that paths are relative to.
-    place
-        what errors call the whole.
+    Paths are relative to ``folder``; error messages name the source ``place``.
 
     Examples
     --------
@@ -94,29 +72,26 @@ def config_of(
     ...         "watch": [{"name": "shop", "query": '{namespace="shop"}', "step": "30s"}],
     ...     }
     ... )
-    >>> config.watch("shop").step, config.listen.url
+    >>> config.watches[0].step, config.listen.url
     (30000, 'http://127.0.0.1:9469')
     """
     path = tables.path_from(folder)
-    peer = _peer_readers(path)
-    named = {"labels": texts_by_name, "resend": span}
-    signed = {"name": text, "secret_env": text, "secret_file": path}
     readers: dict[str, Reader] = {
         "data": path,
         "listen": tables.listen,
-        "public_url": text,
-        "links": texts_by_name,
+        "public_url": tables.text,
+        "links": tables.texts_by_name,
         "tokens": path,
-        "limits": _one(Limits, LIMITS),
-        "retention": _one(Retention, RETENTION),
-        "prometheus": _one(PrometheusConfig, peer),
-        "remote_write": _one(RemoteWriteConfig, peer | {"labels": texts_by_name}),
-        "alertmanager": _several(AlertmanagerConfig, peer | named | {"cause_labels": texts}),
-        "webhook": _several(WebhookConfig, peer | signed),
-        "watch": _several(WatchConfig, WATCH),
+        "limits": _one(Limits, path),
+        "retention": _one(Retention, path),
+        "prometheus": _one(PrometheusConfig, path),
+        "remote_write": _one(RemoteWriteConfig, path),
+        "alertmanager": _several(AlertmanagerConfig, path),
+        "webhook": _several(WebhookConfig, path),
+        "watch": _several(WatchConfig, path),
     }
     try:
-        check_keys(content, tuple(readers))
+        tables.check_keys(content, tuple(readers))
         found: dict[str, Any] = {"watches": (), "data": folder / Config.data}
         for key, value in content.items():
             found[PLURAL.get(key, key)] = _placed(key, readers[key], value)
@@ -136,23 +111,10 @@ def simple_config(
     webhook: str | None = None,
     **watch: Any,
 ) -> Config:
-    """Make a configuration of one watch on one Prometheus.
+    """Make a configuration with one watch on one Prometheus server.
 
-    Parameters
-    ----------
-    prometheus
-        its address.
-    query
-        PromQL that selects the series.
-    name
-        of the watch.
-    data, listen
-        folder for history, and ``host:port``, if others than usual.
-    alertmanager, webhook
-        addresses that hear of alerts.
-    **watch
-        further settings of the watch as TOML writes them, such as ``step="5s"``; those that are
-        None are left out.
+    ``alertmanager`` and ``webhook`` are URLs that receive alerts. Further settings of the watch are
+    given as written in TOML, such as ``step="5s"``; those that are None are ignored.
 
     Examples
     --------
@@ -161,40 +123,27 @@ def simple_config(
     5000
     """
     given = {key: value for key, value in watch.items() if value is not None}
-    content: dict[str, Any] = {
+    content = {
         "prometheus": {"url": prometheus},
         "watch": [{"name": name, "query": query, **given}],
+        "data": None if data is None else str(data),
+        "listen": listen,
+        "alertmanager": None if alertmanager is None else [{"url": alertmanager}],
+        "webhook": None if webhook is None else [{"url": webhook}],
     }
-    if data is not None:
-        content["data"] = str(data)
-    if listen is not None:
-        content["listen"] = listen
-    if alertmanager is not None:
-        content["alertmanager"] = [{"url": alertmanager}]
-    if webhook is not None:
-        content["webhook"] = [{"url": webhook}]
-    return config_of(content, place="options")
+    return config_of(
+        {key: value for key, value in content.items() if value is not None}, place="options"
+    )
 
 
-def _peer_readers(path: Reader) -> dict[str, Reader]:
-    return {
-        "url": text,
-        "token_env": text,
-        "token_file": path,
-        "username": text,
-        "password_env": text,
-        "password_file": path,
-        "headers": texts_by_name,
-        "headers_env": texts_by_name,
-        "ca_file": path,
-        "cert_file": path,
-        "key_file": path,
-        "timeout": span,
+def _one(record: type[Any], path: Reader) -> Reader:
+    """Return a reader of one table, whose keys and types are the fields of a dataclass."""
+    types = get_type_hints(record)
+    by_type = {**READERS, Path | None: path}
+    readers = {
+        one.name: duration if one.name in DURATIONS else by_type[types[one.name]]
+        for one in fields(record)
     }
-
-
-def _one(record: Callable[..., Any], readers: Mapping[str, Reader]) -> Reader:
-    """Return a reader of one table."""
 
     def read(value: object) -> Any:
         given = tables.arguments(value, readers)
@@ -207,9 +156,9 @@ def _one(record: Callable[..., Any], readers: Mapping[str, Reader]) -> Reader:
     return read
 
 
-def _several(record: Callable[..., Any], readers: Mapping[str, Reader]) -> Reader:
-    """Return a reader of a list of tables, which says in which of them something is wrong."""
-    read_one = _one(record, readers)
+def _several(record: type[Any], path: Reader) -> Reader:
+    """Return a reader of a list of tables; its errors say which table is wrong."""
+    read_one = _one(record, path)
 
     def read(value: object) -> tuple[Any, ...]:
         if not isinstance(value, list | tuple):
@@ -228,7 +177,7 @@ def _several(record: Callable[..., Any], readers: Mapping[str, Reader]) -> Reade
 
 
 def _placed(key: str, read: Reader, value: object) -> Any:
-    """Read a part of the whole; an error says which, in TOML's brackets."""
+    """Read the value of a top-level key; errors name the key, in brackets if it is a table."""
     try:
         return read(value)
     except SettingError as error:

@@ -1,9 +1,8 @@
-"""Service: everything that one process does, and the limits within which it does it.
+"""Service: the settings of one service process and its limits.
 
-In: settings by name. Out: a frozen record; watches and receivers have names of their own.
+In: settings by name. Out: frozen dataclasses with validated values.
 """
 
-import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -16,25 +15,23 @@ from smkc.serve.config.peers import (
     RemoteWriteConfig,
     WebhookConfig,
 )
-from smkc.serve.config.reaching import check_url
+from smkc.serve.config.reaching import check_url, is_loopback
 from smkc.serve.config.watch import WatchConfig
-
-__all__ = ["TOKENS_VARIABLE", "Config", "Limits", "Listen", "Retention"]
 
 TOKENS_VARIABLE = "SMKC_TOKENS"
 """Environment variable with tokens: ``name:role:token[:expiry],...``."""
 
 DAY_MILLISECONDS = 86_400_000
 
-MAX_LINK_NAME = 64  # signs
+MAX_LINK_NAME = 64  # characters
 
-# Hosts that stand for all addresses of this machine, and one of these that can be opened.
+# Wildcard addresses -> the loopback address to use in a URL.
 OF_EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Listen:
-    """Where the service is reached; port 0 takes a free one.
+    """Address that the service listens on; port 0 chooses a free port.
 
     Examples
     --------
@@ -53,35 +50,30 @@ class Listen:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine can reach it."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        """Whether only this machine can reach the address."""
+        return is_loopback(self.host)
 
     @property
     def url(self) -> str:
-        """The address to open on this machine."""
+        """URL of the service on this machine."""
         host = OF_EVERY_ADDRESS.get(self.host, self.host)
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What a client may ask for.
+    """Limits for requests of clients.
 
     Parameters
     ----------
     body_bytes, decoded_bytes
-        of a request as it is sent, and unpacked.
+        maximum size of a request body as sent, and after decompression.
     samples_per_request
-        readings in one request.
+        maximum number of samples in one request.
     requests_per_minute
-        of one client.
+        maximum number of requests of one client.
     request_timeout_seconds
-        until a request must be answered.
+        maximum time until a request is answered.
     """
 
     body_bytes: int = 16 * 2**20
@@ -99,7 +91,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Retention:
-    """How many milliseconds history is kept: rows, verdicts on them, and alerts."""
+    """Milliseconds for which rows, scores and alerts are kept."""
 
     rows: int = 7 * DAY_MILLISECONDS
     scores: int = 90 * DAY_MILLISECONDS
@@ -114,35 +106,35 @@ class Retention:
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """What one process watches and whom it tells.
+    """Configuration of a service: what it watches and which receivers it notifies.
 
     Parameters
     ----------
     watches
-        one or more, each with a name of its own.
+        one or more watches with distinct names.
     prometheus
-        whom watches with ``source = "prometheus"`` ask.
+        server that watches with ``source = "prometheus"`` query.
     alertmanagers, webhooks
-        who hear of alerts.
+        receivers of alerts.
     remote_write
-        who is sent the scores.
+        receiver of the scores.
     data
         folder for history and models.
     listen
-        where the service is reached.
+        address to listen on.
     public_url
-        where people open it, for links in alerts; without it alerts hold no link.
+        URL of the dashboard for links in alerts; if empty, alerts contain no link.
     links
-        where people look at a variable: a name and an address with ``{query}`` in it (or
-        ``{query_json}``, inside JSON), and, if wanted, ``{start}`` and ``{end}`` in milliseconds,
-        ``{seconds}`` between them and ``{end_text}`` such as 2026-03-02 04:05:00. Prometheus' own
-        page unless given.
+        pages that plot a variable, by name: URL templates with ``{query}`` (or ``{query_json}``
+        inside JSON) and optionally ``{start}`` and ``{end}`` in milliseconds, ``{seconds}`` between
+        them, and ``{end_text}`` such as 2026-03-02 04:05:00. By default the graph page of
+        Prometheus.
     tokens
-        file with a token a line; besides it the environment variable ``SMKC_TOKENS`` counts.
+        file with one token per line; tokens in the environment variable ``SMKC_TOKENS`` are added.
     limits
-        of what clients may ask for.
+        limits for requests of clients.
     retention
-        of history.
+        how long history is kept.
     """
 
     watches: tuple[WatchConfig, ...]
@@ -167,8 +159,8 @@ class Config:
         for watch in self.watches:
             if watch.source == "prometheus" and self.prometheus is None:
                 raise SettingError(
-                    f"watch {watch.name!r} asks Prometheus, but no address is given; add a table "
-                    "[prometheus] with url = 'http://localhost:9090', or set source = 'push'"
+                    f"watch {watch.name!r} queries Prometheus, but no address is given; add a "
+                    "table [prometheus] with url = 'http://localhost:9090', or set source = 'push'"
                 )
             if watch.history > self.retention.rows:
                 raise SettingError(
@@ -182,19 +174,11 @@ class Config:
         for name, address in self.links.items():
             _check_link(name, address)
 
-    def watch(self, name: str) -> WatchConfig:
-        """Return the watch of a name."""
-        for watch in self.watches:
-            if watch.name == name:
-                return watch
-        known = ", ".join(watch.name for watch in self.watches)
-        raise SettingError(f"there is no watch {name!r}; the watches are {known}")
-
 
 def _check_link(name: str, address: str) -> None:
     if not name.strip() or len(name) > MAX_LINK_NAME:
         raise SettingError(
-            f"links: {name!r}: name a link by 1 to {MAX_LINK_NAME} signs, such as 'Grafana'"
+            f"links: {name!r}: name a link by 1 to {MAX_LINK_NAME} characters, such as 'Grafana'"
         )
     check_url(f"links: {name}", address.partition("?")[0])
     if "{query}" not in address and "{query_json}" not in address:

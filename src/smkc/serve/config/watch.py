@@ -1,6 +1,6 @@
-"""Watch: what one entry of the configuration follows, and how.
+"""Watch: the settings of one watch.
 
-In: settings by name. Out: a frozen record whose values were checked one by one and together.
+In: settings by name. Out: a frozen dataclass with validated values.
 """
 
 import copy
@@ -14,8 +14,6 @@ from smkc.errors import SettingError
 from smkc.recording import Identity
 from smkc.serve.config.durations import show_duration
 
-__all__ = ["WatchConfig"]
-
 SOURCES = ("prometheus", "push")
 COUNTERS = ("auto", "none")
 NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
@@ -23,14 +21,14 @@ NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 USUAL_STEP = 15_000  # milliseconds
 USUAL_HISTORY = 6 * 3_600_000
 
-# Settings that follow from others where they are left out.
+# Settings whose defaults are derived: from the scrape interval, or from the step.
 DERIVED = ("step", "lateness", "history")
 
-SHORTEST_STEP = 100  # milliseconds; a row takes a few of them to judge
+SHORTEST_STEP = 100  # milliseconds; judging a row takes a few milliseconds
 MOST_SERIES = 1_000_000
 MOST_LOUDEST = 16  # number of variables remembered per row
 
-# Settings of the detector that a watch gives in words of its own.
+# Settings of the detector -> settings of the watch that replace them.
 OWN_WORDS = {
     "identity": "families",
     "counters": "counters",
@@ -40,50 +38,52 @@ OWN_WORDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class WatchConfig:
-    """One watch; durations in milliseconds.
+    """Settings of one watch; durations are in milliseconds.
 
     Parameters
     ----------
     name
         1 to 64 letters, digits, dots, dashes or underscores.
     source
-        ``prometheus`` asks for samples, ``push`` takes those that are sent.
+        ``prometheus`` queries samples, ``push`` receives samples that clients send.
     query
         PromQL that selects the series; only for ``prometheus``.
     match
-        label -> regular expression that must match its whole value, ``__name__`` for the metric; a
-        sample that does not match is not this watch's. Only for ``push``.
+        label -> regular expression that must match the whole value, with ``__name__`` for the
+        metric; the watch ignores samples that do not match. Only for ``push``.
     entity
-        label that splits the watch into lanes, each judged by itself; empty for one lane.
+        label that splits the watch into lanes, one per value, each judged independently; empty for
+        a single lane.
     drop_labels
-        labels that are left out of the names of variables.
+        labels to remove from the names of variables.
     families
-        rule that says which variables measure the same thing.
+        rule that determines which variables measure the same thing.
     counters
-        ``auto`` turns counters into rates; ``none`` does not.
+        ``auto`` converts counters to rates; ``none`` does not.
     step
-        from one row to the next; by default that of the scrapes, where Prometheus shows it, and
-        15 s elsewhere.
+        time between rows; by default the scrape interval, if Prometheus shows it, else 15 s.
     history
-        what is read at the start and learned from; by default 6 hours, or twice ``min_rows``
-        steps where that is longer.
+        span of past rows to fetch and learn from at the start; by default 6 hours or
+        2 * ``min_rows`` steps, whichever is longer.
     min_rows
-        rows before the first scores.
+        number of rows required before the first fit.
     lateness
-        how long after its end a row is asked for or, for ``push``, closed; by default one step.
+        time after the end of a row at which it is queried or, for ``push``, closed; by default one
+        step.
     max_series
-        names that a lane takes a row at most; the rest is counted.
+        maximum number of variables per row of a lane; further ones are left out and counted.
     max_lanes
-        lanes at most; the samples of further entities are counted.
+        maximum number of lanes; samples of further entities are left out and counted.
     false_alarms_per_day
-        alerts that normal rows of a lane may raise in a day, about. Which p-value opens an alert
-        follows from it and the step: see :func:`smkc.serve.lane.alerting.alert_rate`.
+        approximate number of alerts per day that normal rows of a lane may raise. With the step it
+        determines the p-value that opens an alert: see
+        :func:`smkc.serve.lane.alerting.alert_rate`.
     refit_every
-        how often a lane learns anew; 0 for never.
+        time between refits of a lane's model; 0 for never.
     loudest
-        how many variables that are most unusual now are shown, whether or not anything alerts.
+        number of most unusual variables to show, whether or not there is an alert.
     self_test
-        whether each model is tried on planted anomalies, in a process beside.
+        whether each model is tested with planted anomalies, in a separate process.
     detector
         further settings of :class:`smkc.Detector`, by name.
 
@@ -117,11 +117,11 @@ class WatchConfig:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not NAME.fullmatch(self.name):
             raise SettingError(
-                f"name={self.name!r}: a watch is called by 1 to 64 letters, digits, dots, dashes "
+                f"name={self.name!r}: a watch's name has 1 to 64 letters, digits, dots, dashes "
                 "or underscores, such as 'shop'"
             )
         left_out = tuple(key for key in DERIVED if getattr(self, key) == -1)
-        self.__dict__["_left_out"] = left_out  # which is no setting
+        self.__dict__["_left_out"] = left_out  # not a field, since it is not a setting
         if "step" in left_out:
             self.__dict__["step"] = USUAL_STEP
         self._check_numbers()
@@ -134,11 +134,11 @@ class WatchConfig:
 
     @property
     def has_own_step(self) -> bool:
-        """Whether the step was given, and is not to be found."""
+        """Whether the step was configured rather than detected."""
         return "step" not in self.__dict__["_left_out"]
 
     def with_step(self, step: int) -> "WatchConfig":
-        """Return the watch with a step that was found, and with what follows from it.
+        """Return the watch with a detected step, and with the defaults that depend on it.
 
         Examples
         --------
@@ -152,7 +152,7 @@ class WatchConfig:
         return found
 
     def _derive(self) -> None:
-        """Give settings that were left out the values that follow from the step."""
+        """Set defaults that depend on the step."""
         if "lateness" in self.__dict__["_left_out"]:
             self.__dict__["lateness"] = self.step
         if "history" in self.__dict__["_left_out"]:
@@ -184,12 +184,12 @@ class WatchConfig:
                 re.compile(pattern)
             except re.error as error:
                 raise SettingError(
-                    f"match: {label} = {pattern!r} is no regular expression ({error}); correct it"
+                    f"match: {label} = {pattern!r} is not a regular expression ({error}); fix it"
                 ) from None
         if self.entity and self.entity in self.drop_labels:
             raise SettingError(
                 f"drop_labels holds {self.entity!r}, which is the entity; take it out: the "
-                "entity's label is no part of the names anyway"
+                "entity's label is not part of the names anyway"
             )
         if "__name__" in (self.entity, *self.drop_labels):
             raise SettingError(

@@ -1,12 +1,12 @@
-"""Dashboard: the fleet, a watch and an alert, as pages that a browser draws from the API.
+"""Dashboard: web pages for the fleet, a watch and an alert, rendered in the browser from the API.
 
-In: the service's JSON, asked for by the pages' own scripts. Out: :func:`routes`, which the app
+In: JSON of the API, requested by the scripts of the pages. Out: :func:`routes`, which the app
 mounts.
 
-The pages are files of this package: no build step, nothing from outside, no inline script or style,
-so that a content policy of ``default-src 'self'`` holds. They hold no secrets and need no token;
-what they show comes from ``/api/v1`` with the visitor's cookie, and an answer of 401 there leads to
-``/login``. ``assets/api.js`` is the one place that knows the API's shapes.
+The pages are files of this package, without a build step, external resources, inline scripts or
+inline styles, so that they work under a content security policy of ``default-src 'self'``. They
+contain no secrets and need no token; the data comes from ``/api/v1`` with the visitor's cookie, and
+a 401 answer leads to ``/login``. Only ``assets/api.js`` depends on the JSON format of the API.
 """
 
 from smkc.serve.dashboard.routes import routes

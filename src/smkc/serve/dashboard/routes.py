@@ -1,7 +1,7 @@
-"""Routes: the dashboard's pages and what they load, from memory.
+"""Routes: the dashboard's pages and assets, served from memory.
 
-In: the files of this package. Out: an ``APIRouter``. Pages are asked for anew each time, by their
-ETag; what they load lies under a name made from its content and may be kept for ever.
+In: the files of this package. Out: an ``APIRouter``. Browsers revalidate pages on each visit by
+their ETag. The path of assets contains a hash of their content, so they may be cached forever.
 """
 
 import hashlib
@@ -15,17 +15,15 @@ from fastapi.responses import Response
 
 from smkc.decide.words import EVIDENCES, KINDS, OTHER_KIND
 
-__all__ = ["routes", "terms_script"]
-
 PAGES = {"page": "page.html", "login": "login.html"}
 
-# The colours, which the report has too.
+# Colours, shared with the report.
 PALETTE = "palette.css"
 
-# The script that is made from the words of the report.
+# Script generated from the words of the report.
 TERMS = "terms.js"
 
-# Where a page names the folder of what it loads.
+# Placeholder in pages for the path of the assets.
 FOLDER = "{{assets}}"
 
 CONTENT_TYPES = {
@@ -40,7 +38,7 @@ ASK_AGAIN = "no-cache"
 
 
 def routes() -> APIRouter:
-    """Return the routes of the pages: ``/``, a watch's, an alert's, ``/login``, ``/assets/``."""
+    """Return the routes: ``/``, pages of watches and alerts, ``/login`` and ``/assets/``."""
     router = APIRouter(include_in_schema=False)
     shell, login = _page("page"), _page("login")
 
@@ -66,7 +64,7 @@ def routes() -> APIRouter:
 
 
 def _answer(request: Request, body: bytes) -> Response:
-    """Send a page, or say that the visitor's copy is good."""
+    """Return a page, or 304 if the visitor's copy is current."""
     tag = f'"{_digest(body)}"'
     headers = {"Cache-Control": ASK_AGAIN, "ETag": tag}
     if tag in request.headers.get("if-none-match", ""):
@@ -75,14 +73,14 @@ def _answer(request: Request, body: bytes) -> Response:
 
 
 def _page(name: str) -> bytes:
-    """Read a page and tell it where its files lie."""
+    """Read a page and fill in the path of the assets."""
     text = files(__package__).joinpath(PAGES[name]).read_text("utf-8")
     return text.replace(FOLDER, f"/assets/{_version()}").encode()
 
 
 @lru_cache(maxsize=1)
 def _assets() -> dict[str, bytes]:
-    """Read all that pages load, by name."""
+    """Return the assets by name."""
     folder = files(__package__).joinpath("assets")
     found = [files("smkc.plot").joinpath(PALETTE), *folder.iterdir()]
     read = {
@@ -92,7 +90,7 @@ def _assets() -> dict[str, bytes]:
 
 
 def terms_script() -> str:
-    """Return the words that Python has for kinds and evidences, as a script."""
+    """Return the words for kinds and evidences as a JavaScript module."""
     terms = {
         "KINDS": {name: asdict(words) for name, words in KINDS.items()},
         "OTHER_KIND": asdict(OTHER_KIND),
@@ -103,7 +101,7 @@ def terms_script() -> str:
 
 @lru_cache(maxsize=1)
 def _version() -> str:
-    """Return a name for this state of all files: another when any of them changes."""
+    """Return a hash of all assets, which changes when any of them changes."""
     return _digest(b"".join(name.encode() + body for name, body in _assets().items()))
 
 

@@ -1,7 +1,7 @@
-"""Prompb: the messages of Prometheus' remote write, 1.0 and 2.0, built from their schema.
+"""Prompb: protobuf classes for the messages of Prometheus' remote write, 1.0 and 2.0.
 
-In: nothing. Out: message classes that hold what smkc reads and writes. Fields of no concern here
-(exemplars, histograms, metadata) are left out; protobuf passes over them.
+Out: message classes with the fields that smkc reads and writes. Other fields (exemplars,
+histograms, metadata) are left out; protobuf skips them.
 
 The schemas are prometheus/prompb/types.proto and prompb/io/prometheus/write/v2/types.proto.
 """
@@ -10,11 +10,9 @@ from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-__all__ = ["RequestV2", "TimeSeries", "TimeSeriesV2", "WriteRequest"]
-
 _Field = descriptor_pb2.FieldDescriptorProto
 
-# A field: its name, number and type; a repeated one ends in "*", a message is given by its name.
+# A field is "name number type". "*" marks a repeated field; a message type is given by its name.
 _SCHEMAS: dict[str, dict[str, tuple[str, ...]]] = {
     "prometheus": {
         "Label": ("name 1 string", "value 2 string"),

@@ -13,16 +13,14 @@ from smkc.serve.config import Limits
 from smkc.serve.decoding.unpacking import DecodeError
 from smkc.serve.intake.samples import Samples
 
-__all__ = ["LONGEST_NAME", "MOST_LABELS", "Collector", "series_name"]
-
-LONGEST_NAME = 16_384  # letters of an identifier with all its labels
+LONGEST_NAME = 16_384  # characters of an identifier with all its labels
 MOST_LABELS = 256
 
 METRIC_LABEL = "__name__"  # Prometheus' label for the metric itself
 
 
 class Collector:
-    """Gathers the readings of one request."""
+    """Collects the readings of one request."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -31,7 +29,7 @@ class Collector:
         self._of, self._times, self._values = array("q"), array("q"), array("d")
 
     def code(self, name: str) -> int:
-        """Return a variable's number; a new name counts towards the limits."""
+        """Return a variable's code; a new name counts towards the limits."""
         code = self._codes.get(name)
         if code is not None:
             return code
@@ -47,12 +45,12 @@ class Collector:
         try:
             name.encode()
         except UnicodeEncodeError:
-            raise DecodeError(f"name {name[:80]!a} holds half a letter; write UTF-8") from None
+            raise DecodeError(f"name {name[:80]!a} has a lone surrogate; write UTF-8") from None
         code = self._codes[name] = len(self._codes)
         return code
 
     def add(self, code: int, time: int, value: float) -> None:
-        """Add one reading: of a variable's number, at milliseconds since 1970."""
+        """Add one reading of a variable, by its code, at a time in milliseconds since 1970."""
         if len(self._of) >= self._limits.samples_per_request:
             raise DecodeError(
                 f"the body holds more than the {self._limits.samples_per_request:,} samples "
@@ -62,12 +60,12 @@ class Collector:
         try:
             self._times.append(time)
         except OverflowError:
-            raise DecodeError(f"time {time} is no time in milliseconds since 1970") from None
+            raise DecodeError(f"time {time} is not a time in milliseconds since 1970") from None
         self._values.append(value)
         self._of.append(code)
 
     def samples(self) -> Samples:
-        """Return what was gathered."""
+        """Return the collected readings."""
         return Samples(
             names=tuple(self._codes),
             codes=np.array(self._of, np.int64),
@@ -109,8 +107,8 @@ def series_name(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def too_long(n_letters: int, start: str) -> DecodeError:
-    """Return the refusal of a name that is too long."""
+    """Return the error for a name that is too long."""
     return DecodeError(
-        f"a name that starts with {start[:80]!a} has {n_letters:,} letters or more, and "
+        f"a name that starts with {start[:80]!a} has {n_letters:,} characters or more, and "
         f"{LONGEST_NAME:,} are allowed; drop its longest labels where it is sent"
     )

@@ -1,6 +1,6 @@
-"""Observations: samples as JSON, for everybody who speaks neither remote write nor OTLP.
+"""Observations: samples as JSON, for senders that support neither remote write nor OTLP.
 
-In: a list of observations, columns, or an observation a line. Out: samples.
+In: a list of observations, columns, or one observation per line. Out: samples.
 """
 
 import io
@@ -14,7 +14,7 @@ from typing import Any
 from smkc.recording import canonical, identifier
 from smkc.serve.config import Limits
 from smkc.serve.decoding.collecting import LONGEST_NAME, Collector, too_long
-from smkc.serve.decoding.unpacking import DecodeError, check_body, media_type, ungzipped
+from smkc.serve.decoding.unpacking import DecodeError, media_type, ungzipped
 from smkc.serve.intake.samples import Samples
 from smkc.serve.rows import LATEST_TIME
 
@@ -28,9 +28,9 @@ NODES_A_SAMPLE, ROOM_FOR_OTHERS = 4, 10_000
 in memory."""
 
 MILLISECONDS_FROM = 1e11
-"""Times below are seconds (until the year 5138), times from here on milliseconds (since 1973)."""
+"""Smaller times are seconds (until the year 5138), others milliseconds (since 1973)."""
 
-FURTHEST = 1e18  # a larger number is no time at all
+FURTHEST = 1e18  # a number of this size or more is not a time
 SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -41,22 +41,13 @@ SHAPES = (
 
 
 def decode_observations(body: bytes, content_type: str, encoding: str, limits: Limits) -> Samples:
-    """Read samples from JSON.
+    """Read samples from JSON, plain or gzipped, or from one observation per line.
 
-    Parameters
-    ----------
-    body
-        ``{"observations": [..]}`` or the list alone, each ``{"time", "name", "value"}``, where
-        ``metric`` and ``labels`` may stand in place of the name; or columns, ``{"time": [..],
-        "series": {name: [..]}}``; or an observation a line. A time is ISO 8601 (UTC unless it says
-        otherwise), or seconds or milliseconds since 1970. A value of null says that the variable is
-        gone; in a column it says nothing.
-    content_type
-        ``application/json``, or ``application/x-ndjson`` for lines.
-    encoding
-        empty or ``gzip``.
-    limits
-        of bytes and samples.
+    The body is ``{"observations": [..]}`` or the list alone, where each observation is ``{"time",
+    "name", "value"}``, with ``metric`` and ``labels`` allowed instead of the name; or columns,
+    ``{"time": [..], "series": {name: [..]}}``. A time is ISO 8601 (UTC by default), or seconds or
+    milliseconds since 1970. The value null means that the variable is gone; in a column it is
+    ignored.
 
     Examples
     --------
@@ -65,12 +56,11 @@ def decode_observations(body: bytes, content_type: str, encoding: str, limits: L
     >>> samples.names, samples.times.tolist(), samples.values.tolist()
     (('cpu',), [15000], [0.5])
     """
-    check_body(body, limits)
     kind, _ = media_type(content_type)
     if kind not in JSON + LINES:
         raise DecodeError(
             f"Content-Type {content_type[:200]!r} is not known; send application/json, or "
-            "application/x-ndjson for an observation a line",
+            "application/x-ndjson for one observation per line",
             415,
         )
     data = ungzipped(body, encoding, limits)
@@ -85,13 +75,13 @@ def decode_observations(body: bytes, content_type: str, encoding: str, limits: L
         return collector.samples()
     observations = content.get("observations") if isinstance(content, dict) else content
     if not isinstance(observations, list):
-        raise DecodeError(f"the body is none of the shapes known; send {SHAPES}")
+        raise DecodeError(f"the body has none of the known shapes; send {SHAPES}")
     _add_observations(collector, observations)
     return collector.samples()
 
 
 def read_json(data: bytes, limits: Limits) -> Any:
-    """Return what JSON holds; one that would take too much memory is refused before it is read."""
+    """Parse JSON; refuse it beforehand if parsing would take too much memory."""
     _check_nodes(data, limits)
     return _loads(data, "the body")
 
@@ -110,11 +100,11 @@ def _check_nodes(data: bytes, limits: Limits) -> None:
 def _loads(data: bytes, place: str) -> Any:
     try:
         content = json.loads(data.decode("utf-8-sig"))
-        if SURROGATE.search(data):  # half a letter is no text for protobuf, SQLite and others
+        if SURROGATE.search(data):  # protobuf, SQLite and others refuse lone surrogates
             json.dumps(content, ensure_ascii=False).encode()
         return content
     except (ValueError, RecursionError) as error:
-        raise DecodeError(f"{place} is no JSON ({error}); send UTF-8 JSON") from None
+        raise DecodeError(f"{place} is not JSON ({error}); send UTF-8 JSON") from None
 
 
 def _lines(data: bytes) -> Iterator[Any]:
@@ -187,11 +177,11 @@ def _name(name: Any, metric: Any, labels: Any) -> str:
 
 
 def _time(time: Any) -> int:
-    """Return a time in milliseconds since 1970."""
+    """Return a time in milliseconds since 1970, checked to be in range."""
     stamp = _milliseconds(time)
     if stamp is None:
         raise DecodeError(
-            f"time {_shown(time)} is none; write ISO 8601 such as '2026-01-31T12:00:00Z', or "
+            f"time {_shown(time)} is not a time; write ISO 8601 such as '2026-01-31T12:00:00Z', or "
             "seconds or milliseconds since 1970"
         )
     if not 0 <= stamp <= LATEST_TIME:
@@ -203,7 +193,7 @@ def _time(time: Any) -> int:
 
 
 def _milliseconds(time: Any) -> int | None:
-    """Return a time in milliseconds since 1970, however far away; None if it is no time."""
+    """Return a time in milliseconds since 1970, in any range; None if it is not a time."""
     if isinstance(time, str):
         try:
             stamp = datetime.fromisoformat(time)
@@ -225,7 +215,9 @@ def _value(value: Any) -> float:
             return float(value)
         except OverflowError:
             return math.inf if value > 0 else -math.inf
-    raise DecodeError(f"value {_shown(value)} is no number; give a number, or null if it is gone")
+    raise DecodeError(
+        f"value {_shown(value)} is not a number; give a number, or null if it is gone"
+    )
 
 
 def _shown(thing: Any) -> str:

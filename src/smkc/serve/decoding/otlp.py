@@ -1,11 +1,11 @@
 """OTLP: OpenTelemetry's metrics over HTTP, as protobuf or JSON -> samples.
 
 In: an ExportMetricsServiceRequest with its headers. Out: samples. A gauge or a sum is one variable;
-of histograms and summaries count and sum are taken. Names are written as Prometheus would: signs
-that it does not know become underscores, and what only counts up ends in ``_total``.
+a histogram or a summary gives its count and its sum. Names follow Prometheus: invalid characters
+become underscores, and a cumulative monotonic sum ends in ``_total``.
 
-The protocol: https://opentelemetry.io/docs/specs/otlp; names after OpenTelemetry's "Prometheus and
-OpenMetrics compatibility".
+The protocol: https://opentelemetry.io/docs/specs/otlp; the names follow OpenTelemetry's "Prometheus
+and OpenMetrics compatibility".
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ from smkc.serve.decoding.collecting import (
 )
 from smkc.serve.decoding.observations import read_json
 from smkc.serve.decoding.otlp_names import attribute_labels, metric_name
-from smkc.serve.decoding.unpacking import DecodeError, check_body, media_type, ungzipped
+from smkc.serve.decoding.unpacking import DecodeError, media_type, ungzipped
 from smkc.serve.decoding.wire import Scan
 from smkc.serve.intake.samples import Samples
 
@@ -38,21 +38,21 @@ __all__ = ["DecodeError", "decode_otlp", "encode_otlp_response"]
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 
 DELTA, CUMULATIVE = 1, 2  # AggregationTemporality
-NO_RECORDED_VALUE = 1  # DataPointFlags: the series went stale
-NANOSECONDS_PER_MILLISECOND = 1_000_000  # a millisecond
+NO_RECORDED_VALUE = 1  # DataPointFlags: the series is stale
+NANOSECONDS_PER_MILLISECOND = 1_000_000
 
 NAMES_REMEMBERED = 1 << 16
-LONGEST_REMEMBERED = 1024  # bytes of name and labels: what is remembered stays below 150 MB
+LONGEST_REMEMBERED = 1024  # bytes of a cached name with labels: the cache stays below 150 MB
 
-# Fields looked at on the way to the data points; a metric of one point takes eleven.
+# Limit of protobuf fields scanned to find the data points; a metric with one point takes 11.
 FIELDS_A_SAMPLE, ROOM_FOR_OTHERS = 4, 10_000
 
 UNTOLD_RESOURCES = ("telemetry.", "process.", "os.")
-"""Resource attributes that are no labels: they say how a process was built, not who it is."""
+"""Prefixes of resource attributes that do not become labels: they describe the build."""
 
 
 class Kind(NamedTuple):
-    """One of the shapes of a metric: its field's number and name, and its data point's class."""
+    """A kind of metric: its field's number and name, and the class of its data points."""
 
     number: int
     name: str
@@ -72,7 +72,7 @@ Labels = tuple[tuple[str, str], ...]
 
 
 class Resource(NamedTuple):
-    """Who sends a metric: labels, and how many letters they have."""
+    """The sender of a metric: its labels, and their total number of characters."""
 
     labels: Labels = ()
     n_letters: int = 0
@@ -89,18 +89,7 @@ class Metric(NamedTuple):
 
 
 def decode_otlp(body: bytes, content_type: str, encoding: str, limits: Limits) -> Samples:
-    """Read what an OpenTelemetry exporter or collector pushes.
-
-    Parameters
-    ----------
-    body
-        the request; gzipped where ``encoding`` says so.
-    content_type
-        ``application/x-protobuf`` or ``application/json``.
-    encoding
-        empty or ``gzip``.
-    limits
-        of bytes and samples.
+    """Read a request of an OpenTelemetry exporter or collector, plain or gzipped.
 
     Examples
     --------
@@ -111,7 +100,6 @@ def decode_otlp(body: bytes, content_type: str, encoding: str, limits: Limits) -
     >>> samples.names, samples.times.tolist(), samples.values.tolist()
     (('queue_length',), [15000], [0.5])
     """
-    check_body(body, limits)
     kind, _ = media_type(content_type)
     if kind not in (PROTOBUF, JSON):
         raise DecodeError(
@@ -129,13 +117,13 @@ def decode_otlp(body: bytes, content_type: str, encoding: str, limits: Limits) -
             _add(collector, metric, point)
     except (ProtobufError, json_format.ParseError, UnicodeError) as error:
         raise DecodeError(
-            f"the body is no ExportMetricsServiceRequest ({error}); send one"
+            f"the body is not an ExportMetricsServiceRequest ({error}); send one"
         ) from None
     return collector.samples()
 
 
 def encode_otlp_response(refused: int = 0, refusal: str = "", *, as_json: bool = False) -> bytes:
-    """Return the answer to a request: that all was taken, or how much was refused and why."""
+    """Return the response to a request: full success, or the number and reason of refusals."""
     response = service.ExportMetricsServiceResponse()
     if refused:
         response.partial_success.rejected_data_points = refused
@@ -149,7 +137,7 @@ def encode_otlp_response(refused: int = 0, refusal: str = "", *, as_json: bool =
 
 
 def _protobuf_points(scan: Scan) -> Iterator[tuple[Metric, Any]]:
-    """Yield each data point with its metric; numbers are those of the fields in the schema."""
+    """Yield each data point with its metric; the numbers are field numbers of the schema."""
     for number, group in scan.parts(scan.whole):
         if number != 1:  # ExportMetricsServiceRequest.resource_metrics
             continue
@@ -176,7 +164,7 @@ def _protobuf_metric(
         kind = BY_NUMBER.get(number)
         if kind is None:
             continue
-        # Sum.aggregation_temporality and is_monotonic; a histogram has the first.
+        # Field 2 is aggregation_temporality (Sum, Histogram); field 3 is Sum.is_monotonic.
         settings = scan.numbers(part)
         metric = Metric(kind, name, resource, settings.get(2, 0), bool(settings.get(3, 0)))
         for field, point in scan.parts(part):
@@ -199,25 +187,25 @@ def _json_metric(one: Any, kind: Kind, resource: Resource) -> Iterator[tuple[Met
     points = _children(content, "dataPoints")
     temporality, name = content.get("aggregationTemporality", 0), one.get("name", "")
     if not isinstance(name, str):
-        raise DecodeError("a metric's name is no text; give text")
+        raise DecodeError("a metric's name is not a string; give one")
     if isinstance(temporality, str):
         temporality = {"AGGREGATION_TEMPORALITY_DELTA": DELTA}.get(temporality, CUMULATIVE)
     metric = Metric(kind, name, resource, temporality, content.get("isMonotonic") is True)
     for point in points:
-        point.pop("exemplars", None)  # their ids are written in hexadecimal, against protobuf's way
+        point.pop("exemplars", None)  # their ids are hexadecimal, which protobuf cannot parse
         yield metric, _message(point, kind.point())
 
 
 def _children(content: Any, key: str) -> list[dict[str, Any]]:
     found = content.get(key, []) if isinstance(content, dict) else None
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise DecodeError(f"{key} is no list of objects; send an ExportMetricsServiceRequest")
+        raise DecodeError(f"{key} is not a list of objects; send an ExportMetricsServiceRequest")
     return found
 
 
 def _message(content: Any, message: Any) -> Any:
     if not isinstance(content, dict):
-        raise DecodeError("a resource is no object; send an ExportMetricsServiceRequest")
+        raise DecodeError("a resource is not an object; send an ExportMetricsServiceRequest")
     return json_format.ParseDict(content, message, ignore_unknown_fields=True)
 
 

@@ -1,6 +1,6 @@
-"""Names that Prometheus knows, from OpenTelemetry's names and attributes.
+"""Prometheus names and labels from OpenTelemetry's names and attributes.
 
-In: a metric's name, or attributes. Out: a metric's name, or labels.
+In: an OpenTelemetry metric name, or attributes. Out: a Prometheus metric name, or labels.
 """
 
 import json
@@ -11,15 +11,13 @@ from typing import Any
 
 from smkc.serve.decoding.unpacking import DecodeError
 
-__all__ = ["attribute_labels", "metric_name"]
-
 STRANGE_IN_LABELS = re.compile(r"[^a-zA-Z0-9_]+")
 STRANGE_IN_METRICS = re.compile(r"[^a-zA-Z0-9_:]+")
-MOST_DEPTH = 16  # of lists within lists in an attribute
+MOST_DEPTH = 16  # levels of nesting in an attribute's value
 
 
 def metric_name(name: str, ending: str) -> str:
-    """Write a metric's name as Prometheus would, with an ending that it may have already.
+    """Return a metric's name as Prometheus would write it; append ``ending`` if it is missing.
 
     Examples
     --------
@@ -35,9 +33,10 @@ def metric_name(name: str, ending: str) -> str:
 
 
 def attribute_labels(attributes: Iterable[Any]) -> dict[str, str]:
-    """Write attributes as labels; the values of names that become one are joined by ``;``.
+    """Return attributes as labels.
 
-    An attribute without a name says nothing, and is left out.
+    If several names map to the same label, their values are joined by ``;``. An attribute without a
+    name is left out.
     """
     labels: dict[str, str] = {}
     for one in sorted(attributes, key=lambda one: str(one.key)):
@@ -57,7 +56,7 @@ def _text(value: Any) -> str:
 
 
 def _plain(value: Any, depth: int) -> Any:
-    """Return an attribute's value as JSON has it."""
+    """Return an attribute's value as a JSON-serializable value."""
     if depth > MOST_DEPTH:
         raise DecodeError(f"an attribute nests more than {MOST_DEPTH} levels; send plain text")
     kind = value.WhichOneof("value")

@@ -1,7 +1,7 @@
-"""Remote write: Prometheus' way to push samples; versions 1.0 and 2.0 are read, 1.0 is written.
+"""Remote write: Prometheus' push protocol; versions 1.0 and 2.0 are read, 1.0 is written.
 
 In: a body with its headers, or samples. Out: samples, or a body. Native histograms, exemplars and
-metadata are passed over.
+metadata are skipped.
 
 The protocol: https://prometheus.io/docs/specs/remote_write_spec and remote_write_spec_2_0.
 """
@@ -24,7 +24,7 @@ from smkc.serve.decoding.collecting import (
     series_name,
     too_long,
 )
-from smkc.serve.decoding.unpacking import DecodeError, check_body, media_type, unsnapped
+from smkc.serve.decoding.unpacking import DecodeError, media_type, unsnapped
 from smkc.serve.decoding.wire import Scan
 from smkc.serve.intake.samples import Samples
 
@@ -33,32 +33,21 @@ __all__ = ["DecodeError", "decode_remote_write", "encode_remote_write"]
 PROTOBUF = "application/x-protobuf"
 V1, V2 = "prometheus.WriteRequest", "io.prometheus.write.v2.Request"
 
-# Numbers of the fields that a request's outer level holds.
+# Field numbers of the request message.
 SERIES_V1, SYMBOLS_V2, SERIES_V2 = 1, 4, 5
 
 NAMES_REMEMBERED = 1 << 16
-LONGEST_REMEMBERED = 1024  # bytes of a label set: what is remembered stays below 150 MB
+LONGEST_REMEMBERED = 1024  # bytes of a cached label set: the cache stays below 150 MB
 
-ROOM_FOR_OTHERS = 10_000  # fields beside the series: metadata in 1.0
+ROOM_FOR_OTHERS = 10_000  # fields other than series, such as metadata in 1.0
 
 
 def decode_remote_write(body: bytes, content_type: str, encoding: str, limits: Limits) -> Samples:
-    """Read what a Prometheus pushes.
+    """Read a remote-write request: a protobuf message in snappy's block format.
 
-    A staleness marker, a NaN of its own kind, becomes a plain NaN: the variable is gone.
-
-    Parameters
-    ----------
-    body
-        snappy's block format around a protobuf message.
-    content_type
-        ``application/x-protobuf``; its parameter ``proto`` tells the version, by default 1.0.
-    encoding
-        ``snappy``, which is meant too where nothing is said.
-    limits
-        of bytes and samples.
+    The parameter ``proto`` of the content type gives the version, by default 1.0. A staleness
+    marker, which is a special NaN, means that the variable is gone; it stays a NaN.
     """
-    check_body(body, limits)
     kind, parameters = media_type(content_type)
     schema = parameters.get("proto", V1)
     if kind != PROTOBUF or schema not in (V1, V2):
@@ -74,11 +63,11 @@ def decode_remote_write(body: bytes, content_type: str, encoding: str, limits: L
     try:
         return read(data, limits)
     except ProtobufError as error:
-        raise DecodeError(f"the body is no {schema} ({error}); send one") from None
+        raise DecodeError(f"the body is not a {schema} ({error}); send one") from None
 
 
 def encode_remote_write(samples: Samples) -> bytes:
-    """Write samples as a body of version 1.0, each series' readings in order of time."""
+    """Return samples as a body of version 1.0, with each series' readings in order of time."""
     request = WriteRequest()
     order = np.lexsort((samples.times, samples.codes))
     bounds = np.searchsorted(samples.codes[order], np.arange(len(samples.names) + 1))
@@ -129,7 +118,7 @@ def _read_v2(data: bytes, limits: Limits) -> Samples:
 
 def _add(collector: Collector, series: Any, name_of: Callable[[Any], str]) -> None:
     points = series.samples
-    if not points:  # a native histogram, or metadata alone
+    if not points:  # a native histogram, or only metadata
         return
     readings = [(point.timestamp, point.value) for point in points]
     code = collector.code(name_of(series))
@@ -154,7 +143,7 @@ def _name_of_labels(serialized: bytes) -> str:
 
 def _is_short(texts: list[bytes]) -> bool:
     n_bytes = sum(map(len, texts))
-    if n_bytes > 4 * LONGEST_NAME:  # UTF-8 needs 4 bytes a letter at most
+    if n_bytes > 4 * LONGEST_NAME:  # UTF-8 needs at most 4 bytes per character
         raise too_long(n_bytes // 4, "")
     return n_bytes <= LONGEST_REMEMBERED
 
@@ -164,5 +153,5 @@ def _name_v2(texts: tuple[bytes, ...]) -> str:
     try:
         decoded = [text.decode() for text in texts]
     except UnicodeDecodeError:
-        raise DecodeError("a symbol is no UTF-8 text; send UTF-8") from None
+        raise DecodeError("a symbol is not UTF-8 text; send UTF-8") from None
     return series_name(zip(decoded[::2], decoded[1::2], strict=True))

@@ -1,7 +1,7 @@
-"""Unpacking: bodies of requests as they were sent -> plain bytes, never more than is allowed.
+"""Unpacking: compressed request bodies -> plain bytes, within limits.
 
-In: a body, what its headers say of it, and limits. Out: bytes, or a refusal with the status that
-the sender is answered. Nothing is unpacked on the word of the sender alone.
+In: a body, its headers and limits. Out: bytes, or a ``DecodeError`` with the HTTP status of the
+response. The size that a sender claims is never trusted. The API has limited the size of the body.
 """
 
 import zlib
@@ -11,18 +11,19 @@ import cramjam
 from smkc.errors import InputError
 from smkc.serve.config import Limits
 
-__all__ = ["DecodeError", "check_body", "media_type", "ungzipped", "unsnapped"]
-
-# A snappy element of 3 bytes stands for 64 at most; a claim beyond that is no snappy.
+# A snappy element of 3 bytes decodes to at most 64 bytes; a larger claimed ratio is invalid.
 MOST_SNAPPY_GAIN = 22
 
-SNAPPY_FRAMES = b"\xff\x06\x00\x00sNaPpY"  # how snappy's other format starts
+SNAPPY_FRAMES = b"\xff\x06\x00\x00sNaPpY"  # start of snappy's framing format
 GZIP_FORMAT = 16 + zlib.MAX_WBITS
 PIECE = 1 << 20  # bytes
 
 
 class DecodeError(InputError):
-    """A body cannot be used; ``status`` is 400 (malformed), 413 (too large) or 415 (unknown)."""
+    """A body cannot be decoded.
+
+    ``status`` is 400 (malformed), 413 (too large) or 415 (unknown content type or encoding).
+    """
 
     def __init__(self, sentence: str, status: int = 400) -> None:
         super().__init__(sentence)
@@ -30,7 +31,7 @@ class DecodeError(InputError):
 
 
 def media_type(content_type: str) -> tuple[str, dict[str, str]]:
-    """Split a Content-Type into what it names, in small letters, and its parameters.
+    """Split a Content-Type into the media type, in lower case, and its parameters.
 
     Examples
     --------
@@ -46,24 +47,14 @@ def media_type(content_type: str) -> tuple[str, dict[str, str]]:
     return kind.strip().lower(), parameters
 
 
-def check_body(body: bytes, limits: Limits) -> None:
-    """Refuse a body that is longer than allowed."""
-    if len(body) > limits.body_bytes:
-        raise DecodeError(
-            f"the body has {len(body):,} bytes, more than the {limits.body_bytes:,} allowed; send "
-            "it in smaller parts, or raise body_bytes under [limits]",
-            413,
-        )
-
-
 def unsnapped(body: bytes, limits: Limits) -> bytes:
-    """Unpack snappy's block format; the length it claims is checked first."""
+    """Decompress snappy's block format; check the claimed length first."""
     if body.startswith(SNAPPY_FRAMES):
         raise DecodeError("the body is framed snappy; remote write uses snappy's block format")
     try:
         length = cramjam.snappy.decompress_raw_len(body)
     except cramjam.DecompressionError as error:
-        raise DecodeError(f"the body is no snappy ({error}); send snappy's block format") from None
+        raise DecodeError(f"the body is not snappy ({error}); send snappy's block format") from None
     if length > limits.decoded_bytes:
         raise _too_long(f"{length:,}", limits)
     if length > MOST_SNAPPY_GAIN * len(body):
@@ -78,7 +69,7 @@ def unsnapped(body: bytes, limits: Limits) -> bytes:
 
 
 def ungzipped(body: bytes, encoding: str, limits: Limits) -> bytes:
-    """Unpack a body that is plain or gzipped, piece by piece up to the limit."""
+    """Decompress a plain or gzipped body, piece by piece up to the limit."""
     encoding = encoding.strip().lower()
     if encoding in ("", "identity"):
         return body
@@ -87,7 +78,7 @@ def ungzipped(body: bytes, encoding: str, limits: Limits) -> bytes:
     pieces: list[bytes] = []
     room = limits.decoded_bytes
     rest = body
-    while rest:  # gzip files may follow one another
+    while rest:  # a body may consist of several gzip members
         unpacker = zlib.decompressobj(GZIP_FORMAT)
         while not unpacker.eof:
             try:

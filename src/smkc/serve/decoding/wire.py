@@ -1,45 +1,36 @@
-"""Wire: the outer levels of a protobuf message, field by field, without making objects of them.
+"""Wire: the outer levels of a protobuf message, scanned field by field without creating objects.
 
-In: bytes. Out: where each field lies. A message of two bytes becomes an object of a hundred, so a
-body within its limit could still fill the memory if it were parsed whole; here only one inner
-message is parsed at a time, and the fields passed on the way are counted.
+In: bytes. Out: the position of each field. A message of 2 bytes becomes an object of 100 bytes, so
+a body within its limit could exhaust the memory if it were parsed as a whole. With this scan only
+one inner message is parsed at a time, and the number of scanned fields is limited.
 """
 
 from collections.abc import Iterator
 
 from smkc.serve.decoding.unpacking import DecodeError
 
-__all__ = ["LARGEST_MESSAGE", "Scan"]
-
 LARGEST_MESSAGE = 1 << 20
-"""Bytes of one series or data point with all it holds; some 60,000 samples."""
+"""Maximum size in bytes of one series or data point; some 60,000 samples."""
 
 VARINT, FIXED_64, TEXT, FIXED_32 = 0, 1, 2, 5  # wire types of protobuf's encoding
 
 
 class Scan:
-    """Looks through one message.
-
-    Parameters
-    ----------
-    data
-        the whole message.
-    most_fields
-        that are looked at before it is refused.
-    """
+    """Scanner of one message; refuses a message with more than ``most_fields`` scanned fields."""
 
     def __init__(self, data: bytes, most_fields: int) -> None:
         self.data = data
+        self.whole = 0, len(data)  # the span of the message itself
         self._left = self._most = most_fields
 
     def parts(self, span: tuple[int, int]) -> Iterator[tuple[int, tuple[int, int]]]:
-        """Yield number and span of each field that holds text or a message."""
+        """Yield the number and span of each field that is a string or a message."""
         for number, kind, first, last in self._fields(span):
             if kind == TEXT:
                 yield number, (first, last)
 
     def numbers(self, span: tuple[int, int]) -> dict[int, int]:
-        """Return the whole numbers among the fields, by field number; the last one counts."""
+        """Return field number -> value of the varint fields; the last value of a field is used."""
         fields = self._fields(span)
         return {number: value for number, kind, value, _ in fields if kind == VARINT}
 
@@ -54,13 +45,8 @@ class Scan:
             )
         return self.data[first:last]
 
-    @property
-    def whole(self) -> tuple[int, int]:
-        """The span of the message itself."""
-        return 0, len(self.data)
-
     def _fields(self, span: tuple[int, int]) -> Iterator[tuple[int, int, int, int]]:
-        """Yield number, wire type, and either first and last byte or the value and 0."""
+        """Yield number and wire type, then start and end of a string, or the value and 0."""
         at, end = span
         while at < end:
             self._left -= 1
@@ -80,14 +66,14 @@ class Scan:
             elif kind in (FIXED_64, FIXED_32):
                 length = 8 if kind == FIXED_64 else 4
             else:
-                raise DecodeError(f"the body is no such message: wire type {kind} at byte {at}")
+                raise DecodeError(f"the body is not a valid message: wire type {kind} at byte {at}")
             if length > end - at:
                 raise DecodeError(f"the body breaks off: a field at byte {at} goes past its end")
             yield (number, kind, at, at + length) if kind == TEXT else (number, kind, value, 0)
             at += length
 
     def _varint(self, at: int, end: int) -> tuple[int, int]:
-        """Return the number that starts at a byte, and where the next field goes on."""
+        """Return the varint that starts at byte ``at``, and the position after it."""
         result = shift = 0
         for place in range(at, min(end, at + 10)):
             byte = self.data[place]

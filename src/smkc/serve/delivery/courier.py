@@ -1,7 +1,8 @@
-"""Courier: carries messages from the outbox to one Alertmanager or webhook.
+"""Courier: sends messages from the outbox to one Alertmanager or webhook.
 
-In: the store and the time. Out: requests; what arrived is marked, what was refused is given up, the
-rest waits. An Alertmanager is told again and again of alerts that go on: else they expire there.
+In: the store and the current time. Out: requests. Accepted messages are marked as sent, refused
+ones are dropped, and the others are retried. Open alerts are sent to an Alertmanager repeatedly,
+since they would expire there otherwise.
 """
 
 import hashlib
@@ -13,38 +14,23 @@ from typing import Any
 from smkc.errors import SettingError
 from smkc.serve.config import AlertmanagerConfig, Config, WebhookConfig
 from smkc.serve.delivery.posting import Answer, Receiver
-from smkc.serve.delivery.standing import Standing
-from smkc.serve.messages import address, alertmanager_alert, instant, link_to
+from smkc.serve.messages import address, alertmanager_alert, instant
 from smkc.serve.store import Message, Store
 
-__all__ = ["HOLDS_FOR", "WORTH_SENDING", "Courier"]
-
-# Milliseconds after which a message that still cannot be sent is of no use any more.
+# Milliseconds after which a message that could not be sent is dropped.
 WORTH_SENDING = 86_400_000
 
-# An open alert holds for so many times the pause after which it is told again, as with Prometheus.
+# An open alert expires in Alertmanager after this many resend intervals, as with Prometheus.
 HOLDS_FOR = 4
 
-FEWEST_READ = 64
+MESSAGES_READ = 64  # at a time
 MOST_TOLD = 1_000
 
 JSON = {"Content-Type": "application/json"}
 
 
 class Courier:
-    """Carries messages to one receiver, in order.
-
-    Parameters
-    ----------
-    store
-        whose outbox is emptied.
-    config
-        tells which watches there still are, and the address of our own pages.
-    to
-        the receiver.
-    rng
-        for the waits after failures.
-    """
+    """Sends messages to one receiver, in order; ``rng`` randomizes the waits after failures."""
 
     def __init__(
         self,
@@ -57,63 +43,48 @@ class Courier:
         self._config = config
         self._to = to
         if isinstance(to, AlertmanagerConfig):
-            self.standing = Standing("alertmanager", address(to.url), rng)
-            self._receiver = Receiver(to, "/api/v2/alerts", answers_pages=False)
+            name, path = address(to.url), "/api/v2/alerts"
+            self.receiver = Receiver("alertmanager", name, to, rng, path, answers_pages=False)
         else:
-            self.standing = Standing("webhook", to.name, rng)
-            self._receiver = Receiver(to)
+            self.receiver = Receiver("webhook", to.name, to, rng)
+        self._me = self.receiver.kind, self.receiver.name
         self._told_at: int | None = None
-        self._unmarked: int | None = None  # a message that was taken, but could not be marked yet
+        self._unmarked: int | None = None  # id of a message accepted but not yet marked as sent
 
     def step(self, now: int) -> None:
-        """Send what is due, and tell an Alertmanager which alerts go on."""
-        if self.standing.must_wait(now):
+        """Send the messages that are due, and repeat open alerts to an Alertmanager."""
+        if self.receiver.must_wait(now):
             return
         self._mark()
         if self._empty(now) and isinstance(self._to, AlertmanagerConfig):
             self._tell(self._to, now)
 
     def n_waiting(self) -> int:
-        """Return how many messages this receiver has yet to take; any thread may ask."""
-        return self._store.n_waiting((self.standing.kind, self.standing.name))
-
-    def close(self) -> None:
-        """Give up the connections."""
-        self._receiver.close()
+        """Return the number of messages waiting for this receiver; callable from any thread."""
+        return self._store.n_waiting(self._me)
 
     # ------------------------------------------------------------------ the outbox
 
     def _empty(self, now: int) -> bool:
-        """Send message after message; return whether none that is due is left."""
-        while messages := self._due(now):
+        """Send all messages that are due; return False if one must be retried later."""
+        while messages := self._store.due(now, MESSAGES_READ, self._me):
             for message in messages:
                 answer = self._send(message, now)
                 if answer.status == "sent":
                     self._unmarked = message.id
                     self._mark()
                 elif answer.status == "refused" or now - message.created > WORTH_SENDING:
-                    self._store.give_up(message.id)
-                    self.standing.drop(f"message {message.key}", 1, answer.said, now)
+                    self._store.settle(message.id)
+                    self.receiver.drop(f"message {message.key}", 1, answer.said, now)
                 else:
-                    self._store.failed(message.id, now, answer.said, self.standing.not_before)
+                    self._store.put_off(message.id, self.receiver.not_before)
                     return False
         return True
 
-    def _due(self, now: int) -> list[Message]:
-        """Return this receiver's messages; those of others may fill the beginning of the outbox."""
-        limit = FEWEST_READ
-        while True:
-            found = self._store.due(now, limit)
-            mine = (self.standing.kind, self.standing.name)
-            own = [message for message in found if (message.kind, message.to) == mine]
-            if own or len(found) < limit:
-                return own
-            limit *= 4
-
     def _mark(self) -> None:
-        """Mark a message as sent; nothing else is sent before that is done."""
+        """Mark the accepted message as sent; no other message is sent before that succeeds."""
         if self._unmarked is not None:
-            self._store.sent(self._unmarked)
+            self._store.settle(self._unmarked)
             self._unmarked = None
 
     # ------------------------------------------------------------------ requests
@@ -124,13 +95,13 @@ class Courier:
         return self._post(message.content, JSON | {"Idempotency-Key": message.key}, now)
 
     def _tell(self, to: AlertmanagerConfig, now: int) -> None:
-        """Tell which alerts go on, if it is time."""
+        """Send all open alerts again, if the resend interval has passed."""
         if self._told_at is not None and 0 <= now - self._told_at < to.resend:
             return
         watches = {watch.name for watch in self._config.watches}
         records = [one.record for one in self._store.alerts(open_only=True, limit=MOST_TOLD)]
         going_on = [
-            alertmanager_alert(record, to, link_to(record, self._config.public_url))
+            alertmanager_alert(record, to, self._config)
             for record in records
             if record.watch in watches
         ]
@@ -143,19 +114,20 @@ class Courier:
         try:
             signed = _signature(self._to, body, now)
         except SettingError as error:
-            answer = Answer(status="later", said=str(error))
-        else:
-            answer = self._receiver.post(body, headers | signed)
-        return self.standing.note(answer, now)
+            return self.receiver.note(Answer(status="later", said=str(error)), now)
+        return self.receiver.post(body, headers | signed, now)
 
 
 def _holding(alert: dict[str, Any], to: AlertmanagerConfig, now: int) -> dict[str, Any]:
-    """Say until when an alert that goes on holds, should nothing more be heard of it."""
+    """Return an alert with ``endsAt``: if it is open, the time when it expires unless repeated."""
     return {"endsAt": instant(now + HOLDS_FOR * to.resend), **alert}
 
 
 def _signature(to: AlertmanagerConfig | WebhookConfig, body: bytes, now: int) -> dict[str, str]:
-    """Return headers that prove who sent a body and when: HMAC-SHA256 of ``second.body``."""
+    """Return headers with a timestamp in seconds and HMAC-SHA256 of ``timestamp.body``.
+
+    The result is empty for receivers without a signing key.
+    """
     key = to.signing_key() if isinstance(to, WebhookConfig) else None
     if key is None:
         return {}

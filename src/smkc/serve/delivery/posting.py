@@ -1,13 +1,16 @@
-"""Posting: one HTTP request to a server outside, and what became of it.
+"""Posting: HTTP POST requests to a receiver, its delivery status, and the waits between retries.
 
-In: how the server is reached, and a body. Out: an answer that says whether it arrived, is worth
-another try, or never will arrive; no secret is in it, nor in a log, nor in a repr.
+In: the settings of the server, and bodies. Out: answers that say whether the server accepted a
+body, whether to retry later, or whether the server refused it; a status record for people and
+metrics. Neither answers nor logs nor reprs contain secrets.
 """
 
 import logging
+import random
+import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from urllib.parse import SplitResult, urlsplit, urlunsplit
@@ -18,31 +21,31 @@ import httpx
 from smkc.errors import SettingError
 from smkc.serve.config import PeerConfig
 from smkc.serve.config.reaching import is_loopback
+from smkc.serve.view import IN_HEALTH
 from smkc.version import VERSION
 
-__all__ = ["Answer", "Receiver"]
+# Milliseconds: the wait after the first failure, and the maximum wait.
+FIRST_WAIT = 1_000
+MAX_RETRY_MILLISECONDS = 300_000
 
-# The fault lies with the server or with the way there, and may be mended: credentials that were
-# rotated, a proxy whose backend is not up yet, too many requests.
+log = logging.getLogger("smkc.serve.delivery")
+
+# Client errors that may be temporary: rotated credentials, a proxy whose backend is not up yet, too
+# many requests.
 MAY_BE_MENDED = frozenset({401, 403, 404, 407, 408, 421, 425, 429})
 
-# Of an answer that is an error, so much is read and so much is shown.
+# Number of bytes read of an error response, and of characters shown of it.
 MOST_READ_BYTES = 16_384
 MOST_SHOWN = 200
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What became of a request.
+    """Outcome of a request.
 
-    Parameters
-    ----------
-    status
-        ``sent``, ``later`` (worth another try) or ``refused`` (the same again would be refused).
-    said
-        what went wrong, in words; empty if nothing did.
-    wait_s
-        how long the other side asks to be left alone.
+    The status is ``sent``, ``later`` (may succeed if retried) or ``refused`` (would be refused
+    again), ``said`` describes the failure, and ``wait_s`` are the seconds to wait before a retry,
+    as requested by the server.
     """
 
     status: str
@@ -50,27 +53,57 @@ class Answer:
     wait_s: float = 0.0
 
 
-class Receiver:
-    """A server that takes POST requests.
+@dataclass(frozen=True, kw_only=True)
+class ReceiverStatus:
+    """Delivery status of one receiver since the start; times are in milliseconds.
 
-    Parameters
-    ----------
-    peer
-        how it is reached; its secrets are read anew for each request.
-    path
-        put behind the address.
-    answers_pages
-        whether an HTML page may be the server's own answer; that of a proxy never is.
-
-    Notes
-    -----
-    The environment's proxies are not asked for this machine's own addresses. Elsewhere a proxy may
-    answer a plain HTTP request itself: a page in answer to it is not counted as a delivery. Through
-    HTTPS a proxy only passes bytes on.
+    The name is the URL of an ``alertmanager`` or of ``remote_write``, or that of a ``webhook``.
+    Requests are ``sent`` or ``failed``; messages, or rows of scores, are ``waiting`` or
+    ``given_up``, the latest at ``dropped_at``. Requests fail since ``failing_since``; it is None,
+    and ``last_error`` empty, if the last one succeeded.
     """
 
-    def __init__(self, peer: PeerConfig, path: str = "", *, answers_pages: bool = True) -> None:
-        # httpx writes each request's whole address into its log, and addresses hold secrets.
+    kind: str
+    name: str
+    sent: int = 0
+    failed: int = 0
+    waiting: int = 0
+    given_up: int = 0
+    dropped_at: int | None = None
+    failing_since: int | None = None
+    last_error: str = ""
+
+
+class Receiver:
+    """A server that accepts POST requests, with its delivery status; thread-safe.
+
+    Secrets of its settings are read for each request. ``rng`` randomizes the waits, so that many
+    services do not retry at the same moment; no request should be sent before ``not_before``, in
+    milliseconds.
+
+    ``answers_pages`` says whether the server itself may answer with an HTML page. Proxies set in
+    the environment are not used for loopback addresses. For other addresses, a proxy may answer a
+    plain HTTP request itself, so an HTML page as the answer does not count as a delivery. With
+    HTTPS a proxy only forwards bytes.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        name: str,
+        peer: PeerConfig,
+        rng: random.Random,
+        path: str = "",
+        *,
+        answers_pages: bool = True,
+    ) -> None:
+        self.kind, self.name = kind, name
+        self.not_before = 0
+        self._rng = rng
+        self._lock = threading.Lock()
+        self._status = ReceiverStatus(kind=kind, name=name)
+        self._in_a_row = 0
+        # httpx logs the full URL of each request, and URLs may contain secrets.
         logging.getLogger("httpx").setLevel(logging.WARNING)
         parts = urlsplit(peer.url)
         self._peer = peer
@@ -88,8 +121,56 @@ class Receiver:
     def __repr__(self) -> str:
         return f"Receiver({urlsplit(self._url).netloc!r})"
 
-    def post(self, body: bytes, headers: Mapping[str, str]) -> Answer:
-        """Send a body; whatever happens, return an answer."""
+    def post(self, body: bytes, headers: Mapping[str, str], now: int) -> Answer:
+        """Send a body, record the outcome and return it; failures do not raise."""
+        return self.note(self._sent(body, headers), now)
+
+    def must_wait(self, now: int) -> bool:
+        """Return whether to wait before the next request; a clock set back ends the wait."""
+        return self.not_before - MAX_RETRY_MILLISECONDS <= now < self.not_before
+
+    def note(self, answer: Answer, now: int) -> Answer:
+        """Record an outcome and return it; the wait doubles with each failure in a row.
+
+        A refused request counts as failed, but does not start a wait.
+        """
+        with self._lock:
+            status = self._status
+            if answer.status == "sent":
+                self._in_a_row = 0
+                sent = status.sent + 1
+                self._status = replace(status, sent=sent, failing_since=None, last_error="")
+                return answer
+            status = replace(status, failed=status.failed + 1, last_error=answer.said)
+            if answer.status == "later":
+                if status.failing_since is None:
+                    status = replace(status, failing_since=now)
+                    who = self.kind, self.name
+                    log.warning("%s %s: %s; it is tried again", *who, answer.said, extra=IN_HEALTH)
+                wait = min(FIRST_WAIT * 2.0 ** min(self._in_a_row, 30), MAX_RETRY_MILLISECONDS)
+                wait *= self._rng.uniform(0.5, 1.0)
+                wait = max(wait, min(1000 * answer.wait_s, MAX_RETRY_MILLISECONDS))
+                self._in_a_row += 1
+                self.not_before = now + int(wait)
+            self._status = status
+            return answer
+
+    def drop(self, what: str, count: int, reason: str, now: int) -> None:
+        """Count and log messages or rows that are dropped."""
+        with self._lock:
+            given_up = self._status.given_up + count
+            self._status = replace(self._status, given_up=given_up, dropped_at=now)
+        log.error("%s %s: %s dropped; %s", self.kind, self.name, what, reason)
+
+    def status(self, waiting: int = 0) -> ReceiverStatus:
+        """Return the status, given the number of messages or rows that wait."""
+        return replace(self._status, waiting=waiting)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _sent(self, body: bytes, headers: Mapping[str, str]) -> Answer:
         try:
             own = self._peer.request_headers()
         except SettingError as error:
@@ -102,7 +183,7 @@ class Receiver:
         except httpx.TimeoutException:
             return Answer(status="later", said=f"no answer within {self._peer.timeout / 1000:g} s")
         except (httpx.LocalProtocolError, httpx.InvalidURL, ValueError) as error:
-            # Their texts repeat what was to be sent.
+            # The messages of these exceptions may contain what was to be sent.
             return Answer(status="later", said=f"cannot be asked ({type(error).__name__})")
         except (httpx.HTTPError, OSError) as error:
             return Answer(status="later", said=self._shown("cannot be reached", str(error), own))
@@ -110,10 +191,6 @@ class Receiver:
             return self._judged(response, own)
         finally:
             response.close()
-
-    def close(self) -> None:
-        """Give up the connections."""
-        self._client.close()
 
     def _judged(self, response: httpx.Response, own: Mapping[str, str]) -> Answer:
         code = response.status_code
@@ -133,7 +210,7 @@ class Receiver:
         )
 
     def _shown(self, what: str, detail: str, own: Mapping[str, str]) -> str:
-        """Join what happened and what was said of it, without the secrets that were sent."""
+        """Return a failure and its detail as one text, with the secrets of the request masked."""
         parts = urlsplit(self._url)
         sent = [parts.path, parts.query, *own.values()]
         for secret in sorted(_words(sent), key=len, reverse=True):
@@ -143,7 +220,7 @@ class Receiver:
 
 
 def _is_proxied(parts: SplitResult) -> bool:
-    """Whether the environment has plain HTTP requests to an address sent to a proxy."""
+    """Return whether a plain HTTP request to a URL goes through a proxy of the environment."""
     proxies = getproxies()
     is_named = "http" in proxies or "all" in proxies
     return parts.scheme == "http" and is_named and not proxy_bypass(parts.hostname or "")
@@ -154,12 +231,12 @@ def _is_page(response: httpx.Response) -> bool:
 
 
 def _words(texts: Iterable[str]) -> set[str]:
-    """Return texts and their words; those too short to be secrets are left out."""
+    """Return texts and their words, except those of 3 characters or fewer."""
     return {part for text in texts for part in (text, *text.split()) if len(part) > 3}
 
 
 def _beginning(response: httpx.Response) -> str:
-    """Return the start of a body; what cannot be read is left out."""
+    """Return the start of a response body, as far as it can be read."""
     content = b""
     with suppress(httpx.HTTPError, OSError):  # the status says enough
         for part in response.iter_raw():
@@ -170,7 +247,7 @@ def _beginning(response: httpx.Response) -> str:
 
 
 def _retry_after(text: str) -> float:
-    """Return the seconds that the header Retry-After asks for, as a number or a date; else 0."""
+    """Return the seconds in a Retry-After header, a number or a date; 0 if it is neither."""
     if text.isascii() and text.isdigit():
         return float(text[:9])
     try:

@@ -1,12 +1,13 @@
-"""Scores: every lane's scores, written to a Prometheus by remote write.
+"""Scores: sending of every lane's scores to Prometheus by remote write.
 
-In: the store's scores and the time. Out: requests, and a small file that says how far each lane's
-scores were taken.
+In: the stored scores and the current time. Out: requests, and a file with the time up to which each
+lane's scores were accepted.
 
-Scores need no outbox: they are kept anyway, and a time for each lane says what is still to be sent.
-What is newer than that goes out in batches, also after an hour in which nobody listened. A process
-that dies before it wrote the time down sends the same samples again, which Prometheus lets pass.
-Scores from before a lane was first seen stay here: a Prometheus refuses samples that old.
+Scores need no outbox: they are stored anyway, and one time per lane separates the scores that were
+sent from those that were not. The latter are sent in batches, also after an outage of the receiver.
+A process that dies before it has written the file sends the same samples again, which Prometheus
+accepts. Scores from before a lane was first seen are not sent, since Prometheus refuses samples
+that old.
 """
 
 import contextlib
@@ -22,17 +23,14 @@ from numpy.typing import NDArray
 from smkc.recording import identifier
 from smkc.serve.config import Config, RemoteWriteConfig
 from smkc.serve.decoding.remote_write import encode_remote_write
-from smkc.serve.delivery.posting import Answer, Receiver
-from smkc.serve.delivery.standing import Standing
+from smkc.serve.delivery.posting import Receiver
 from smkc.serve.intake.samples import Samples
 from smkc.serve.messages import address
 from smkc.serve.store import LaneStore, Store
 
-__all__ = ["FILE", "METRICS", "ScoreWriter"]
-
 FILE = "scores-sent.json"
 
-# What of a verdict is written -> the metric that holds it; the names are those of /metrics.
+# Field of a verdict -> name of its metric, the same as in /metrics.
 METRICS = {
     "anomaly": "anomaly_score",
     "p_value": "smkc_p_value",
@@ -40,7 +38,7 @@ METRICS = {
 }
 EVIDENCE, EVIDENCE_METRIC = "evidence.", "smkc_evidence_nats"
 
-# Rows of one lane, and samples altogether, that one request holds at most.
+# Maximum number of rows per lane in a request; no lane is added after this many samples.
 MAX_ROWS_PER_WRITE = 500
 MOST_SAMPLES = 10_000
 
@@ -57,7 +55,7 @@ Lane = tuple[str, str]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Part:
-    """The scores of one lane up to a time: (n,) times, and (n,) values by the store's names."""
+    """Scores of one lane up to a time: (n,) times, and (n,) values by column of the store."""
 
     lane: Lane
     until: int
@@ -70,23 +68,9 @@ class _Part:
 
 
 class ScoreWriter:
-    """Writes scores to one receiver.
+    """Sends scores to one receiver; ``rng`` randomizes the waits after failures.
 
-    Parameters
-    ----------
-    store
-        with the scores.
-    config
-        tells which watches there are, and their steps.
-    to
-        the receiver.
-    rng
-        for the waits after failures.
-
-    Attributes
-    ----------
-    steps
-        milliseconds per row, by watch.
+    ``steps`` are milliseconds per row, by watch.
     """
 
     def __init__(
@@ -95,15 +79,14 @@ class ScoreWriter:
         self._store = store
         self.steps = {watch.name: watch.step for watch in config.watches}
         self._labels = to.labels
-        self.standing = Standing("remote_write", address(to.url), rng)
-        self._receiver = Receiver(to, answers_pages=False)
+        self.receiver = Receiver("remote_write", address(to.url), to, rng, answers_pages=False)
         self._path = store.path.parent / FILE
         self._taken: dict[Lane, int] | None = None
         self._looked_at: int | None = None
 
     def step(self, now: int) -> None:
-        """Send what is new."""
-        if self.standing.must_wait(now):
+        """Send new scores, if the interval between writes has passed."""
+        if self.receiver.must_wait(now):
             return
         if self._looked_at is not None and 0 <= now - self._looked_at < WRITE_EVERY_MILLISECONDS:
             return
@@ -116,11 +99,11 @@ class ScoreWriter:
         self._write(self._taken)
 
     def n_waiting(self) -> int:
-        """Return how many rows of scores have yet to be taken, by their times; any thread may ask.
+        """Return the number of rows whose scores wait to be sent; callable from any thread.
 
-        Rows that were never observed count as well, until it is found that they are not there.
+        The number is computed from times, so it includes gaps until they have been read.
         """
-        taken = dict(self._taken or {})  # a copy at once: the thread that sends may add lanes
+        taken = dict(self._taken or {})  # a copy, since the sending thread may add lanes
         behind = 0
         for lane in self._store.lanes():
             until = taken.get((lane.watch, lane.entity))
@@ -128,14 +111,10 @@ class ScoreWriter:
                 behind += max(lane.last_time - until, 0) // self.steps[lane.watch]
         return behind
 
-    def close(self) -> None:
-        """Give up the connections."""
-        self._receiver.close()
-
-    # ------------------------------------------------------------------ what is new
+    # ------------------------------------------------------------------ new scores
 
     def _new(self, taken: dict[Lane, int], now: int) -> list[_Part]:
-        """Return a request's worth of scores, oldest first in each lane."""
+        """Return the scores for the next request, the oldest of each lane."""
         parts: list[_Part] = []
         n_samples = 0
         for lane in self._store.lanes():
@@ -169,27 +148,26 @@ class ScoreWriter:
             times=np.concatenate(times),
             values=np.concatenate(values),
         )
-        return samples.take(np.ones(len(samples), np.bool_))  # without names that say nothing
+        return samples.take(np.ones(len(samples), np.bool_))  # drops names without samples
 
     def _name(self, lane: Lane, what: str) -> str:
         metric = METRICS.get(what, EVIDENCE_METRIC)
         labels = {"watch": lane[0], "entity": lane[1], **self._labels}
         if metric == EVIDENCE_METRIC:
             labels["evidence"] = what.removeprefix(EVIDENCE)
-        # A lane may be called what no UTF-8 can say.
+        # The name of a lane may contain lone surrogates, which UTF-8 cannot encode.
         said = {name: text.encode("utf-8", "replace").decode() for name, text in labels.items()}
         return identifier(metric, {name: text for name, text in said.items() if text})
 
     # ------------------------------------------------------------------ sending
 
     def _send(self, parts: list[_Part], taken: dict[Lane, int], now: int) -> bool:
-        """Send scores; return whether the receiver may be sent more.
+        """Send scores; return False if the request must be retried later.
 
-        One lane's samples that the receiver refuses make it refuse the whole request: then halves
-        are sent, down to the lane that it does not like.
+        A receiver refuses the whole request if it refuses the samples of one lane. The request is
+        then split into halves until the refused lane is found, whose scores are dropped.
         """
-        answer: Answer = self._receiver.post(encode_remote_write(self._samples(parts)), HEADERS)
-        self.standing.note(answer, now)
+        answer = self.receiver.post(encode_remote_write(self._samples(parts)), HEADERS, now)
         if answer.status == "later":
             return False
         if answer.status == "refused" and len(parts) > 1:
@@ -197,17 +175,20 @@ class ScoreWriter:
             return self._send(parts[:half], taken, now) and self._send(parts[half:], taken, now)
         if answer.status == "refused":
             what = f"{len(parts[0].times)} scores of {'/'.join(parts[0].lane)}"
-            self.standing.drop(what, len(parts[0].times), answer.said, now)
+            self.receiver.drop(what, len(parts[0].times), answer.said, now)
         taken.update({part.lane: part.until for part in parts})
         return True
 
-    # ------------------------------------------------------------------ how far it got
+    # ------------------------------------------------------------------ the file
 
     def _read(self) -> dict[Lane, int]:
-        """Return how far each lane's scores were taken; from now on where that is not known."""
+        """Return the time up to which each lane's scores were accepted.
+
+        Lanes are missing if the file does not list them, cannot be read or is for another receiver.
+        """
         try:
             content: Any = json.loads(self._path.read_text("utf-8"))
-            if content["to"] == self.standing.name:
+            if content["to"] == self.receiver.name:
                 return {(watch, entity): int(time) for watch, entity, time in content["lanes"]}
         except (OSError, ValueError, TypeError, KeyError):
             pass
@@ -215,17 +196,17 @@ class ScoreWriter:
 
     def _write(self, taken: dict[Lane, int]) -> None:
         content = {
-            "to": self.standing.name,
+            "to": self.receiver.name,
             "lanes": [[*lane, time] for lane, time in taken.items()],
         }
         beside = self._path.with_suffix(".tmp")
-        with contextlib.suppress(OSError):  # a full disk: the same samples may go out twice
+        with contextlib.suppress(OSError):  # on a full disk, the same samples may be sent twice
             beside.write_text(json.dumps(content), "utf-8")
             os.replace(beside, self._path)
 
 
 def _part(lane: LaneStore, after: int, step: int) -> _Part:
-    """Return the scores of one lane after a time, so few that the store thins none of them."""
+    """Return the next scores of one lane after a time, few enough that the store thins none."""
     until = min(after + MAX_ROWS_PER_WRITE * step, lane.last_time or after)
     columns = lane.verdicts(after + 1, until, MAX_ROWS_PER_WRITE + 1)
     return _Part(

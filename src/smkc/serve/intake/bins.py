@@ -1,63 +1,48 @@
 """Bins: samples as they arrive -> rows of a grid, each closed once and in order.
 
-In: samples in any order, and the time up to which rows may be closed. Out: rows that hold, for each
-variable, its last value within the step. What waits is bounded; what is left out is counted.
+In: samples in any order, and the current time. Out: rows that hold the last value of each variable
+within the step. The number of waiting samples is bounded; dropped samples are counted.
 """
 
-from collections.abc import Container
+from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.errors import SettingError
 from smkc.serve.intake.grouping import Readings, ends_of, group, is_possible, keep_last
 from smkc.serve.intake.samples import Samples
-from smkc.serve.rows import LATEST_TIME, Row
-
-__all__ = ["Bins", "rows_of"]
+from smkc.serve.rows import Row
 
 AHEAD_MS = 600_000
-"""A sample further ahead of the clock than this (and 16 steps) was stamped by a wrong clock."""
+"""A sample farther ahead of the clock than this, and than 16 steps, has a wrong timestamp."""
 
 STEPS_AHEAD = 16
 
 MAX_OPEN_ROWS = 65_536
-"""Rows that may wait: eleven days of 15 s steps, should somebody push history."""
+"""Maximum number of waiting rows: 11 days at a step of 15 s, for clients that push history."""
 
 LEAST_ROOM = 1 << 20
 ROWS_OF_ROOM = 64
-"""Readings that may wait: so many full rows, and a million (32 bytes each) where rows are small."""
+"""Maximum number of waiting readings, in full rows; at least a million readings (32 bytes each)."""
 
 LEAST_NAMES = 4096  # a table of names below this is not worth tidying
 
 
 class Bins:
-    """Gathers one lane's samples into rows.
+    """Collects one lane's samples into rows.
 
-    A row closes ``lateness`` after its end. One that was due before its first sample came (a sender
-    that was cut off catches up) waits as long again from then, so that it is not closed half full;
-    rows after it wait for it. A sample for a row at or before the last one closed is late.
+    A row closes ``lateness`` after its end. If its first sample arrives after that (from a sender
+    that catches up after an interruption), the row closes ``lateness`` after that arrival, so that
+    it is not closed half full; later rows wait for it. A sample for a row at or before the last
+    closed one is late. A row has at most ``max_series`` variables: those of the row before, then
+    the first by name.
 
-    Parameters
-    ----------
-    step, lateness
-        milliseconds.
-    after
-        the time of the last row that the lane has; None if it has none.
-    max_series
-        variables a row takes; known ones first, then by name.
-    known
-        variables that come first beside those of the row before.
-
-    Attributes
-    ----------
-    late, duplicates, refused, infinite, gaps
-        counts: samples for closed rows; samples of a variable and a time that came before, the
-        later being kept; samples at impossible times, too far ahead or past the limits; infinite
-        values, which are left out; steps between two rows
-        in which nothing was observed.
-    infinite_name
-        the variable of the latest infinite value; empty if there was none.
+    ``after`` and ``previous`` are the time and the variables of the lane's last row. The ``counts``
+    are of samples: ``late``; ``duplicates`` with the variable and time of another, of which the
+    later arrival is kept; ``refused`` ones at impossible times, too far ahead of the clock or
+    beyond the limits; and ``infinite`` values, which are left out (``infinite_name`` is the
+    variable of the latest).
 
     Examples
     --------
@@ -76,48 +61,41 @@ class Bins:
         lateness: int,
         after: int | None,
         max_series: int,
-        *,
-        known: Container[str] = (),
+        previous: tuple[str, ...] = (),
+        counts: Counter[str] | None = None,
     ) -> None:
-        for name, value, least in (
-            ("step", step, 1),
-            ("lateness", lateness, 0),
-            ("max_series", max_series, 1),
-        ):
-            if not least <= value <= LATEST_TIME:
-                raise SettingError(f"{name}={value!r} makes no sense; give {least} or more")
         self._step, self._lateness, self._max_series = step, lateness, max_series
-        self._known = known
+        self._ahead = max(AHEAD_MS, STEPS_AHEAD * step)
         self._room = max(LEAST_ROOM, ROWS_OF_ROOM * max_series)
-        self._closed = self._last = after
-        self._previous: tuple[str, ...] = ()
-        self._clock: int | None = None  # the latest word on what time it is
-        self._latest_clock: int | None = None  # the same, but never stepping back
+        self._closed = after
+        self._previous = previous
+        self._clock: int | None = None  # the current time as last given to hear()
+        self._latest_clock: int | None = None  # the latest such time: it never steps back
         self._names: list[str] = []
         self._codes: dict[str, int] = {}
         self._most_names = LEAST_NAMES
         self._waiting: list[Readings] = []
         self._due: dict[int, int] = {}  # an open row's end -> when it may close
-        self.late = self.duplicates = self.refused = self.infinite = self.gaps = 0
+        self.counts = Counter() if counts is None else counts
         self.infinite_name = ""
 
     @property
     def oldest_open(self) -> int | None:
-        """Time of the first row that waits; None if none does."""
+        """Time of the first open row; None if there is none."""
         return min(self._due, default=None)
 
     @property
     def n_pending(self) -> int:
-        """How many readings wait."""
+        """Number of readings in open rows."""
         return sum(len(part.ends) for part in self._waiting)
 
     @property
     def is_filling(self) -> bool:
-        """Whether more than half of the room is taken: better let rows close before more comes."""
+        """Whether more than half of the capacity is used: rows should close before more samples."""
         return 2 * self.n_pending > self._room or 2 * len(self._due) > MAX_OPEN_ROWS
 
     def take(self, samples: Samples) -> None:
-        """Add samples; nothing is closed by that."""
+        """Add samples, without closing any row."""
         ends = ends_of(samples.times, self._step)
         is_late = np.zeros(len(ends), np.bool_) if self._closed is None else ends <= self._closed
         is_wrong = ~is_possible(samples.times, ends)
@@ -125,8 +103,8 @@ class Bins:
             is_wrong |= ends > self._latest_clock + self._ahead
         is_late &= ~is_wrong
         chosen = ~(is_late | is_wrong)
-        self.late += int(is_late.sum())
-        self.refused += int(is_wrong.sum())
+        self.counts["late"] += int(is_late.sum())
+        self.counts["refused"] += int(is_wrong.sum())
         if not chosen.any():
             return
         kept = Readings(ends, self._coded(samples), samples.times, samples.values).take(chosen)
@@ -137,7 +115,10 @@ class Bins:
             self._make_room()
 
     def hear(self, time: int) -> None:
-        """Learn what time it is, before samples are taken that came up to then."""
+        """Set the current time, before adding the samples that arrived until then.
+
+        Samples too far ahead of it are dropped. If the clock stepped back, open rows close earlier.
+        """
         if self._clock is not None and time < self._clock:  # the clock stepped back
             for end, due in self._due.items():
                 self._due[end] = min(due, max(end, time) + self._lateness)
@@ -148,7 +129,7 @@ class Bins:
                 self._forget(self._merged().ends > time + self._ahead)
 
     def close_until(self, time: int) -> list[Row]:
-        """Return the rows that may close now, in order; rows with nothing observed are left out."""
+        """Close and return the rows that are due, in order; rows without values are left out."""
         self.hear(time)
         ready = None
         for end in sorted(self._due):
@@ -159,12 +140,8 @@ class Bins:
 
     # ------------------------------------------------------------------ inside
 
-    @property
-    def _ahead(self) -> int:
-        return max(AHEAD_MS, STEPS_AHEAD * self._step)
-
     def _due_time(self, end: int) -> int:
-        """Return when a row may close whose first sample comes now."""
+        """Return when a row may close whose first sample arrives now."""
         due = end + self._lateness
         return due if self._clock is None or self._clock < due else self._clock + self._lateness
 
@@ -188,23 +165,19 @@ class Bins:
     def _close(self, ready: int) -> list[Row]:
         waiting = self._merged()
         is_ready = waiting.ends <= ready
-        grouped = group(
-            waiting.take(is_ready), self._names, self._max_series, self._known, self._previous
-        )
-        self.duplicates += grouped.duplicates
-        self.refused += grouped.refused
-        self.infinite += grouped.infinite
+        grouped = group(waiting.take(is_ready), self._names, self._max_series, self._previous)
+        self.counts["duplicates"] += grouped.duplicates
+        self.counts["refused"] += grouped.refused
+        self.counts["infinite"] += grouped.infinite
         self.infinite_name = grouped.infinite_name or self.infinite_name
         self._keep(~is_ready)
-        for row in grouped.rows:
-            if self._last is not None:
-                self.gaps += (row.time - self._last) // self._step - 1
-            self._last, self._previous = row.time, row.names
+        if grouped.rows:
+            self._previous = grouped.rows[-1].names
         self._closed = ready
         return grouped.rows
 
     def _keep(self, chosen: NDArray[np.bool_]) -> None:
-        """Go on with some of what waits, and tidy the names where most are used no more."""
+        """Keep some of the waiting readings; drop unused names if there are too many names."""
         kept = self._merged().take(chosen)
         self._waiting = [kept] if len(kept.ends) else []
         open_rows = set(np.unique(kept.ends).tolist())
@@ -217,14 +190,17 @@ class Bins:
             self._most_names = max(LEAST_NAMES, 2 * len(used), 2 * len(self._previous))
 
     def _forget(self, chosen: NDArray[np.bool_]) -> None:
-        self.refused += int(chosen.sum())
+        self.counts["refused"] += int(chosen.sum())
         self._keep(~chosen)
 
     def _make_room(self) -> None:
-        """Keep only last values; if that is not enough, refuse the newest rows."""
+        """Keep only the last value of each variable and row; if still too many, drop newest rows.
+
+        Dropped readings count as refused.
+        """
         kept, duplicates = keep_last(self._merged())
         self._waiting = [kept]
-        self.duplicates += duplicates
+        self.counts["duplicates"] += duplicates
         rows = np.unique(kept.ends)
         if len(rows) > MAX_OPEN_ROWS:
             self._forget(kept.ends >= rows[MAX_OPEN_ROWS])
@@ -233,10 +209,10 @@ class Bins:
             self._forget(np.arange(len(kept.ends)) >= self._room)
 
 
-def rows_of(samples: Samples, step: int, max_series: int, known: Container[str] = ()) -> list[Row]:
-    """Turn samples that all are there already into rows, at most ``max_series`` names each.
-
-    Where a row offers more, those of ``known`` and of the row before come first, then by name.
+def rows_of(
+    samples: Samples, step: int, max_series: int, previous: Sequence[str] = ()
+) -> list[Row]:
+    """Turn a complete set of samples into rows; see :func:`group`.
 
     Examples
     --------
@@ -249,4 +225,4 @@ def rows_of(samples: Samples, step: int, max_series: int, known: Container[str] 
     can_be = is_possible(readings.times, readings.ends)
     if not can_be.all():
         readings = readings.take(can_be)
-    return group(readings, samples.names, max_series, known, ()).rows
+    return group(readings, samples.names, max_series, previous).rows

@@ -1,7 +1,7 @@
-"""Intake: samples from anywhere -> those of one watch, by entity, under the watch's names.
+"""Intake: selection of one watch's samples, by entity, with the watch's label rules applied.
 
 In: samples and a watch's rules (labels that must match, labels to drop, the label that splits it).
-Out: samples for each entity; what is left out is counted. A name is looked into once.
+Out: samples of each entity; dropped samples are counted. Parsed names are cached.
 """
 
 import re
@@ -14,16 +14,14 @@ from smkc.recording import identifier, parse
 from smkc.serve.config import WatchConfig
 from smkc.serve.intake.samples import Samples
 
-__all__ = ["Intake"]
-
 METRIC_LABEL = "__name__"  # Prometheus' label for the metric itself
 
 MOST_REMEMBERED = 1 << 17
-"""Names whose place is remembered (some 60 MB at 200 letters); past that, only the latest are."""
+"""Number of variable names whose entity is cached (some 60 MB at 200 characters per name)."""
 
 
 class Place(NamedTuple):
-    """Where a name goes: its entity, and what it is called there; or why it goes nowhere."""
+    """Destination of a name: its entity and its name there, or the counter for dropped samples."""
 
     entity: str = ""
     name: str = ""
@@ -31,22 +29,11 @@ class Place(NamedTuple):
 
 
 class Intake:
-    """Sorts samples for one watch.
+    """Selects the samples of one watch and splits them by entity.
 
-    Parameters
-    ----------
-    watch
-        whose rules hold.
-    entities
-        that the watch has already; they count towards ``max_lanes``.
-
-    Attributes
-    ----------
-    unmatched, without_entity, over_lanes
-        counts of samples left out: of no concern to the watch; without the label that splits it; of
-        an entity beyond ``max_lanes``.
-    merged
-        count of samples that fell together with another variable's, because labels were dropped.
+    Existing ``entities`` count towards ``max_lanes``. Dropped samples are counted: ``unmatched`` if
+    their labels do not match, ``without_entity`` if the label that splits the watch is missing,
+    ``over_lanes`` if the entity exceeds ``max_lanes``.
 
     Examples
     --------
@@ -66,17 +53,16 @@ class Intake:
         self._patterns = {label: re.compile(text) for label, text in watch.match.items()}
         self._entities = dict.fromkeys(entities)
         self._places: dict[str, Place] = {}
-        self.unmatched = self.without_entity = self.over_lanes = self.merged = 0
+        self.unmatched = self.without_entity = self.over_lanes = 0
 
     def by_entity(self, samples: Samples) -> dict[str, Samples]:
-        """Return each entity's samples in the order they came; without a split, those of ""."""
+        """Return entity -> samples in order of arrival; the entity is "" if there is no split."""
         watch = self._watch
         if not (watch.match or watch.entity or watch.drop_labels):
             return {"": samples} if len(samples) else {}
         entities: dict[str, int] = {}
         names: list[dict[str, int]] = []
         entity_of, code_of = [], []  # for each name
-        merged = []
         refused: dict[str, list[int]] = {}
         for at, name in enumerate(samples.names):
             place = self._places.get(name)
@@ -94,16 +80,13 @@ class Intake:
             if number == len(names):
                 names.append({})
             own = names[number]
-            code = own.setdefault(own_name, n_own := len(own))
-            if code != n_own:
-                merged.append(at)
             entity_of.append(number)
-            code_of.append(code)
+            code_of.append(own.setdefault(own_name, len(own)))
         if len(self._places) > MOST_REMEMBERED:
             self._places = {name: self._places[name] for name in samples.names[:MOST_REMEMBERED]}
         for refusal, places in refused.items():
-            setattr(self, refusal, getattr(self, refusal) + _n_readings(samples, places))
-        self.merged += _n_readings(samples, merged)
+            n_readings = int(np.isin(samples.codes, places).sum())
+            setattr(self, refusal, getattr(self, refusal) + n_readings)
         owners = np.array(entity_of, np.int64)[samples.codes]
         codes = np.array(code_of, np.int64)[samples.codes]
         order = np.argsort(owners, kind="stable")
@@ -111,7 +94,7 @@ class Intake:
         result = {}
         for entity, number in entities.items():
             chosen = order[bounds[number] : bounds[number + 1]]
-            if not len(chosen):  # a name without a reading
+            if not len(chosen):  # names without readings
                 continue
             result[entity] = Samples(
                 names=tuple(names[number]),
@@ -139,7 +122,3 @@ class Intake:
             return Place(refusal="without_entity")
         kept = {label: labels[label] for label in labels if label not in self._watch.drop_labels}
         return Place(entity=entity, name=identifier(metric, kept))
-
-
-def _n_readings(samples: Samples, codes: list[int]) -> int:
-    return int(np.isin(samples.codes, codes).sum()) if codes else 0

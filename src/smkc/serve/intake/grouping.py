@@ -1,10 +1,10 @@
 """Grouping: readings with the rows they belong to -> rows, by sorting once.
 
-In: readings in the order of their arrival. Out: for each row and variable the last value; the same
-rows whatever the order, except that of two readings of one time the later arrival counts.
+In: readings in order of arrival. Out: rows with the last value of each variable. The order of
+arrival matters only for 2 readings of a variable at the same time: the later arrival is kept.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -13,21 +13,11 @@ from numpy.typing import NDArray
 
 from smkc.serve.rows import LATEST_TIME, Row
 
-__all__ = [
-    "Grouped",
-    "Readings",
-    "ends_of",
-    "group",
-    "infinite_values",
-    "is_possible",
-    "keep_last",
-]
-
-MOST_SPARSE = 4  # cells a reading, above which sorting takes less room than a table
+MOST_SPARSE = 4  # cells per reading above which sorting takes less memory than a table
 
 
 class Readings(NamedTuple):
-    """N readings: (N,) the end of the row each belongs to, its variable's code, time and value."""
+    """N readings: the end of each one's row, its variable's code, its time and value; (N,) each."""
 
     ends: NDArray[np.int64]
     codes: NDArray[np.int64]
@@ -41,7 +31,7 @@ class Readings(NamedTuple):
 
     @staticmethod
     def joined(parts: "Sequence[Readings]") -> "Readings":
-        """Return one after another."""
+        """Return the concatenation of several parts."""
         if not parts:
             none = np.empty(0, np.int64)
             return Readings(none, none, none, np.empty(0))
@@ -49,10 +39,11 @@ class Readings(NamedTuple):
 
 
 class Grouped(NamedTuple):
-    """Rows in order of time, and what was left out of them.
+    """Rows in order of time, and counts of the readings that were left out.
 
-    ``duplicates`` and ``refused`` count readings that were doubled or had no place, ``infinite``
-    those that no 32-bit number can hold; ``infinite_name`` is the variable of one of these.
+    ``duplicates`` counts readings with the variable and time of another, ``refused`` those beyond
+    ``max_series``, ``infinite`` those that are infinite as float32; ``infinite_name`` is the
+    variable of one of the latter.
     """
 
     rows: list[Row]
@@ -63,19 +54,19 @@ class Grouped(NamedTuple):
 
 
 def ends_of(times: NDArray[np.int64], step: int) -> NDArray[np.int64]:
-    """(N,) for each time the first multiple of the step that is not before it."""
+    """Return (N,) row ends: for each time, the first multiple of the step at or after it."""
     return np.asarray(-(-np.clip(times, -LATEST_TIME, LATEST_TIME) // step) * step)
 
 
 def is_possible(times: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(N,) whether each time can be meant and the store can keep the row that it belongs to."""
+    """Return (N,) whether each time and its row's end are in the range that can be stored."""
     return np.asarray((times >= 0) & (times <= LATEST_TIME) & (ends <= LATEST_TIME))
 
 
 def keep_last(readings: Readings) -> tuple[Readings, int]:
-    """Keep the last reading of each variable in each row, ordered by row and code.
+    """Return the last reading of each variable in each row, ordered by row and code.
 
-    Also returns how many readings had the variable and the time of another.
+    Also return the number of readings with the variable and time of another.
     """
     ends, codes, times, _ = readings
     n = len(ends)
@@ -84,13 +75,13 @@ def keep_last(readings: Readings) -> tuple[Readings, int]:
     width = int(codes.max()) + 1
     key = _row_numbers(ends) * width + codes
     if np.array_equal(times, ends) and (n_cells := int(key.max()) + 1) <= MOST_SPARSE * n:
-        # On the grid, and most cells are filled: each goes straight to its place, the later over
-        # the earlier.
+        # All times are on the grid and most cells are filled: write each reading to its cell, later
+        # arrivals over earlier ones.
         cells = np.full(n_cells, -1, np.int64)
         cells[key] = np.arange(n)
         order = cells[cells >= 0]
         return readings.take(order), n - len(order)
-    # A stable sort: readings that are equal in all this stay in the order of their arrival.
+    # lexsort is stable: readings with equal keys and times stay in order of arrival.
     order = np.lexsort((times, key))
     key, times = key[order], times[order]
     is_last = np.ones(n, np.bool_)
@@ -100,32 +91,20 @@ def keep_last(readings: Readings) -> tuple[Readings, int]:
 
 
 def _row_numbers(ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(N,) numbers that order the rows as their ends do, without gaps where sorting is cheap."""
+    """Return (N,) the index of each reading's row among the rows, from 0."""
     if ends.min() == ends.max():
         return np.zeros(len(ends), np.int64)
     return np.asarray(np.unique(ends, return_inverse=True)[1], np.int64)
 
 
 def group(
-    readings: Readings,
-    names: Sequence[str],
-    max_series: int,
-    known: Container[str],
-    previous: Sequence[str],
+    readings: Readings, names: Sequence[str], max_series: int, previous: Sequence[str]
 ) -> Grouped:
-    """Turn readings into rows, variables in the order of their names.
+    """Turn readings into rows, with variables sorted by name.
 
-    Parameters
-    ----------
-    readings
-        in the order of their arrival; codes are indices into names.
-    names
-        of the variables, each once.
-    max_series
-        variables a row takes; where it is offered more, those of ``known`` and of the row before
-        come first, then by name.
-    known, previous
-        names; ``previous`` are those of the row before the first.
+    Readings are in order of arrival, and their codes are indices into ``names``. A row has at most
+    ``max_series`` variables: those of the row before, then the first by name. ``previous`` are the
+    names of the row before the first one here.
     """
     used = np.flatnonzero(np.bincount(readings.codes, minlength=len(names)))
     by_name = sorted(used.tolist(), key=names.__getitem__)
@@ -147,7 +126,7 @@ def group(
         row_names = [sorted_names[one] for one in ranks[first:end].tolist()]
         row_values = values[first:end]
         if len(row_names) > max_series:
-            chosen = _chosen(row_names, max_series, known, frozenset(previous))
+            chosen = _chosen(row_names, max_series, frozenset(previous))
             refused += len(row_names) - max_series
             row_names = [row_names[one] for one in chosen.tolist()]
             row_values = row_values[chosen]
@@ -157,16 +136,14 @@ def group(
 
 
 def infinite_values(n: int, name: str) -> str:
-    """Return what is said of infinite values that were left out, one of them of this variable."""
+    """Return the problem text for n infinite values that were left out, with a variable's name."""
     return (
         f"{n} infinite value{'s' * (n != 1)} left out of the latest rows, of {name[:200]!a}; it "
         "counts as not observed: see whether something is divided by zero where it is computed"
     )
 
 
-def _chosen(
-    names: Sequence[str], n: int, known: Container[str], previous: frozenset[str]
-) -> NDArray[np.int64]:
-    """(n,) places in ``names`` to keep, in order."""
-    is_new = np.array([name not in previous and name not in known for name in names])
+def _chosen(names: Sequence[str], n: int, previous: frozenset[str]) -> NDArray[np.int64]:
+    """Return (n,) indices into ``names`` of the variables to keep, ascending."""
+    is_new = np.array([name not in previous for name in names])
     return np.sort(np.argsort(is_new, kind="stable")[:n])

@@ -1,7 +1,7 @@
-"""Alerting: verdicts, row by row -> alerts that open, get worse, go on and close.
+"""Alerting: verdicts, row by row -> alerts that open, get worse, continue and close.
 
-In: one verdict after another, and a function that names causes. Out: the alert as it stands after
-each row that concerns it. There is no clock in here: the same verdicts make the same alerts.
+In: one verdict after another, and a function that returns causes. Out: the state of the alert after
+each row that changes it. No clock is read: the same verdicts always give the same alerts.
 """
 
 import math
@@ -10,50 +10,36 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from smkc.decide import Cause, Mark
+from smkc.decide.scored import RELEASE_RATE
 from smkc.recording import parse
 from smkc.serve.rows import AlertRecord, Verdict
 
-__all__ = [
-    "LEAST_PAUSE",
-    "Alerting",
-    "Change",
-    "alarms_per_day",
-    "alert_id",
-    "alert_rate",
-    "anomaly_of",
-    "calm_rows",
-    "labels_of",
-    "severity_of",
-]
+DAY_MILLISECONDS = 86_400_000
 
-DAY_MILLISECONDS = 86_400_000  # milliseconds
-
-# A rate outside of these makes no sense: no reference shows rarer rows, and one row in twenty is no
-# alert any more.
+# Alert rates are clamped to this range: no reference has enough rows to calibrate a lower rate, and
+# 1 row in 20 is too common for an alert.
 RAREST, COMMONEST = 1e-6, 0.05
 
-# Rows closer together than this, in milliseconds, count as one look: what is asked of a row looks
-# back over the rows before it, so that a shorter step brings more rows but hardly more chances.
+# Rows within this many milliseconds count as a single chance of a false alarm: every evidence also
+# looks at earlier rows, so a shorter step adds rows but hardly any independent tests.
 LOOK_MILLISECONDS = 60_000
 
-# An alert goes on while the p-value is below the rate times this factor, as in Detector.alerts.
-RELEASE_RATE = 10.0
-
-# A row so many times as anomalous as the one that was told last is explained and told at once. Any
-# other peak is explained, and told to nobody, once so many rows have passed since the row that was
-# explained last, or the alert closes: explaining thousands of variables takes longer than judging
-# them. So an alert is explained at most once in so many rows, as often as it grew by this factor,
-# which is as often as it is told, and at its end.
+# A row whose anomaly exceeds WORSE times the last one that receivers were notified of is explained,
+# and receivers are notified, at once. Any other new peak is explained without a notification: once
+# LEAST_PAUSE rows have passed since the last explained row, or when the alert closes. Explaining
+# thousands of variables takes longer than judging them, so explanations are limited in this way.
 WORSE, LEAST_PAUSE = 1.5, 8
 
-# An alert closes after so many milliseconds without a loud row, at least and at most so many rows.
+# An alert closes after CALM milliseconds without a row past the release threshold, converted to
+# rows and clamped to this range.
 CALM, MIN_CALM_ROWS, MAX_CALM_ROWS = 60_000, 5, 20
 
 
-# An alert is critical if its first row is so anomalous: rarer than the square of the rate.
+# An alert is critical if the anomaly of its first row is at least this: a p-value of at most the
+# square of the alert rate.
 CRITICAL = 2.0
 
-# Of the guilty variable so many labels are kept, and so many signs of each.
+# Maximum number of labels kept from the first cause's variable, and of characters per label value.
 MOST_LABELS, MOST_SIGNS = 64, 1024
 
 Explain = Callable[[int], tuple[Cause, ...] | None]
@@ -61,14 +47,9 @@ Explain = Callable[[int], tuple[Cause, ...] | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """What a row did to an alert.
+    """A change that a row made to an alert.
 
-    Parameters
-    ----------
-    kind
-        "open", "update" (far worse, with the causes of that row), "go on" or "close".
-    alert
-        as it stands now.
+    The kind is "open", "update" (much worse than last notified), "go on" or "close".
     """
 
     kind: str
@@ -76,14 +57,7 @@ class Change:
 
 
 def alert_rate(false_alarms_per_day: float, step: int) -> float:
-    """Return the p-value below which a row raises an alert.
-
-    Parameters
-    ----------
-    false_alarms_per_day
-        alerts that normal data may raise in a day.
-    step
-        milliseconds from row to row.
+    """Return the p-value below which a row raises an alert, for a step in milliseconds.
 
     Examples
     --------
@@ -95,7 +69,7 @@ def alert_rate(false_alarms_per_day: float, step: int) -> float:
 
 
 def alarms_per_day(rate: float, step: int) -> float:
-    """Return the alerts per day that belong to a p-value, the other way round.
+    """Return the false alarms per day at an alert rate; the inverse of :func:`alert_rate`.
 
     Examples
     --------
@@ -106,7 +80,7 @@ def alarms_per_day(rate: float, step: int) -> float:
 
 
 def calm_rows(step: int) -> int:
-    """Return after how many quiet rows an alert closes, for a step in milliseconds.
+    """Return the number of quiet rows that close an alert, for a step in milliseconds.
 
     Examples
     --------
@@ -117,7 +91,7 @@ def calm_rows(step: int) -> int:
 
 
 def anomaly_of(p_value: float, rate: float) -> float:
-    """Return a p-value's logarithm over that of the rate: more than 1 is anomalous.
+    """Return log(p_value) / log(rate): above 1, the row is anomalous.
 
     Examples
     --------
@@ -128,12 +102,12 @@ def anomaly_of(p_value: float, rate: float) -> float:
 
 
 def alert_id(watch: str, entity: str, start: int) -> str:
-    """Return an alert's name: the same whenever the same rows are judged again."""
+    """Return an alert's id, which depends only on the lane and the time of the first row."""
     return sha256(f"{watch}\0{entity}\0{start}".encode()).hexdigest()[:16]
 
 
 def labels_of(causes: Sequence[Cause]) -> dict[str, str]:
-    """Return the labels of the most guilty variable; none where there is no cause.
+    """Return the labels of the first cause's variable; empty if there is no cause.
 
     Examples
     --------
@@ -145,51 +119,30 @@ def labels_of(causes: Sequence[Cause]) -> dict[str, str]:
 
 
 def severity_of(anomaly: float) -> str:
-    """Return how severe an alert is, from the anomaly of its first row."""
+    """Return an alert's severity, "critical" or "warning", from the anomaly of its first row."""
     return "critical" if anomaly >= CRITICAL else "warning"
 
 
 class Alerting:
-    """The alerts of one lane, of which at most one is open.
-
-    Parameters
-    ----------
-    watch, entity
-        whose alerts these are.
-    alert
-        the one that is open already; None if none is.
-    """
+    """The alerts of one lane; ``alert`` is the open one, None if there is none."""
 
     def __init__(self, watch: str, entity: str, alert: AlertRecord | None = None) -> None:
         self._watch = watch
         self._entity = entity
-        self._alert = alert
-
-    @property
-    def alert(self) -> AlertRecord | None:
-        """The alert that is open."""
-        return self._alert
+        self.alert = alert
 
     def take(
         self, verdict: Verdict, rate: float, calm: int, explain: Explain, *, mark: int = Mark.NONE
     ) -> list[Change]:
-        """Judge the next row; return what it did to alerts, the one that it closed first.
+        """Process the next row; return the changes to alerts, a closed alert before a new one.
 
-        Parameters
-        ----------
-        verdict
-            of the row.
-        rate
-            that the verdict's anomaly was told by.
-        calm
-            number of quiet rows that close an alert.
-        explain
-            returns the causes of a row by its number, most guilty first; None if they cannot be
-            told any more.
-        mark
-            what the row is to an alert: news begin another one, an echo does not move its end.
+        ``rate`` is the alert rate that the verdict's anomaly was computed with, ``calm`` the number
+        of quiet rows that close an alert. ``explain`` returns the causes of the row with a given
+        number, largest share first; None if they are no longer available. The row's mark ``NEWS``
+        closes an alert that is more than ``calm`` rows old and opens another one; ``ECHO`` does not
+        move the alert's end time.
         """
-        alert = self._alert
+        alert = self.alert
         if alert is None:
             return [self._opened(verdict, explain)] if verdict.anomaly > 1.0 else []
         if mark == Mark.NEWS and verdict.anomaly > 1.0 and verdict.number - alert.first_row > calm:
@@ -217,14 +170,14 @@ class Alerting:
         if is_far_worse:
             alert = replace(alert, told_anomaly=verdict.anomaly)
         if is_over:
-            self._alert = None
+            self.alert = None
             return [Change(kind="close", alert=replace(alert, is_open=False))]
-        self._alert = alert
+        self.alert = alert
         return [Change(kind="update" if is_far_worse else "go on", alert=alert)]
 
     def _opened(self, verdict: Verdict, explain: Explain) -> Change:
         causes = explain(verdict.number) or ()
-        self._alert = AlertRecord(
+        self.alert = AlertRecord(
             id=alert_id(self._watch, self._entity, verdict.time),
             watch=self._watch,
             entity=self._entity,
@@ -246,11 +199,11 @@ class Alerting:
             labels=labels_of(causes),
             severity=severity_of(verdict.anomaly),
         )
-        return Change(kind="open", alert=self._alert)
+        return Change(kind="open", alert=self.alert)
 
 
 def _explained(alert: AlertRecord, explain: Explain) -> AlertRecord:
-    """Return an alert with the causes of its peak, if they can be told."""
+    """Return an alert with the causes of its peak, or unchanged if they are not available."""
     causes = explain(alert.peak_row)
     if causes is None:
         return alert
@@ -264,5 +217,5 @@ def _explained(alert: AlertRecord, explain: Explain) -> AlertRecord:
 
 
 def _release(rate: float) -> float:
-    """Return the anomaly below which a row is quiet."""
+    """Return the anomaly at or below which a row is quiet."""
     return math.log(min(RELEASE_RATE * rate, 0.5)) / math.log(rate)

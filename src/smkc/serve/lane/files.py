@@ -1,7 +1,7 @@
-"""Models: the files of one lane, its fitted detectors and where their streams stood.
+"""Lane files: one lane's fitted detectors and the checkpoints of their streams.
 
-In: a folder. Out: detectors and checkpoints by the number of the row they belong to; what is
-damaged is set aside under another name, and said so. A file is there whole or not at all.
+In: a folder. Out: detectors and checkpoints by row number. Damaged files are renamed, logged and
+listed. Files are written atomically: each is complete or absent.
 """
 
 import contextlib
@@ -18,14 +18,12 @@ from smkc.loading import load
 from smkc.serve.lane.follower import Follower
 from smkc.serve.rows import Row
 
-__all__ = ["Checkpoint", "LaneFiles"]
-
 log = logging.getLogger("smkc.serve.lane.files")
 
-# So many models and checkpoints stay: the latest, and one in case it is damaged.
+# Number of models and of checkpoints kept: the latest, and one more in case it is damaged.
 CHECKPOINTS_KEPT = 2
 
-# Rows that could not be taken are written here, as long as the file is no longer than this.
+# Rows that could not be stored or judged are written to this file, up to this size.
 ROWS_SET_ASIDE = "rows-set-aside.jsonl"
 MAX_SET_ASIDE_BYTES = 16 * 1024 * 1024
 
@@ -35,24 +33,16 @@ HALF_WRITTEN = re.compile(r"\.smkc-[0-9a-f]+\.tmp")
 
 
 class Checkpoint(NamedTuple):
-    """Where a stream stood: before row ``row``, after the lane's first ``n_events`` events."""
+    """Position of a stream: before row ``row``, after the lane's first ``n_events`` events."""
 
     row: int
     n_events: int
 
 
 class LaneFiles:
-    """The files of one lane.
+    """The files of one lane in its own folder, which is created when the first file is written.
 
-    Parameters
-    ----------
-    folder
-        of this lane alone; made when there is something to write.
-
-    Attributes
-    ----------
-    set_aside
-        files that were found damaged, under their new names.
+    ``set_aside`` lists damaged files by their new names.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -62,7 +52,7 @@ class LaneFiles:
     # ------------------------------------------------------------------ models
 
     def model_path(self, row: int) -> Path:
-        """Return where the model lies that took over before a row."""
+        """Return the path of the model that took over before row ``row``."""
         return self.folder / f"model-{row}.smkc"
 
     def save_model(self, row: int, detector: BaseDetector) -> None:
@@ -71,7 +61,7 @@ class LaneFiles:
         detector.save(self.model_path(row))
 
     def adopt_model(self, row: int, path: Path) -> None:
-        """Give a model that was written already, in the same folder, its name."""
+        """Rename a model file, already written to the same folder, to its final name."""
         try:
             os.replace(path, self.model_path(row))
         except OSError as error:
@@ -80,7 +70,7 @@ class LaneFiles:
             ) from error
 
     def load_model(self, row: int) -> BaseDetector | None:
-        """Read a model; None if it is not there or damaged, which is then set aside."""
+        """Read a model; return None if it is missing or damaged. A damaged file is set aside."""
         path = self.model_path(row)
         if not path.exists():
             return None
@@ -93,26 +83,25 @@ class LaneFiles:
     # ------------------------------------------------------------------ checkpoints
 
     def save_stream(self, at: Checkpoint, follower: Follower) -> None:
-        """Write where a stream stands; older files that are needed no more are removed."""
+        """Write a checkpoint, and remove older files that are no longer needed."""
         self._make_folder()
         follower.save(self._stream_path(at))
         self._prune()
 
     def forget_streams(self, before: int) -> None:
-        """Remove checkpoints of a model that is used no more, and older models."""
+        """Remove checkpoints before row ``before``, and older models."""
         for at in self.checkpoints():
             if at.row < before:
-                with contextlib.suppress(OSError):
-                    self._stream_path(at).unlink()
+                _remove(self._stream_path(at))
         self._prune()
 
     def checkpoints(self) -> list[Checkpoint]:
-        """Return the checkpoints there are, the latest first."""
+        """Return all checkpoints, the latest first."""
         found = [Checkpoint(int(match[1]), int(match[2])) for match in self._named(STREAM)]
         return sorted(found, reverse=True)
 
     def resumed(self, at: Checkpoint, detector: BaseDetector, base: int) -> Follower | None:
-        """Go on from a checkpoint; None if it is damaged, and then it is set aside."""
+        """Return a follower restored from a checkpoint; set a damaged one aside and return None."""
         path = self._stream_path(at)
         try:
             follower = Follower(detector, base, path)
@@ -125,13 +114,16 @@ class LaneFiles:
 
     @property
     def oldest_checkpoint(self) -> int | None:
-        """The row of the oldest checkpoint that is kept."""
+        """Row number of the oldest checkpoint; None if there is no checkpoint."""
         return min((at.row for at in self.checkpoints()), default=None)
 
     # ------------------------------------------------------------------ rows
 
     def put_row_aside(self, row: Row, reason: str) -> None:
-        """Write a row that could not be taken where people can look at it, if there is room."""
+        """Append a row that could not be stored or judged to a file, for inspection.
+
+        Nothing is written if the file is full or cannot be written.
+        """
         content = {
             "time": row.time,
             "reason": reason,
@@ -148,10 +140,9 @@ class LaneFiles:
     # ------------------------------------------------------------------ the folder
 
     def tidy(self) -> None:
-        """Remove what a process left behind that was ended while it wrote."""
+        """Remove partially written files that a killed process left behind."""
         for match in self._named(HALF_WRITTEN):
-            with contextlib.suppress(OSError):
-                (self.folder / match[0]).unlink()
+            _remove(self.folder / match[0])
 
     def _stream_path(self, at: Checkpoint) -> Path:
         return self.folder / f"stream-{at.row}-{at.n_events}.smkc"
@@ -173,18 +164,15 @@ class LaneFiles:
         return [match for name in names if (match := pattern.fullmatch(name))]
 
     def _prune(self) -> None:
-        """Keep the latest checkpoints, and the latest models."""
-        streams = [self._stream_path(at) for at in self.checkpoints()]
+        """Remove all but the latest checkpoints and models."""
+        for at in self.checkpoints()[CHECKPOINTS_KEPT:]:
+            _remove(self._stream_path(at))
         models = sorted((int(match[1]) for match in self._named(MODEL)), reverse=True)
-        for path in [
-            *streams[CHECKPOINTS_KEPT:],
-            *(self.model_path(row) for row in models[CHECKPOINTS_KEPT:]),
-        ]:
-            with contextlib.suppress(OSError):
-                path.unlink()
+        for row in models[CHECKPOINTS_KEPT:]:
+            _remove(self.model_path(row))
 
     def _put_aside(self, path: Path, error: Exception) -> None:
-        """Give a damaged file a name under which nobody looks for it."""
+        """Rename a damaged file so that it is not read again."""
         aside = path.with_name(f"{path.name}.damaged")
         number = 1
         while aside.exists():
@@ -194,3 +182,8 @@ class LaneFiles:
         with contextlib.suppress(OSError):
             os.replace(path, aside)
         self.set_aside.append(aside)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()

@@ -1,7 +1,8 @@
-"""Fitting: a lane's rows -> a detector, here or in a process beside, while rows go on.
+"""Fitting: a lane's rows -> a detector, in this process or in a background process.
 
-In: which rows, and the watch's settings. Out: a fitted detector; the same rows always give the same
-one. Run as a program it fits what a file holds and writes the model: that is the process beside.
+In: row numbers, and the watch's settings. Out: a fitted detector; the same rows always give the
+same one. Run as a program, this module is the background process: it reads rows from a file, fits a
+detector and writes the model.
 """
 
 import contextlib
@@ -25,28 +26,17 @@ from smkc.loading import load, make_detector
 from smkc.recording import Identity, Recording
 from smkc.serve.config import WatchConfig
 
-__all__ = [
-    "FitBeside",
-    "clear",
-    "detector_of",
-    "end_with_parent",
-    "noted",
-    "read_reference",
-    "reference_spans",
-    "write_reference",
-]
-
 Span = tuple[int, int]
 
 REFERENCE, MODEL = "refit-reference.smkc", "refit-model.smkc"
 NOTE, ERRORS = "refit.json", "refit.errors"
 
-# How often a process beside looks whether the one that started it is still there.
+# How often a background process checks that its parent still runs.
 PARENT_CHECK_SECONDS = 0.5
 
 
 def detector_of(watch: WatchConfig) -> BaseDetector:
-    """Return the detector that a watch asks for, not fitted yet."""
+    """Return an unfitted detector with a watch's settings."""
     families = watch.families
     return make_detector(
         {
@@ -58,9 +48,10 @@ def detector_of(watch: WatchConfig) -> BaseDetector:
 
 
 def reference_spans(first: int, last: int, left_out: Iterable[Span], least: int) -> list[Span]:
-    """Return the rows to learn from: those of no alert, as spans with both ends.
+    """Return the rows to learn from, as (first, last) spans without the ``left_out`` spans.
 
-    Where fewer than ``least`` would remain, what lasted so long is normal: all are taken.
+    If fewer than ``least`` rows would remain, all rows are returned: alerts that cover nearly all
+    rows show normal behaviour.
 
     Examples
     --------
@@ -84,22 +75,11 @@ def reference_spans(first: int, last: int, left_out: Iterable[Span], least: int)
 
 
 class FitBeside:
-    """A fit in a process of its own; it ends with the process that started it.
+    """A fit in a background process, which ends when its parent ends.
 
-    A note of it stays in the folder until it is over, so that it is begun anew after a restart.
-
-    Parameters
-    ----------
-    folder
-        of the lane; the reference, the note and the model lie there meanwhile.
-    watch
-        whose settings hold.
-    reference
-        rows to learn from.
-    spans
-        which rows of the lane these are.
-    reason
-        why, in words.
+    The lane's folder holds the reference, a note and the model during the fit. The note stays until
+    the fit is over, so that a restart can start the fit again. ``spans`` are the numbers of the
+    reference's rows, and ``reason`` says why a new model is fitted.
     """
 
     def __init__(
@@ -112,6 +92,7 @@ class FitBeside:
     ) -> None:
         self.spans, self.reason = list(spans), reason
         self._folder = folder
+        self.reference_path, self.model_path = folder / REFERENCE, folder / MODEL
         try:
             folder.mkdir(parents=True, exist_ok=True)
             note = {"reason": reason, "reference": [list(span) for span in spans]}
@@ -132,34 +113,30 @@ class FitBeside:
         )
 
     @property
-    def reference_path(self) -> Path:
-        """Where the rows lie that it learns from."""
-        return self._folder / REFERENCE
-
-    @property
-    def model_path(self) -> Path:
-        """Where the process writes the model."""
-        return self._folder / MODEL
-
-    @property
     def is_done(self) -> bool:
-        """Whether the process has ended, well or not."""
+        """Whether the process has ended, successfully or not."""
         return self._process.poll() is not None
 
     def result(self) -> BaseDetector:
-        """Return the fitted detector, waiting for it; :meth:`cancel` clears up afterwards."""
+        """Wait for the fitted detector and return it; call :meth:`cancel` afterwards to clean up.
+
+        Raises ModelFileError if the fit failed.
+        """
         code = self._process.wait()
         if code != 0:
             self._errors.seek(0)
             said = self._errors.read().decode("utf-8", "replace").strip().splitlines()
             raise ModelFileError(
                 f"the new model could not be fitted: {said[-1] if said else f'code {code}'}; "
-                "the one before goes on"
+                "the previous one stays in use"
             )
         return load(self.model_path)
 
     def cancel(self, *, keep_note: bool = False) -> None:
-        """End the process and remove its files; ``keep_note`` begins it anew at the next start."""
+        """Kill the process and remove its files.
+
+        With ``keep_note`` the note stays, so that the fit is started again at the next start.
+        """
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()
@@ -168,7 +145,7 @@ class FitBeside:
 
 
 def noted(folder: Path) -> tuple[str, list[Span]] | None:
-    """Return why a fit was begun that is not over, and its rows; None if there is none."""
+    """Return the reason and the rows of an unfinished fit; None if there is none."""
     try:
         note = json.loads((folder / NOTE).read_text())
         return str(note["reason"]), [(int(a), int(b)) for a, b in note["reference"]]
@@ -177,14 +154,14 @@ def noted(folder: Path) -> tuple[str, list[Span]] | None:
 
 
 def clear(folder: Path, *, keep_note: bool = False) -> None:
-    """Remove the files of a fit beside."""
+    """Remove the files of a background fit."""
     for name in (REFERENCE, MODEL, ERRORS, f"{NOTE}.new", *(() if keep_note else (NOTE,))):
         with contextlib.suppress(OSError):
             (folder / name).unlink(missing_ok=True)
 
 
 def write_reference(path: Path, reference: Recording, watch: WatchConfig) -> None:
-    """Write rows to learn from, and what a watch says of how, for a process beside."""
+    """Write the rows to learn from, and the watch's settings, for a background process."""
     families = watch.families
     arrays: dict[str, NDArray[Any]] = {
         "times": reference.times.astype("M8[ns]").view(np.int64),
@@ -205,7 +182,7 @@ def write_reference(path: Path, reference: Recording, watch: WatchConfig) -> Non
 
 
 def read_reference(path: Path) -> tuple[Recording, WatchConfig]:
-    """Return what :func:`write_reference` was given, as far as a fit needs it."""
+    """Read the rows, and the settings that a fit needs, from :func:`write_reference`'s file."""
     arrays, header = model_file.read(path)
     reference = Recording(
         arrays["times"].view("M8[ns]"),
@@ -220,7 +197,7 @@ def read_reference(path: Path) -> tuple[Recording, WatchConfig]:
 
 
 def end_with_parent() -> None:
-    """End this process when the one that started it has ended."""
+    """Make this process exit when its parent has ended."""
     parent = os.getppid()
 
     def look() -> None:
@@ -232,7 +209,7 @@ def end_with_parent() -> None:
 
 
 def main() -> None:
-    """Run as the process beside."""
+    """Fit a model as the background process."""
     end_with_parent()
     folder = Path(sys.argv[1])
     try:

@@ -1,11 +1,10 @@
-"""Follower: a fitted detector going along a lane's rows, from one row to the next.
+"""Follower: a fitted detector that judges a lane's rows one after another.
 
-In: a model, the number of the row that comes after its reference, and rows. Out: what is said of
-each row, and who made it so. Nothing is read or written in here.
+In: a model, the number of the row after its reference, and rows. Out: a verdict on each row and its
+causes. The store is neither read nor written.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,84 +13,58 @@ import numpy as np
 from smkc.base import BaseDetector
 from smkc.decide import Cause
 from smkc.detector import Detector
-from smkc.errors import SettingError
 from smkc.evidence.now import LoudVariable
 from smkc.recording import Recording
-from smkc.serve.rows import Row
-
-__all__ = ["Follower", "Judgement", "recording_of"]
+from smkc.serve.rows import Row, Verdict
 
 MILLISECOND = 1_000_000  # nanoseconds
 
 
-@dataclass(frozen=True, kw_only=True)
-class Judgement:
-    """What is said of a row.
-
-    Its score and p-value, what it is to an alert, and the nats of each evidence that had something
-    to say.
-    """
-
-    score: float
-    p_value: float
-    mark: int
-    evidences: Mapping[str, float]
-
-
 class Follower:
-    """A model's way along a lane.
+    """A model with ``window`` rows per window, and its position in a lane.
 
-    Parameters
-    ----------
-    detector
-        fitted; its kind is ``evidence``.
-    base
-        number of the lane's row that is the stream's first: the one after the reference's last.
-    resume
-        a file that :meth:`save` wrote for the same model; None to begin at ``base``.
+    ``base`` is the number of the lane's row that is the stream's first: the row after the
+    reference's last. ``resume`` is a file that :meth:`save` wrote for the same model; None to begin
+    at ``base``.
     """
 
     def __init__(self, detector: BaseDetector, base: int, resume: Path | None = None) -> None:
-        if not isinstance(detector, Detector):
-            raise SettingError(
-                f"a watch cannot follow with detector={detector.kind!r}; leave the setting "
-                "out: evidence is the detector that follows what is normal"
-            )
+        assert isinstance(detector, Detector), "WatchConfig allows no other kind"
         self._stream = detector.stream(resume)
         self._block = self._stream.block
+        self.window = self._stream.window
         self.base = base
 
     @property
-    def window(self) -> int:
-        """Rows a window."""
-        return self._stream.window
-
-    @property
     def next_row(self) -> int:
-        """Number of the row that comes next."""
+        """Number of the next row."""
         return self.base + self._stream.n_rows
 
     @property
     def oldest(self) -> int:
-        """Number of the oldest row that is remembered: causes and accepting go back to there."""
+        """Number of the oldest row in memory, the first that can be explained or accepted."""
         return max(self.base, self.next_row - self._stream.memory)
 
-    def push(self, row: Row) -> Judgement:
-        """Judge the next row."""
+    def push(self, row: Row) -> tuple[Verdict, int]:
+        """Judge the next row; return a verdict without anomaly and churn, and the row's mark."""
+        number = self.next_row
         scored = self._stream.push_rows(recording_of([row]))
         nats = zip(scored.evidences, scored.nats[0].tolist(), strict=True)
-        return Judgement(
+        verdict = Verdict(
+            number=number,
+            time=row.time,
             score=float(scored.totals[0]),
             p_value=float(scored.p_values[0]),
-            mark=int(scored.marks[0]),
+            cardinality=len(row.names),
             evidences={name: said for name, said in nats if not np.isnan(said)},
         )
+        return verdict, int(scored.marks[0])
 
     def replay(self, rows: Recording) -> None:
-        """Take rows again that were judged before; many at once are quicker.
+        """Process rows again that were judged before, many at once for speed.
 
-        Those of the block that is not over yet go one by one, as they came: what is accepted among
-        them later must find the very same numbers.
+        Rows of the last, incomplete block are processed one by one, as when they first came, so
+        that accepting some of them later uses exactly the same numbers.
         """
         n_over = (self._stream.n_rows + len(rows)) // self._block * self._block
         n_at_once = max(n_over - self._stream.n_rows, 0)
@@ -101,7 +74,7 @@ class Follower:
             self._stream.push_rows(rows.rows(number, number + 1))
 
     def accept(self, first: int, last: int) -> bool:
-        """Say that rows first to last, by number, were normal; tell whether any was remembered."""
+        """Mark rows first to last, by number, as normal; return whether any was in memory."""
         first, end = max(first, self.oldest), min(last + 1, self.next_row)
         if first >= end:
             return False
@@ -109,33 +82,28 @@ class Follower:
         return True
 
     def made_by(self, number: int) -> tuple[int, int]:
-        """Return the first and the last row that made a row's score, as far as is remembered."""
+        """Return the first and the last row in memory that contributed to a row's score."""
         return max(self.oldest, number - 2 * self.window + 2), number
 
     def causes(self, first: int, last: int, rows: Recording) -> tuple[Cause, ...]:
-        """Return the causes of rows first to last, by number, most guilty first.
+        """Return the causes of rows first to last, both in memory, largest share first.
 
-        Parameters
-        ----------
-        first, last
-            both remembered.
-        rows
-            these, and those of a window before, or as many of them as there are: the words about
-            the causes speak of them.
+        The descriptions of the causes refer to ``rows``: these and those of one window before, as
+        far as they exist.
         """
         return tuple(self._stream.causes(first - self.base, last + 1 - self.base, rows))
 
     def loudest(self, row: Row, n: int) -> tuple[LoudVariable, ...]:
-        """Return the variables of the latest row that are most unusual by themselves."""
+        """Return the n variables of the latest row that are most unusual by themselves."""
         return self._stream.loudest(recording_of([row]), n)
 
     def save(self, path: Path) -> None:
-        """Write where the stream stands, packed."""
+        """Write the state of the stream to a compressed file."""
         self._stream.save(path, is_packed=True)
 
 
 def recording_of(rows: Sequence[Row]) -> Recording:
-    """Return rows as a recording, their times as dates.
+    """Return rows as a recording with datetime64[ns] times.
 
     Examples
     --------

@@ -1,14 +1,16 @@
-"""Lane: one recording that is followed; a row is judged, journalled and alerted on in one piece.
+"""Lane: one recording that is followed; its rows are judged, stored and turned into alerts.
 
-In: rows in order of time. Out: verdicts, alerts and messages, committed together with the rows they
-rest on. Everything follows from the rows and events in the journal: a lane that is built anew from
-them says the same, and says nothing twice. A lane belongs to one thread.
+In: rows in order of time. Out: verdicts, alerts and messages, committed in one transaction with the
+rows they come from. The rows and events in the journal determine everything else: a lane rebuilt
+from them gives the same verdicts, and sends no message twice. A lane belongs to one thread.
 """
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from smkc.decide import Cause
 from smkc.errors import SmkcError
@@ -19,69 +21,49 @@ from smkc.serve.lane.follower import Follower
 from smkc.serve.lane.learning import time_left
 from smkc.serve.lane.model import LaneModel
 from smkc.serve.lane.recent import Recent, causes_at
-from smkc.serve.lane.suspects import MAX_ATTEMPTS, Suspects
 from smkc.serve.live import LiveUpdates
 from smkc.serve.messages import messages_for
 from smkc.serve.rows import AlertRecord, Row, Verdict
 from smkc.serve.store import LaneStore, Message, Store, StoreError
+from smkc.serve.store.journal import refusal_of
 from smkc.serve.view import IN_HEALTH, Explained, LaneStatus, UnknownError
-
-__all__ = ["CHECKPOINT_ROWS", "Lane"]
 
 log = logging.getLogger("smkc.serve.lane.lane")
 
-# A checkpoint holds the whole state of a stream, 14 kB a variable. It only spares a lane that was
-# killed to judge the rows since then again, which takes a third of the time that they took when
-# they came: so one is written every so many rows, or once judging them took so many seconds, and
-# then at least so many rows after the one before.
+# A checkpoint holds the whole state of a stream, 14 kB per variable. All it saves is judging rows
+# again after a crash, which takes a third of the time that judging them took at first. So one is
+# written every CHECKPOINT_ROWS rows; or after FEWEST_CHECKPOINT_ROWS rows, if judging the rows
+# since the last one took JUDGING_SECONDS or more.
 CHECKPOINT_ROWS = 2048
 JUDGING_SECONDS = 60.0
 FEWEST_CHECKPOINT_ROWS = 256
 
-# A row that was set aside counts as a problem for so many milliseconds of rows.
+# A row that made a lane fail this many times is set aside: a lane that failed is rebuilt from its
+# journal and given the same row again, so a row that cannot be judged would stop the watch forever.
+MAX_ATTEMPTS = 3
+
+# A row that was set aside is reported as a problem for the rows of this many milliseconds (a day).
 SET_ASIDE_TOLD_FOR = 86_400_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Batch:
-    """What is to be committed in one transaction."""
+class _Batch(NamedTuple):
+    """The content of one transaction."""
 
     rows: Sequence[Row]
     verdicts: Sequence[Verdict | None]
     changes: Sequence[Change]
-    inbox_up_to: int | None
 
 
 class Lane:
     """One recording that is followed.
 
-    Parameters
-    ----------
-    store, journal
-        the history, and the part that is this lane's.
-    watch, config
-        the lane's settings, and those of the service: who hears of alerts.
-    files
-        models and checkpoints.
-    live
-        told of verdicts and alerts once they are committed.
-    checkpoint_rows
-        rows from one checkpoint to the next.
-    suspects
-        rows that made this lane fail before; shared by the lanes that are built one after another.
+    ``config`` names the receivers of alerts; ``live`` receives verdicts and alerts after they are
+    committed. ``failures`` is time of a row -> how often it made this lane fail, and is passed on
+    when the lane is rebuilt.
 
-    Attributes
-    ----------
-    model
-        what rows are judged by.
-    names
-        of the latest row.
-    problems
-        sentences by what they are about, beside those of the model.
-    refused
-        count of variables that rows had no place for.
-    set_aside
-        count of rows that could not be kept or judged.
+    ``names`` are the variables of the latest row, ``problems`` are sentences by subject (the model
+    has its own), ``refused`` counts variables beyond ``max_series``, and ``set_aside`` counts rows
+    that could not be stored or judged.
     """
 
     def __init__(
@@ -93,9 +75,9 @@ class Lane:
         files: LaneFiles,
         live: LiveUpdates,
         checkpoint_rows: int = CHECKPOINT_ROWS,
-        suspects: Suspects | None = None,
+        failures: Counter[int] | None = None,
     ) -> None:
-        self._files, self._suspects = files, suspects or Suspects()
+        self._files, self._failures = files, Counter() if failures is None else failures
         self.set_aside = 0
         self._told_until_row = 0
         self.watch, self.journal, self.entity = watch, journal, journal.entity
@@ -114,43 +96,35 @@ class Lane:
 
     # ------------------------------------------------------------------ rows
 
-    def take(self, rows: Sequence[Row], inbox_up_to: int | None = None) -> None:
-        """Judge the next rows and commit them; those not after the latest are left out.
+    def take(self, rows: Sequence[Row]) -> None:
+        """Judge the next rows and commit them; ignore rows that are not after the latest one.
 
-        When the store fails the rows wait in memory: :meth:`flush` tries again. A row that the
-        store can never keep, or that made the lane fail several times, is set aside.
-
-        Parameters
-        ----------
-        rows
-            in order of time.
-        inbox_up_to
-            bodies of the watch's inbox up to this number are in these rows, or in earlier ones.
+        If the store fails, the rows wait in memory until :meth:`flush` succeeds. A row that the
+        store cannot hold, or that made the lane fail :data:`MAX_ATTEMPTS` times, is set aside.
         """
         self.flush()
         last = self.journal.last_time
         fresh = [row for row in rows if last is None or row.time > last]
         fresh = [row for row in fresh if not self._is_set_aside(row)]
-        if any(self._suspects.is_suspect(self.entity, row.time) for row in fresh):
-            for row in fresh:  # one by one, to find which of them is to blame
-                self._take([row], None)
-            fresh = []
-        if fresh or inbox_up_to is not None:
-            self._take(fresh, inbox_up_to)
+        if any(row.time in self._failures for row in fresh):
+            for row in fresh:  # one by one, to find the row that fails
+                self._take([row])
+        elif fresh:
+            self._take(fresh)
 
-    def _take(self, fresh: Sequence[Row], inbox_up_to: int | None) -> None:
-        """Judge rows and commit them; remember which they were if that fails unexpectedly."""
+    def _take(self, fresh: Sequence[Row]) -> None:
+        """Judge rows and commit them; count a failure of each row if that fails unexpectedly."""
         try:
-            self._judge(fresh, inbox_up_to)
-        except (StoreError, OSError, MemoryError):  # not the rows are to blame
+            self._judge(fresh)
+        except (StoreError, OSError, MemoryError):  # not the fault of the rows
             raise
         except Exception:
-            self._suspects.note(self.entity, [row.time for row in fresh])
+            self._failures.update(row.time for row in fresh)
             raise
         for row in fresh:
-            self._suspects.clear(self.entity, row.time)
+            self._failures.pop(row.time, None)
 
-    def _judge(self, fresh: Sequence[Row], inbox_up_to: int | None) -> None:
+    def _judge(self, fresh: Sequence[Row]) -> None:
         if self._recent.window != self._window:  # a model with other windows has taken over
             self._recent = Recent.of(self.journal, self._window)
         verdicts: list[Verdict | None] = []
@@ -163,13 +137,11 @@ class Lane:
         if verdicts and verdicts[-1] is not None and self.model.follower is not None:
             self._recent.listen(self.model.follower, self.watch.loudest)
         self._judging_seconds += time.perf_counter() - begun
-        self._pending = _Batch(
-            rows=fresh, verdicts=verdicts, changes=changes, inbox_up_to=inbox_up_to
-        )
+        self._pending = _Batch(fresh, verdicts, changes)
         self.flush()
 
     def flush(self) -> None:
-        """Commit what waits, if anything does."""
+        """Commit the waiting rows, if there are any."""
         batch = self._pending
         if batch is None:
             return
@@ -178,13 +150,7 @@ class Lane:
         for change in batch.changes:
             if change.kind != "go on":
                 messages += messages_for(change.alert, change.kind, self._config)
-        self.journal.commit(
-            batch.rows,
-            batch.verdicts,
-            list(alerts.values()),
-            messages,
-            inbox_up_to=batch.inbox_up_to,
-        )
+        self.journal.commit(batch.rows, batch.verdicts, list(alerts.values()), messages)
         self._pending = None
         self._tell(batch)
         if self.journal.n_rows >= self._told_until_row:
@@ -195,13 +161,13 @@ class Lane:
             self.checkpoint()
 
     def _is_set_aside(self, row: Row) -> bool:
-        """Set a row aside that cannot be kept or judged; tell whether it was."""
-        reason = self.journal.refusal_of(row)
-        if not reason and self._suspects.is_guilty(self.entity, row.time):
+        """Set a row aside if it cannot be stored or judged; return whether it was set aside."""
+        reason = refusal_of(row)
+        if not reason and self._failures[row.time] >= MAX_ATTEMPTS:
             reason = f"at {row.time} ms failed {MAX_ATTEMPTS} times; the log says how"
         if not reason:
             return False
-        self._suspects.clear(self.entity, row.time)
+        self._failures.pop(row.time, None)
         self._files.put_row_aside(row, reason)
         self.set_aside += 1
         self._told_until_row = self.journal.n_rows + SET_ASIDE_TOLD_FOR // self.watch.step
@@ -213,7 +179,7 @@ class Lane:
         return True
 
     def refuse(self, n: int) -> None:
-        """Count variables that the next rows had no place for."""
+        """Count n variables that the next rows left out because of ``max_series``."""
         self.refused += n
         if n:
             self.problems["series"] = (
@@ -225,7 +191,7 @@ class Lane:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether rows wait that could not be committed."""
+        """Whether rows are waiting that could not be committed."""
         return self._pending is not None
 
     def _judged(self, number: int, row: Row) -> tuple[Verdict | None, list[Change]]:
@@ -234,31 +200,22 @@ class Lane:
         if follower is None:
             self._recent.take(number, row, None)
             return None, []
-        judged = follower.push(row)
+        verdict, mark = follower.push(row)
         rate = alert_rate(self.watch.false_alarms_per_day, self.watch.step)
-        verdict = Verdict(
-            number=number,
-            time=row.time,
-            score=judged.score,
-            p_value=judged.p_value,
-            anomaly=anomaly_of(judged.p_value, rate),
-            cardinality=len(row.names),
-            appeared=appeared,
-            vanished=vanished,
-            evidences=judged.evidences,
-        )
+        anomaly = anomaly_of(verdict.p_value, rate)
+        verdict = replace(verdict, anomaly=anomaly, appeared=appeared, vanished=vanished)
         self._recent.take(number, row, verdict)
         changes = self._alerting.take(
             verdict,
             rate,
             calm_rows(self.watch.step),
             lambda at: self._causes(follower, at),
-            mark=judged.mark,
+            mark=mark,
         )
         return verdict, changes
 
     def _causes(self, follower: Follower, number: int) -> tuple[Cause, ...] | None:
-        """Return the causes of a row; an alert is told without them rather than not at all."""
+        """Return the causes of a row; None if that fails, so that the alert is sent without."""
         try:
             return self._recent.causes(follower, number)
         except Exception:
@@ -267,11 +224,11 @@ class Lane:
 
     @property
     def _window(self) -> int:
-        """Rows a window of the model in use; before the first, one."""
+        """Rows per window of the current model; 1 before the first model."""
         return 1 if self.model.follower is None else self.model.follower.window
 
     def _churn(self, row: Row) -> tuple[int, int]:
-        """Count who came and who went since the row before."""
+        """Return how many variables appeared and vanished since the previous row."""
         appeared = vanished = 0
         if self.names and row.names != self.names:
             before, now = set(self.names), set(row.names)
@@ -282,7 +239,7 @@ class Lane:
         return appeared, vanished
 
     def _tell(self, batch: _Batch) -> None:
-        """Let everybody know what was committed."""
+        """Publish committed verdicts and alerts as live updates, and log the alerts."""
         who = self._who
         for verdict in batch.verdicts:
             if verdict is not None:
@@ -296,7 +253,7 @@ class Lane:
     # ------------------------------------------------------------------ between rows
 
     def look_after_model(self) -> None:
-        """Fit, begin a refit or take a new model over, where it is time to."""
+        """Fit the first model, start a refit or switch to a refitted model, whichever is due."""
         if self.is_waiting:
             return
         if self.model.wants_fit:
@@ -311,7 +268,7 @@ class Lane:
             self._live.tell("status", *self._who)
 
     def accept(self, alert_id: str) -> None:
-        """Count the rows of an alert, as far as it has come, as normal from now on."""
+        """Treat the rows of an alert, up to now if it is open, as normal from now on."""
         self.flush()
         stored = self._store.alert(alert_id)
         if stored is None or (stored.record.watch, stored.record.entity) != self._who:
@@ -319,12 +276,12 @@ class Lane:
         self.model.accept(stored.record)
 
     def refit(self, reason: str) -> None:
-        """Begin to fit a new model beside."""
+        """Start fitting a new model in a background process."""
         self.flush()
         self.model.refit(reason)
 
     def explain(self, time: int) -> Explained:
-        """Return the causes at a time: of the row then, or of the alert that covers it."""
+        """Return the causes at a time: of the row at that time, or of the alert that covers it."""
         self.flush()
         found = self.journal.verdicts(time, time, 1)
         follower = self.model.follower
@@ -337,13 +294,13 @@ class Lane:
             record = alerts[0].record
             return Explained(time=record.causes_at, causes=record.causes)
         raise UnknownError(
-            f"nothing is known of the causes at {time} ms in watch {self.watch.name!r}, entity "
+            f"no causes are known at {time} ms in watch {self.watch.name!r}, entity "
             f"{self.entity!r}: no row that was judged then is remembered, and no alert covers it; "
             "ask for one of the latest rows, or for the time of an alert"
         )
 
     def status(self, now: int) -> LaneStatus:
-        """Say how the lane stands; any thread may ask."""
+        """Return the lane's status; any thread may call this."""
         model, last = self.model, self.journal.last_time
         judged = "following" if model.follower is not None else "collecting"
         return LaneStatus(
@@ -373,24 +330,24 @@ class Lane:
     # ------------------------------------------------------------------ saving
 
     def checkpoint(self) -> None:
-        """Write where the stream stands."""
+        """Write a checkpoint of the stream, unless rows are waiting to be committed."""
         if not self.is_waiting:
             self._judging_seconds = 0.0
             self.model.checkpoint()
 
     def retire(self) -> None:
-        """Stop because nothing comes any more; an alert that is open is over."""
+        """Stop a lane that gets no more rows; close its open alert."""
         self.flush()
         alert = self._alerting.alert
         if alert is not None:
             closed = Change(kind="close", alert=replace(alert, is_open=False))
-            self._pending = _Batch(rows=(), verdicts=(), changes=(closed,), inbox_up_to=None)
+            self._pending = _Batch((), (), [closed])
             self._alerting = Alerting(*self._who)
             self.flush()
         self.stop()
 
     def stop(self) -> None:
-        """Commit what waits and write a checkpoint; a fit beside is left for the next start."""
+        """Commit waiting rows and write a checkpoint; a running refit starts again next time."""
         self.model.stop()
         try:
             self.flush()

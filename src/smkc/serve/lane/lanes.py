@@ -1,74 +1,46 @@
-"""Lanes: the recordings of one watch, one for each entity, found again after a restart.
+"""Lanes: the recordings of one watch, one per entity, restored after a restart.
 
-In: a watch and the store. Out: a lane for an entity, made when it is first asked for.
+In: a watch and the store. Out: a lane per entity, created on first request.
 """
 
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 from smkc.serve.config import Config, WatchConfig
 from smkc.serve.lane.files import LaneFiles
-from smkc.serve.lane.lane import CHECKPOINT_ROWS, Lane
-from smkc.serve.lane.suspects import Suspects
+from smkc.serve.lane.lane import Lane
 from smkc.serve.live import LiveUpdates
 from smkc.serve.store import Store
 from smkc.serve.view import UnknownError
 
-__all__ = ["LANES_FOLDER", "Lanes"]
-
 LANES_FOLDER = "lanes"
 
-# Number of kept rows, the latest, from which their step is found.
+# The step is determined from this many of the latest rows.
 ROWS_FOR_STEP = 64
 
 
 class Lanes:
-    """The lanes of one watch.
+    """The lanes of one watch; a change of ``watch`` applies to lanes that are opened afterwards."""
 
-    Parameters
-    ----------
-    store
-        the history.
-    watch, config
-        settings of the watch and of the service.
-    live
-        told of what is new.
-    checkpoint_rows
-        rows from one checkpoint of a lane to the next.
-
-    Attributes
-    ----------
-    watch
-        its settings; those of lanes that are opened after it was changed.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        watch: WatchConfig,
-        config: Config,
-        live: LiveUpdates,
-        checkpoint_rows: int = CHECKPOINT_ROWS,
-    ) -> None:
+    def __init__(self, store: Store, watch: WatchConfig, config: Config, live: LiveUpdates) -> None:
         self.watch = watch
         self._store, self._config, self._live = store, config, live
-        self._checkpoint_rows = checkpoint_rows
         self._folder = Path(config.data) / LANES_FOLDER
         self._lanes: dict[str, Lane] = {}
-        self._suspects = Suspects()
+        self._failures: defaultdict[str, Counter[int]] = defaultdict(Counter)
         self._changing = threading.Lock()
 
     def open(self) -> None:
-        """Bring back the lanes that the store knows, each to where its journal ends."""
+        """Restore the lanes in the store, each up to the end of its journal."""
         for journal in self._store.lanes():
             if journal.watch == self.watch.name:
                 self.of(journal.entity)
 
     def kept_step(self) -> int | None:
-        """Return the step of the rows that are kept, in milliseconds; None without two rows."""
+        """Return the commonest step of the stored rows in milliseconds; None without 2 rows."""
         gaps: Counter[int] = Counter()
         for journal in self._store.lanes():
             if journal.watch == self.watch.name:
@@ -78,17 +50,17 @@ class Lanes:
         return gaps.most_common(1)[0][0] if gaps else None
 
     def close(self) -> None:
-        """Stop all lanes, and forget them."""
+        """Stop all lanes and remove them from memory."""
         for lane in self:
             lane.stop()
         with self._changing:
             self._lanes = {}
 
     def retire(self) -> list[str]:
-        """Let go of lanes that had no row for as long as the history is, while others had.
+        """Stop lanes that got no row for the length of the history while other lanes did.
 
-        Such an entity makes room for another; should it come back, so does its lane. Returns the
-        entities.
+        This makes room for other entities (``max_lanes``). If such an entity returns, so does its
+        lane. Returns the entities of the lanes that were stopped.
         """
         last = self.last_time
         if last is None:
@@ -102,14 +74,14 @@ class Lanes:
         return [lane.entity for lane in gone]
 
     def forget(self) -> None:
-        """Drop what is in memory, without writing: the journal is what counts."""
+        """Remove all lanes from memory without writing; the journal has all that was committed."""
         for lane in self:
             lane.model.stop()
         with self._changing:
             self._lanes = {}
 
     def of(self, entity: str) -> Lane:
-        """Return the lane of an entity, a new one for a new entity."""
+        """Return the lane of an entity; create it if it does not exist."""
         lane = self._lanes.get(entity)
         if lane is None:
             journal = self._store.lane(self.watch.name, entity)
@@ -120,25 +92,24 @@ class Lanes:
                 self._config,
                 LaneFiles(self._folder / str(journal.id)),
                 self._live,
-                self._checkpoint_rows,
-                self._suspects,
+                failures=self._failures[entity],
             )
             with self._changing:
                 self._lanes[entity] = lane
         return lane
 
     def known(self, entity: str) -> Lane:
-        """Return the lane of an entity that there is."""
+        """Return the lane of an entity; raise UnknownError if it does not exist."""
         lane = self._lanes.get(entity)
         if lane is None:
             raise UnknownError(
-                f"watch {self.watch.name!r} has no entity {entity!r}; its lanes are listed with it"
+                f"watch {self.watch.name!r} has no such entity; /api/v1/watches lists those it has"
             )
         return lane
 
     @property
     def last_time(self) -> int | None:
-        """Time of the latest row of all; None before the first."""
+        """Time of the latest row of any lane in milliseconds; None before the first."""
         times = [lane.journal.last_time for lane in self]
         return max((time for time in times if time is not None), default=None)
 

@@ -1,28 +1,19 @@
-"""Learning: how long a lane takes yet until its first model, and what would shorten that.
+"""Learning: the time left until a lane's first model, and settings that would shorten it.
 
-In: a watch's settings and how many rows there are. Out: a sentence.
+In: a watch's settings and the number of rows so far. Out: a sentence.
 """
 
 from smkc.serve.config import WatchConfig, show_duration
 
-__all__ = ["about", "time_left"]
-
-# Steps that are proposed instead of a longer one, in milliseconds.
+# Steps, in milliseconds, that are proposed instead of a longer one.
 STEPS = (1_000, 2_000, 5_000, 10_000, 15_000, 30_000, 60_000, 300_000)
 
-# Fewer rows to learn from are not proposed.
+# A min_rows below this is not proposed.
 MIN_ROWS_PROPOSED = 60
 
 
 def time_left(watch: WatchConfig, rows: int, needed: int) -> str:
-    """Say how long it takes until there are rows enough, and with which settings it takes less.
-
-    Parameters
-    ----------
-    watch
-        whose settings hold.
-    rows, needed
-        how many there are, and at how many a model is fitted.
+    """Describe the time left until the fit at ``needed`` rows, and what would shorten it.
 
     Examples
     --------
@@ -42,14 +33,14 @@ def time_left(watch: WatchConfig, rows: int, needed: int) -> str:
     if needed == watch.min_rows and fewer >= MIN_ROWS_PROPOSED:
         sooner.append(f"min_rows = {fewer}: {_when((fewer - rows) * watch.step)}")
     finer = max((step for step in STEPS if 2 * step <= watch.step), default=0)
-    if finer and is_pulled and watch.has_own_step:  # else it is that of the scrapes already
+    if finer and is_pulled and watch.has_own_step:  # otherwise it is the scrape interval already
         sooner.append(f'step = "{show_duration(finer)}": {_when(needed * finer - held)}')
     hints = f"; {', '.join(sooner)}" if sooner else ""
     return f"about {about(left)} more{why}{hints}"
 
 
 def about(milliseconds: int) -> str:
-    """Write how long something takes: seconds, then minutes, then hours.
+    """Format a duration in seconds, minutes or hours.
 
     Examples
     --------

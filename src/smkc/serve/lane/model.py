@@ -1,7 +1,7 @@
-"""Lane model: the model that a lane is judged by, from its first fit through every later one.
+"""Lane model: the model that judges a lane's rows, from the first fit through all refits.
 
-In: a lane's journal and files. Out: a follower that stands before the next row; models are swapped
-between two rows, and each swap is an event of the journal.
+In: a lane's journal and files. Out: a follower that is ready for the next row. Models are swapped
+between 2 rows, and each swap is recorded as an event in the journal.
 """
 
 import logging
@@ -21,45 +21,25 @@ from smkc.serve.rows import AlertRecord
 from smkc.serve.store import Event, LaneStore, Store, StoreError
 from smkc.serve.view import IN_HEALTH, BusyError
 
-__all__ = ["LaneModel"]
-
 log = logging.getLogger("smkc.serve.lane.model")
 
-# A model that knows less than half the history is fitted anew once there are so many times as many
-# rows as it has seen.
+# A model that learned from less than half the history is refitted once the lane has this many times
+# as many rows as the model learned from.
 GROWTH = 4
 
-# A fit that fails for want of data is tried again with so many more times the rows; one whose model
-# cannot be written, after so many rows.
+# A fit that fails on its data is tried again after this share of additional rows; one whose model
+# file cannot be written, after this number of rows.
 MORE_ROWS, ROWS_LATER = 0.25, 8
 
-MOST_ALERTS = 10_000  # that are looked at for rows to leave out of a reference
+MOST_ALERTS = 10_000  # latest alerts whose rows are left out of a reference
 
 
 class LaneModel:
-    """A lane's model and where it stands.
+    """A lane's model and its position in the lane.
 
-    Parameters
-    ----------
-    store, journal
-        the history, and the part that is this lane's.
-    watch
-        the lane's settings.
-    files
-        models and checkpoints.
-
-    Attributes
-    ----------
-    follower
-        the model going along the rows; None before the first fit.
-    is_fitting
-        whether a model is being fitted here and now.
-    saved_row
-        number of the row from which rows would be judged again after a crash.
-    problems
-        sentences by what they are about.
-    testing
-        finds out, in a process beside, what the model would catch.
+    ``follower`` judges the rows; it is None before the first fit. ``is_fitting`` says whether a
+    model is being fitted in this process right now, ``saved_row`` from which row rows would be
+    judged again after a crash. ``problems`` are sentences by subject.
     """
 
     def __init__(
@@ -75,6 +55,7 @@ class LaneModel:
             f"recovery {number}": problem for number, problem in enumerate(found.problems)
         }
         self._fit_at_rows = watch.min_rows
+        self._history_rows = max(watch.history // watch.step, watch.min_rows)
         self.testing = SelfTesting(files.folder, watch, self.fitted_at)
         note = fitting.noted(files.folder)
         is_due = self.follower is not None and note is not None
@@ -84,61 +65,54 @@ class LaneModel:
 
     @property
     def fitted_at(self) -> int | None:
-        """Number of the row before which the model took over."""
+        """Number of the first row after the model took over; None before the first fit."""
         return None if self._fit is None else self._fit.at_row
 
     @property
     def is_refitting(self) -> bool:
-        """Whether a new model is being fitted beside."""
+        """Whether a new model is being fitted in a background process."""
         return self._beside is not None
 
     @property
     def rows_needed(self) -> int:
-        """How many rows the first model is fitted at; 0 once there is one."""
+        """Number of rows at which the first model is fitted; 0 once there is a model."""
         return self._fit_at_rows if self.follower is None else 0
 
     @property
     def wants_fit(self) -> bool:
-        """Whether there are rows enough for the first model."""
+        """Whether there are enough rows for the first model."""
         return self.follower is None and self._journal.n_rows >= self._fit_at_rows
 
     # ------------------------------------------------------------------ fitting
 
-    def fit(self, reason: str) -> bool:
-        """Fit a model here and now; tell whether that went well."""
+    def fit(self, reason: str) -> None:
+        """Fit a model in this process; record a failure in ``problems``."""
         self.is_fitting = True
         try:
             spans = self._reference()
             reference = reference_rows(self._journal, spans)
             self._swap(detector_of(self._watch).fit(reference), spans, reason)
             self.testing.begin(self._journal.n_rows, reference)
+            self.problems.pop("fit", None)
         except (InputError, ModelFileError) as error:
             n_rows = self._journal.n_rows
             is_full = isinstance(error, ModelFileError)
             self._fit_at_rows = n_rows + (ROWS_LATER if is_full else int(MORE_ROWS * n_rows) + 1)
             self._failed("fit", f"no model could be fitted: {error}")
-            return False
         except (MemoryError, OSError, StoreError):
             raise
-        except Exception as error:  # rows that nobody foresaw must not stop the watch
+        except Exception as error:  # unforeseen rows must not stop the watch
             self._fit_at_rows = self._journal.n_rows + int(MORE_ROWS * self._journal.n_rows) + 1
             log.exception("%s %s: the fit failed", self._watch.name, self._journal.entity)
             self._failed("fit", f"no model could be fitted: {type(error).__name__}: {error}")
-            return False
         finally:
             self.is_fitting = False
-        self.problems.pop("fit", None)
-        return True
 
     def refit(self, reason: str, spans: Sequence[Span] | None = None) -> None:
-        """Begin to fit a new model beside; :meth:`look_beside` takes it over.
+        """Start fitting a new model in a background process; :meth:`look_beside` installs it.
 
-        Parameters
-        ----------
-        reason
-            why, in words.
-        spans
-            rows to learn from, both ends included; by default the latest of no alert.
+        It learns from the rows of ``spans``, both ends included, by default the latest rows outside
+        alerts. Raises BusyError if there is no model yet, or if a refit is running.
         """
         if self.follower is None:
             raise BusyError(
@@ -152,16 +126,16 @@ class LaneModel:
         self._beside = FitBeside(self._files.folder, self._watch, reference, spans, reason)
 
     def begin_refit(self, reason: str, spans: Sequence[Span] | None = None) -> None:
-        """Do the same unasked: what keeps it from being done is a problem, not an error."""
+        """Start a refit as :meth:`refit` does, but record a failure in ``problems``."""
         try:
             self.refit(reason, spans)
         except (ModelFileError, StoreError) as error:
             self._failed("refit", f"a refit could not be begun: {error}")
 
     def look_beside(self) -> bool:
-        """Take over a model that was fitted beside, if one is done; tell whether one was."""
+        """Install the model of a finished refit; return whether a refit has finished."""
         beside = self._beside
-        # Two models that take over before the same row would have the same name.
+        # Models that take over before the same row would have the same file name.
         if beside is None or not beside.is_done or self.fitted_at == self._journal.n_rows:
             return False
         try:
@@ -175,7 +149,7 @@ class LaneModel:
         return True
 
     def refit_reason(self) -> str | None:
-        """Say why a new model should be fitted by now; None if there is no reason."""
+        """Return why a refit is due, in words; None if it is not."""
         if self._fit is None or self._beside is not None:
             return None
         last, fitted = self._journal.last_time or 0, int(self._fit.content["time"])
@@ -187,7 +161,7 @@ class LaneModel:
         return None
 
     def accept(self, alert: AlertRecord) -> None:
-        """Count the rows of an alert as normal from now on."""
+        """Treat the rows of an alert as normal from now on."""
         content = {"first_row": alert.first_row, "last_row": alert.last_row, "alert": alert.id}
         event = Event(at_row=self._journal.n_rows, kind="accept", content=content)
         self._journal.commit([], [], [], [], [event])
@@ -198,10 +172,10 @@ class LaneModel:
     # ------------------------------------------------------------------ saving
 
     def checkpoint(self) -> None:
-        """Write where the stream stands; a failure is a problem, but loses nothing."""
+        """Write a checkpoint; a failure is recorded in ``problems`` and loses no data."""
         if self.follower is None:
             return
-        self.saved_row = self._journal.n_rows  # a failure is not repeated with each row
+        self.saved_row = self._journal.n_rows  # after a failure, do not try again at each row
         try:
             at = Checkpoint(self._journal.n_rows, self._n_events)
             self._files.save_stream(at, self.follower)
@@ -213,7 +187,7 @@ class LaneModel:
             self._failed("checkpoint", f"no checkpoint could be written: {error}")
 
     def stop(self) -> None:
-        """Leave a fit beside, and a test, for the next start."""
+        """Stop a running refit and self-test; both start again at the next start."""
         self.testing.stop()
         if self._beside is not None:
             self._beside.cancel(keep_note=True)
@@ -221,12 +195,11 @@ class LaneModel:
 
     # ------------------------------------------------------------------ inside
 
-    @property
-    def _history_rows(self) -> int:
-        return max(self._watch.history // self._watch.step, self._watch.min_rows)
-
     def _reference(self) -> list[Span]:
-        """Return the rows to learn from: the last of the history, without those of alerts."""
+        """Return the rows to learn from: the latest of the history, without those of alerts.
+
+        Rows of alerts that were marked as normal are included.
+        """
         end = self._journal.n_rows
         first = max(self._journal.first_kept_row, end - self._history_rows)
         alerts = self._store.alerts(
@@ -242,10 +215,10 @@ class LaneModel:
     def _swap(
         self, detector: BaseDetector, spans: Sequence[Span], reason: str, path: Path | None = None
     ) -> None:
-        """Let a model take over before the next row.
+        """Make a model take over before the next row.
 
-        No checkpoint is written: a restart judges the rows since the reference again, of which
-        there are few. ``path`` is where the model is written already.
+        No checkpoint is written: a restart judges the few rows since the reference again. ``path``
+        is the model's file if it is written already.
         """
         row, base = self._journal.n_rows, spans[-1][1] + 1
         if path is None:

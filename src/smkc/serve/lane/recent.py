@@ -1,7 +1,8 @@
-"""Recent: a lane's latest rows and how loud each was, so that causes are those of the loud ones.
+"""Recent rows: a lane's latest rows and the loudness of each, from which causes are computed.
 
-In: rows with their verdicts, as they come, or the journal that has them. Out: the causes of one of
-them. All of it follows from the journal: after a restart the same rows have the same causes.
+In: rows with their verdicts as they come, or from the journal. Out: the causes of a row, computed
+from the loudest rows behind its score. The journal determines all of it: after a restart the same
+rows have the same causes.
 """
 
 import logging
@@ -10,34 +11,25 @@ from collections import deque
 import numpy as np
 
 from smkc.decide import Cause
-from smkc.evidence.loud import loud_rows, loudness
+from smkc.evidence.causes.loud import loud_rows, loudness
 from smkc.evidence.now import LoudVariable
 from smkc.serve.lane.alerting import LEAST_PAUSE
 from smkc.serve.lane.follower import Follower, recording_of
 from smkc.serve.rows import Row, Verdict
 from smkc.serve.store import LaneStore
 
-__all__ = ["Recent", "causes_at"]
-
 log = logging.getLogger("smkc.serve.lane.recent")
 
-# A row's causes take the rows of so many windows; it may be explained some rows later.
+# Computing a row's causes takes the rows of this many windows. Some more rows are kept because a
+# row may be explained a few rows later.
 WINDOWS = 3
 
 
 class Recent:
-    """The latest rows of a lane.
+    """The latest rows of a lane, for a model with ``window`` rows per window.
 
-    Parameters
-    ----------
-    window
-        rows per window of the model.
-
-    Attributes
-    ----------
-    loudest
-        variables of the latest row that are most unusual by themselves; none before the first that
-        is judged.
+    ``loudest`` are the variables of the latest row that are most unusual by themselves; empty
+    before the first row is judged.
     """
 
     def __init__(self, window: int) -> None:
@@ -49,7 +41,7 @@ class Recent:
 
     @classmethod
     def of(cls, journal: LaneStore, window: int) -> "Recent":
-        """Take up the latest rows of a journal."""
+        """Return the latest rows of a journal."""
         recent = cls(window)
         n_rows = recent._rows.maxlen or 0
         first = max(journal.first_kept_row, journal.n_rows - n_rows)
@@ -61,25 +53,25 @@ class Recent:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Variables of the latest row; none before the first."""
+        """Variables of the latest row; empty before the first row."""
         return self._rows[-1][1].names if self._rows else ()
 
     def take(self, number: int, row: Row, verdict: Verdict | None) -> None:
-        """Take the next row."""
+        """Add the next row."""
         self._rows.append((number, row))
         if verdict is not None:
             self._loud.append((number, loudness(verdict.evidences.values())))
 
     def listen(self, follower: Follower, n: int) -> None:
-        """Find at most n variables that are most unusual in the latest row, which was judged."""
+        """Set ``loudest`` to the n most unusual variables of the latest row, just judged."""
         try:
             self.loudest = follower.loudest(self._rows[-1][1], n) if n else ()
-        except Exception:  # rows go on without it
-            log.exception("nobody can say which variables are loudest")
+        except Exception:  # this must not stop the judging of rows
+            log.exception("the loudest variables cannot be determined")
             self.loudest = ()
 
     def causes(self, follower: Follower, number: int) -> tuple[Cause, ...] | None:
-        """Return the causes of a row, most guilty first; None if it is remembered no more."""
+        """Return the causes of a row, largest share first; None if it is no longer in memory."""
         if not self._rows or number < max(follower.oldest, self._rows[0][0]):
             return None
         first, last = loud_rows(dict(self._loud), *follower.made_by(number))
@@ -88,7 +80,7 @@ class Recent:
 
 
 def causes_at(journal: LaneStore, follower: Follower, number: int) -> tuple[Cause, ...]:
-    """Return the causes of a row that the follower remembers, from the journal."""
+    """Return the causes of a row in the follower's memory, with rows read from the journal."""
     first, last = follower.made_by(number)
     kept = max(journal.first_kept_row, first - follower.window + 1)
     rows = journal.rows(kept, last + 1)
@@ -100,7 +92,7 @@ def causes_at(journal: LaneStore, follower: Follower, number: int) -> tuple[Caus
 
 
 def _loudness_of(journal: LaneStore, since: int, until: int) -> dict[int, float]:
-    """Return, by number, how loud rows were from one time to another, few enough to be all told."""
+    """Return row number -> loudness for the verdicts between 2 times in milliseconds."""
     columns = journal.verdicts(since, until, 1_000_000)
     spoke = [column for name, column in columns.items() if name.startswith("evidence.")]
     return {

@@ -1,8 +1,8 @@
-"""Recovery: a lane's journal and files -> its model and stream, exactly where they were.
+"""Recovery: a lane's journal and files -> its model and stream, in exactly the same state.
 
-In: rows and events as they were committed, and whatever model and checkpoint files are whole. Out:
-a follower that has seen every row but the next. What is damaged or missing is made again from the
-journal: the same rows give the same model, and the same model the same scores.
+In: the committed rows and events, and the undamaged model and checkpoint files. Out: a follower
+that is ready for the next row. Damaged or missing files are replaced from the journal: the same
+rows give the same model, and the same model gives the same scores.
 """
 
 import logging
@@ -19,30 +19,20 @@ from smkc.serve.lane.follower import Follower
 from smkc.serve.store import Event, LaneStore
 from smkc.serve.view import IN_HEALTH
 
-__all__ = ["Recovered", "brought_up", "recovered", "reference_rows"]
-
 log = logging.getLogger("smkc.serve.lane.recovery")
 
-# Rows are read so many at a time for a replay.
+# Number of rows read at a time for a replay.
 ROWS_PER_REPLAY = 256
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recovered:
-    """What was found of a lane.
+    """The recovered state of a lane.
 
-    Parameters
-    ----------
-    fit
-        the event of the model in use; None before the first.
-    follower
-        None before the first fit, and where the model is lost together with its reference.
-    n_events
-        how many of the lane's events the follower has met.
-    saved_row
-        number of the row that its rows were judged again from.
-    problems
-        sentences on what was damaged and what was done about it.
+    ``fit`` is the event of the current model, None if there is no model; ``follower`` is the model,
+    up to date, None before the first fit and if the model is lost. ``n_events`` counts the events
+    that the follower has processed, ``saved_row`` is the row from which rows were judged again, and
+    ``problems`` describe the damage that was found.
     """
 
     fit: Event | None = None
@@ -53,7 +43,7 @@ class Recovered:
 
 
 def recovered(journal: LaneStore, watch: WatchConfig, files: LaneFiles) -> Recovered:
-    """Bring a lane back to where its journal ends."""
+    """Restore a lane up to the end of its journal."""
     files.tidy()
     events = journal.events(0)
     fit = next((event for event in reversed(events) if event.kind == "fit"), None)
@@ -80,7 +70,7 @@ def recovered(journal: LaneStore, watch: WatchConfig, files: LaneFiles) -> Recov
         n_events = brought_up(follower, journal, events, n_events, journal.n_rows)
     except (MemoryError, OSError):
         raise
-    except Exception as error:  # the rows are committed: the next start would meet the same
+    except Exception as error:  # the rows are committed: the next start would fail in the same way
         is_expected = isinstance(error, SmkcError)
         who = watch.name, journal.entity
         log.error("%s %s: %s", *who, error, extra=IN_HEALTH, exc_info=not is_expected)
@@ -96,27 +86,17 @@ def recovered(journal: LaneStore, watch: WatchConfig, files: LaneFiles) -> Recov
 
 
 def base_of(fit: Event) -> int:
-    """Return the number of the first row that a model judges: that after its reference."""
+    """Return the number of the first row that a model judges: the row after its reference."""
     return int(fit.content["reference"][-1][1]) + 1
 
 
 def brought_up(
     follower: Follower, journal: LaneStore, events: Sequence[Event], n_events: int, end: int
 ) -> int:
-    """Take a follower up to row ``end``, which comes next; return how many events it has met.
+    """Replay rows and events until row ``end`` is the follower's next row.
 
-    Parameters
-    ----------
-    follower
-        at some row before, or at it.
-    journal
-        that holds the rows.
-    events
-        all of the lane.
-    n_events
-        how many of them it has met already.
-    end
-        number of the row that shall come next.
+    ``events`` are all events of the lane, of which the follower has already processed ``n_events``.
+    Return the number of events that it has processed then.
     """
     for event in events:
         is_new = event.number >= n_events
@@ -128,7 +108,7 @@ def brought_up(
 
 
 def reference_rows(journal: LaneStore, spans: Sequence[Sequence[int]]) -> Recording:
-    """Return the rows of some spans, both ends of which belong to them."""
+    """Return the rows of some spans, both ends included."""
     return Recording.concat([journal.rows(int(first), int(last) + 1) for first, last in spans])
 
 
@@ -140,7 +120,10 @@ def _replay(follower: Follower, journal: LaneStore, end: int) -> None:
 def _model(
     journal: LaneStore, watch: WatchConfig, files: LaneFiles, fit: Event
 ) -> tuple[BaseDetector | None, list[str]]:
-    """Return the model of an event, fitted again if its file is not whole; and what was wrong."""
+    """Return the model of a fit event and a list of problems.
+
+    The model is fitted again if its file is missing or damaged; it is None if that fails.
+    """
     detector = files.load_model(fit.at_row)
     if detector is not None:
         return detector, []

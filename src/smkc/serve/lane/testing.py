@@ -1,8 +1,8 @@
-"""Testing: what a lane's model would catch, found out in a process beside while rows go on.
+"""Self-tests: which anomalies a lane's model would catch, measured in a background process.
 
-In: the rows that it learned from. Out: a :class:`smkc.serve.view.SelfTest`, kept in a file of the
-lane. One test runs at a time in the whole service, on one core and behind all other work. Run as a
-program it tests what a file holds: that is the process beside.
+In: the rows that the model learned from. Out: a :class:`smkc.serve.view.SelfTest`, kept in a file
+of the lane. The whole service runs one test at a time, on one core and at low priority. Run as a
+program, this module is the background process: it reads the rows from a file and tests them.
 """
 
 import contextlib
@@ -31,27 +31,26 @@ from smkc.serve.lane.fitting import (
 )
 from smkc.serve.view import SelfTest
 
-__all__ = ["SelfTesting", "told", "tried"]
-
 log = logging.getLogger("smkc.serve.lane.testing")
 
 REFERENCE, RESULT, ERRORS = "self-test-reference.smkc", "self-test.json", "self-test.errors"
 
-# Of the rows learned from the latest are used, at most so many. The first half teaches, anomalies
-# are planted in the second: so many of each kind, which 240 rows have room for.
+# A test uses at most MAX_ROWS of the latest rows that the model learned from. A detector is fitted
+# to the first half (SHARE); PLACES anomalies of each kind are planted in the second half, for which
+# 240 rows are enough.
 MAX_ROWS, SHARE, PLACES = 2_880, 0.5, 3
 
-# A test that takes longer is ended.
+# A test that takes longer is killed.
 MAX_SECONDS = 900.0
 
-# How far a test stands back behind other processes; see os.nice.
+# Added to the niceness of a test process; see os.nice.
 NICENESS = 15
 
 _turn = threading.Lock()
 
 
 def tried(reference: Recording, watch: WatchConfig) -> Diagnosis:
-    """Plant large anomalies in later rows of a reference, and see what the watch would do."""
+    """Plant large anomalies in the later rows of a reference; return which of them are caught."""
     detector = detector_of(watch)
     detector.set_params(false_alarm_rate=alert_rate(watch.false_alarms_per_day, watch.step))
     latest = reference.rows(max(len(reference) - MAX_ROWS, 0), len(reference))
@@ -61,7 +60,7 @@ def tried(reference: Recording, watch: WatchConfig) -> Diagnosis:
 
 
 def told(diagnosis: Diagnosis, watch: WatchConfig) -> SelfTest:
-    """Return the part of a diagnosis that is kept and shown."""
+    """Return the summary of a diagnosis that is stored and shown."""
     large = diagnosis.large
     caught, planted = sum(one.caught for one in large), sum(one.planted for one in large)
     grave = [one for one in diagnosis.findings if one.weight != "note"]
@@ -83,21 +82,10 @@ def told(diagnosis: Diagnosis, watch: WatchConfig) -> SelfTest:
 
 
 class SelfTesting:
-    """Tests the models of one lane, one after another.
+    """Self-tests of one lane's models, one after another.
 
-    Parameters
-    ----------
-    folder
-        of the lane.
-    watch
-        its settings.
-    row
-        before which the present model took over; None if there is none.
-
-    Attributes
-    ----------
-    result
-        of the present model; None until it is known.
+    ``row`` is the number of the row before which the current model took over; None if there is no
+    model. ``result`` is the test result of that model; None until it is known.
     """
 
     def __init__(self, folder: Path, watch: WatchConfig, row: int | None) -> None:
@@ -109,9 +97,9 @@ class SelfTesting:
         self._is_due = watch.self_test and self.result is None and reference.exists()
 
     def begin(self, row: int, reference: Recording | Path) -> None:
-        """Have a model tested that took over before a row, once it is this lane's turn.
+        """Schedule the test of the model that took over before row ``row``.
 
-        ``reference`` are the rows that it learned from, or a file of them, which is taken away.
+        ``reference`` is the rows that the model learned from, or a file of them, which is moved.
         """
         self.stop()
         self.result, self._row, self._is_due = None, row, False
@@ -129,7 +117,7 @@ class SelfTesting:
         self._is_due = True
 
     def look(self) -> bool:
-        """Begin a test that is due, or see whether it is over; tell whether there is news."""
+        """Start a test that is due, or check a running one; return whether ``result`` is new."""
         if self._process is None:
             if self._is_due and _turn.acquire(blocking=False):
                 self._start()
@@ -147,7 +135,7 @@ class SelfTesting:
         return True
 
     def stop(self) -> None:
-        """End a test; it begins anew at the next start."""
+        """Kill a running test; it starts again later, or after a restart."""
         if self._process is not None:
             self._ended()
             self._is_due = True
@@ -170,7 +158,7 @@ class SelfTesting:
         self._begun, self._is_due = time.monotonic(), False
 
     def _ended(self) -> str:
-        """End the process, if it still runs, and let others have their turn; return its words."""
+        """Kill the process if it runs, let another test start; return its last line of errors."""
         assert self._process is not None
         is_over = self._process.poll() is not None
         self._process.kill()
@@ -187,7 +175,7 @@ class SelfTesting:
         return said
 
     def _read(self) -> SelfTest | None:
-        """Return the result that was kept for the present model."""
+        """Return the stored result of the current model; None if there is none."""
         try:
             content = json.loads((self._folder / RESULT).read_text("utf-8"))
             return SelfTest(**content["result"]) if content["row"] == self._row else None
@@ -207,7 +195,7 @@ def _write(folder: Path, row: int | None, result: SelfTest) -> None:
 
 
 def main() -> None:
-    """Run as the process beside."""
+    """Run a self-test as the background process."""
     end_with_parent()
     if hasattr(os, "nice"):
         os.nice(NICENESS)

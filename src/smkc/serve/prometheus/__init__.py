@@ -1,7 +1,7 @@
-"""Prometheus: asks a server for ranges of samples.
+"""Prometheus: a client that queries a server for ranges of samples.
 
-In: its address, a query and times. Out: samples, read while the answer arrives; whatever the server
-does wrong becomes a ``SourceError`` that says whether to ask again.
+In: the server's address, a query and times. Out: samples, parsed while the response arrives; every
+failure is a ``SourceError``, which says whether a retry may help.
 """
 
 from smkc.serve.prometheus.client import Prometheus

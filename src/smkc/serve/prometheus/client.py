@@ -1,7 +1,7 @@
-"""Prometheus: ranges of samples from its HTTP interface, or from what answers as it does.
+"""Prometheus client: ranges of samples from the HTTP API of Prometheus or a compatible server.
 
-In: a query in PromQL and a grid of times. Out: samples on the grid; a failure says what to do, and
-whether it may pass by itself.
+In: a PromQL query and a grid of times. Out: samples on the grid. An error names the remedy and says
+whether a retry may help.
 """
 
 import logging
@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from ssl import SSLContext
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -27,40 +26,29 @@ __all__ = ["Prometheus", "SourceError"]
 
 log = logging.getLogger("smkc.serve.prometheus")
 
-MOST_POINTS = 11_000  # of a series in an answer: Prometheus refuses more
-FIRST_POINTS = 256  # asked for before it is known how many series there are
-USUAL_SAMPLES = 2_000_000  # that an answer shall have
-MOST_BYTES = 2**30  # of an answer
-MOST_SAMPLES = 100_000_000  # of a range: 2.4 GB
-MOST_KNOWN = 100_000  # series whose names are remembered
-
-Headers = Mapping[str, str] | Callable[[], Mapping[str, str]]
+MOST_POINTS = 11_000  # per series in a response: Prometheus refuses more
+FIRST_POINTS = 256  # per series in the first request, before the number of series is known
+USUAL_SAMPLES = 2_000_000  # aimed for in a response
+MOST_BYTES = 2**30  # per response
+MOST_SAMPLES = 100_000_000  # per range: 2.4 GB
+MOST_KNOWN = 100_000  # series whose names are cached
 
 
 class Prometheus:
-    """Asks one server.
+    """Client of one server.
 
     Parameters
     ----------
     url
-        where it is, such as ``http://localhost:9090``; what comes before ``/api/v1``.
+        address of the server without ``/api/v1``, such as ``http://localhost:9090``.
     token
         sent as a bearer token.
     timeout_s
-        seconds within which an answer must be whole.
+        seconds within which a response must be complete.
     headers
-        further headers, or a function that is asked for them each time.
+        returns further headers for each request.
     verify
-        whether certificates are checked, or what they are checked with.
-    client
-        used instead of one of its own; it is closed by its owner.
-
-    Attributes
-    ----------
-    n_infinite, n_histograms
-        infinite values that were left out, and native histograms that were passed over, so far.
-    infinite_name
-        the variable of the latest infinite value; empty if there was none.
+        whether certificates are checked, or the SSL context to check them with.
     """
 
     def __init__(
@@ -69,28 +57,26 @@ class Prometheus:
         *,
         token: str | None = None,
         timeout_s: float = 30.0,
-        headers: Headers | None = None,
+        headers: Callable[[], Mapping[str, str]] = dict,
         verify: SSLContext | bool = True,
-        client: httpx.Client | None = None,
     ) -> None:
         check_url("url", url)
         if token is not None and not (token.isascii() and token.isprintable()):
-            raise SettingError("token holds signs that no header can; give one line of text")
+            raise SettingError(
+                "token has characters that no header can hold; give one line of text"
+            )
         self.url = url.rstrip("/")
-        self.n_infinite = self.n_histograms = 0
-        self.infinite_name = ""
         self._token, self._headers, self._timeout_s = token, headers, timeout_s
-        self._owns_client = client is None
         self._is_near = is_loopback(urlsplit(url).hostname or "")
-        self._client = client or httpx.Client(verify=verify, trust_env=not self._is_near)
+        self._client = httpx.Client(verify=verify, trust_env=not self._is_near)
         self._known: dict[bytes, str] = {}
-        self._points, self._most = FIRST_POINTS, MOST_POINTS  # wanted, and let pass by the server
-        self._method = "POST"  # a query may be longer than an address can be
+        self._points, self._most = FIRST_POINTS, MOST_POINTS  # preferred, and the server's maximum
+        self._method = "POST"  # a query may be too long for a URL
         self._warned: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, config: PrometheusConfig) -> Self:
-        """Return a client as configured; secrets are read anew for each request."""
+        """Return a client with the configured settings; secrets are read again for each request."""
         return cls(
             config.url,
             timeout_s=config.timeout / 1000,
@@ -99,25 +85,14 @@ class Prometheus:
         )
 
     def range(self, query: str, start: int, end: int, step: int) -> Samples:
-        """Return what a query gives at ``start``, ``start + step`` and so on, up to ``end``.
+        """Return a PromQL query's results at ``start``, ``start + step`` and so on, up to ``end``.
 
-        Long ranges are asked for in parts, each about as long as the server and the memory bear.
-
-        Parameters
-        ----------
-        query
-            PromQL.
-        start, end, step
-            milliseconds.
-
-        Returns
-        -------
-        samples
-            all finite; what is NaN or infinite counts as not observed.
+        Times are in milliseconds. A long range is split into several requests, sized to the limits
+        of server and memory. NaN counts as not observed and is left out.
         """
         if step < 1:
             raise SettingError(f"step={step!r} ms: give 1 or more")
-        self._most = min(2 * self._most, MOST_POINTS)  # what was refused once may pass today
+        self._most = min(2 * self._most, MOST_POINTS)  # the server may accept more than last time
         collected, at = Collected(), start
         while at <= end:
             points = min(self._points, self._most, (end - at) // step + 1)
@@ -126,7 +101,7 @@ class Prometheus:
                 asked = {"start": at, "end": at + (points - 1) * step, "step": step}
                 n_found = self._take(collected, "query_range", query, asked)
             except AskLessError as error:
-                collected.cut(n_samples)  # what came of an answer that is too long
+                collected.cut(n_samples)  # drop the samples of this response
                 if points == 1:
                     raise SourceError(f"{error}; narrow the query", retry=error.retry) from None
                 self._most = points // 2
@@ -145,47 +120,25 @@ class Prometheus:
         return collected.samples()
 
     def stored(self, selector: str, end: int, span: int) -> Samples:
-        """Return samples at the times that they were stored with, ``span`` ms up to ``end``.
-
-        Parameters
-        ----------
-        selector
-            PromQL that names series and computes nothing.
-        end, span
-            milliseconds.
-        """
+        """Return stored samples with their own times, for ``span`` milliseconds up to ``end``."""
         collected = Collected()
         self._take(collected, "query", f"{selector}[{span}ms]", {"time": end})
         return collected.samples()
 
-    def is_ready(self) -> bool:
-        """Say whether the server answers queries."""
-        try:
-            with self._answer("query", {"query": "1"}) as answer:
-                return answer.status_code == 200
-        except SourceError:
-            return False
-
     def close(self) -> None:
-        """Let go of the connections."""
-        if self._owns_client:
-            self._client.close()
+        """Close the connections."""
+        self._client.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # ------------------------------------------------------------------ asking
 
     def _take(self, collected: Collected, what: str, query: str, times: Mapping[str, int]) -> int:
-        """Ask once for samples, at times in milliseconds; return how many there were."""
+        """Send one request, with times in milliseconds; collect and count its samples."""
         if len(self._known) > MOST_KNOWN:
             self._known.clear()
         reader = MatrixReader(
@@ -208,15 +161,12 @@ class Prometheus:
         except TooLongError as error:
             raise AskLessError(f"{self.url}: {error} to {query!r}", retry=False) from None
         except CutShortError as error:
-            raise SourceError(f"{self.url}: {error}; it is asked again", retry=True) from None
+            raise SourceError(f"{self.url}: {error}; the request is repeated", retry=True) from None
         except ForeignError as error:
             raise SourceError(
                 f"{self.url}: {error}; give the address of a Prometheus, without /api/v1",
                 retry=False,
             ) from None
-        self.n_infinite += reader.n_infinite
-        self.infinite_name = reader.infinite_name or self.infinite_name
-        self.n_histograms += reader.n_histograms
         if reader.warnings and reader.warnings != self._warned:
             log.warning("%s says of %r: %s", self.url, query, "; ".join(reader.warnings)[:500])
         self._warned = reader.warnings
@@ -224,13 +174,13 @@ class Prometheus:
 
     @contextmanager
     def _answer(self, what: str, asked: Mapping[str, str]) -> Iterator[httpx.Response]:
-        """Send a request and give its answer to be read; turn failures on the way into ours."""
+        """Send a request and yield its response, with httpx errors turned into SourceError."""
         try:
             with self._sent(what, asked) as answer:
                 if answer.status_code != 405 or self._method == "GET":
                     yield answer
                     return
-            self._method = "GET"  # a server, or a proxy before it, that only lets read
+            self._method = "GET"  # the server, or a proxy, does not allow POST
             with self._sent(what, asked) as answer:
                 yield answer
         except httpx.TimeoutException:
@@ -241,7 +191,7 @@ class Prometheus:
                 retry=True,
             ) from None
         except (httpx.UnsupportedProtocol, httpx.InvalidURL, httpx.LocalProtocolError):
-            raise SourceError(  # what was to be sent may hold a secret: it is not shown
+            raise SourceError(  # the request may contain a secret: do not show it
                 f"no request can be made to {self.url}; correct its address and headers",
                 retry=False,
             ) from None
@@ -251,9 +201,9 @@ class Prometheus:
     def _sent(self, what: str, asked: Mapping[str, str]) -> Any:
         headers = {"Accept": "application/json", "Accept-Encoding": "gzip"}
         if self._is_near:
-            headers["Accept-Encoding"] = "identity"  # packing takes longer than it saves
+            headers["Accept-Encoding"] = "identity"  # locally, compression costs more than it saves
         try:
-            headers |= self._headers() if callable(self._headers) else self._headers or {}
+            headers |= self._headers()
         except SettingError as error:
             raise SourceError(f"{self.url}: {error}", retry=True) from None
         if self._token is not None:
@@ -266,13 +216,13 @@ class Prometheus:
             data=asked if in_body else None,
             headers=headers,
             timeout=self._timeout_s,
-            follow_redirects=False,  # a token is for this server alone
+            follow_redirects=False,  # the token must not go to another server
         )
 
 
 def _next_points(usual: int, points: int, n_samples: int) -> int:
-    """Return how much to ask for next, from how much the last part held."""
-    if points < usual:  # the end of a range: it says less
+    """Return the number of points for the next request, from the size of the last response."""
+    if points < usual:  # a shorter request, such as the end of a range: a poor estimate
         return usual
     wanted = USUAL_SAMPLES * points // max(n_samples, 1)
     return min(max(wanted, 1), 4 * points, MOST_POINTS)

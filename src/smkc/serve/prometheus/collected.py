@@ -1,7 +1,7 @@
-"""Collected: samples as they come in, answer after answer, and the whole in the end.
+"""Collected: a buffer that collects the samples of several responses.
 
-In: codes, times and values. Out: samples. What an answer brought can be taken back if it turns out
-to be no whole one, and the memory is little more than that of the samples.
+In: codes, times and values. Out: samples. The samples of an incomplete response can be removed
+again. The buffer takes little more memory than the samples.
 """
 
 from typing import Any
@@ -11,18 +11,11 @@ from numpy.typing import NDArray
 
 from smkc.serve.intake.samples import Samples
 
-__all__ = ["Collected"]
-
 GROWTH = 1.25
 
 
 class Collected:
-    """Gathers samples.
-
-    Attributes
-    ----------
-    codes
-        name -> code; whoever adds samples adds their names.
+    """A growing buffer of samples; callers of :meth:`add` must add names to ``codes`` themselves.
 
     Examples
     --------
@@ -48,7 +41,7 @@ class Collected:
     def add(
         self, codes: NDArray[np.int64], times: NDArray[np.int64], values: NDArray[np.float64]
     ) -> None:
-        """Take samples, (n,) each."""
+        """Append samples, (n,) each."""
         start, end = self._n_samples, self._n_samples + len(values)
         room = len(self._columns[0])
         if end > room:
@@ -58,14 +51,17 @@ class Collected:
         self._n_samples = end
 
     def cut(self, n_samples: int) -> None:
-        """Take back all but the first samples."""
+        """Remove all but the first ``n_samples`` samples."""
         self._n_samples = min(n_samples, self._n_samples)
 
     def samples(self) -> Samples:
-        """Return all, with only the names that have samples; nothing can be added after it."""
+        """Return all samples, with only the names that have samples.
+
+        Nothing can be added afterwards.
+        """
         self._resize(self._n_samples)
         codes, times, values = self._columns
-        self._columns = ()  # else they might be resized under the samples
+        self._columns = ()  # the returned samples use these arrays: never resize them again
         names = tuple(self.codes)
         found = Samples(names=names, codes=codes, times=times, values=values)
         if np.bincount(codes, minlength=len(names)).all():
@@ -74,4 +70,4 @@ class Collected:
 
     def _resize(self, room: int) -> None:
         for column in self._columns:
-            column.resize(room, refcheck=False)  # in place: nobody else knows the column
+            column.resize(room, refcheck=False)  # in place: nothing else refers to the column

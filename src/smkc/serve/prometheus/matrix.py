@@ -1,11 +1,11 @@
-"""Matrix: Prometheus' answer to a range query, read while it arrives.
+"""Matrix: Prometheus' response to a range query, parsed while it arrives.
 
-In: pieces of the JSON body. Out: samples, collected one by one; only what was not yet understood
-is held as text.
+In: pieces of the JSON body. Out: samples, collected series by series; only unparsed text is kept in
+memory.
 
-The usual compact form is cut by searching for its marks: a quotation mark inside
-of a JSON text is always escaped, so ``,"values":[[`` can stand nowhere but at a series' values.
-What is written otherwise goes through the JSON parser, one series at a time.
+The usual compact format is split by searching for its delimiters: a quotation mark inside a JSON
+string is always escaped, so ``,"values":[[`` occurs only before a series' values. Any other format
+goes through the JSON parser, one series at a time.
 """
 
 import json
@@ -20,13 +20,11 @@ from smkc.recording import identifier
 from smkc.serve.prometheus.collected import Collected
 from smkc.serve.prometheus.sample_texts import numbers_of_pairs, numbers_of_texts
 
-__all__ = ["CutShortError", "ForeignError", "MatrixReader", "TooLongError"]
-
-PIECE = 4 * 2**20  # bytes that are gathered before they are looked at
-BATCH = 8 * 2**20  # bytes of numbers that Arrow is given at once
+PIECE = 4 * 2**20  # bytes collected before they are parsed
+BATCH = 8 * 2**20  # bytes of numbers that Arrow parses at once
 LONGEST_HEAD = 64 * 2**10  # bytes before the first series
-LATEST = 1e11  # seconds: no time of day is further from 1970
-NAMELESS = "value"  # the metric of what a query has computed
+LATEST = 1e11  # seconds from 1970: larger times are invalid
+NAMELESS = "value"  # metric name of a computed series, which has none
 
 RESULT = re.compile(rb'"result"\s*:\s*\[')
 SERIES, VALUES, END = b'{"metric":', b',"values":[[', b'"]]'
@@ -34,37 +32,23 @@ BLANK = " \t\r\n"
 
 
 class CutShortError(InputError):
-    """The answer ended before it was whole, or was damaged on its way."""
+    """The response is incomplete or damaged."""
 
 
 class ForeignError(InputError):
-    """The answer is not one that Prometheus gives to a range query."""
+    """The response is not one of Prometheus to a range query."""
 
 
 class TooLongError(InputError):
-    """The answer is longer than was allowed."""
+    """The response is larger than allowed."""
 
 
 class MatrixReader:
-    """Reads one answer.
+    """Incremental parser of one response.
 
-    Parameters
-    ----------
-    collected
-        takes the samples, also those of an answer that then turns out not to be whole.
-    known
-        a series' labels as they stand in the answer -> name, so that they are read once.
-    most_bytes, most_samples
-        that the answer may have.
-
-    Attributes
-    ----------
-    n_samples, n_infinite, n_histograms
-        readings so far; infinite ones that were left out; native histograms that were passed over.
-    infinite_name
-        the variable of an infinite one; empty if there was none.
-    warnings
-        what the server had to say, once the answer is whole.
+    ``collected`` receives the samples except NaN, even if the response later turns out to be
+    incomplete; ``known`` caches the name for the text of a series' labels. The ``warnings`` of the
+    server are set when the response is complete.
     """
 
     def __init__(
@@ -77,30 +61,30 @@ class MatrixReader:
     ) -> None:
         self._collected, self._known = collected, known
         self._most_bytes, self._most_samples = most_bytes, most_samples
-        self.n_samples = self.n_infinite = self.n_histograms = 0
-        self.infinite_name = ""
+        self.n_samples = 0
         self.warnings: tuple[str, ...] = ()
         self._pieces: list[bytes] = []
         self._n_gathered = self._n_left = self._n_bytes = 0
-        self._head: bytes | None = None  # all before the first series
-        self._tail: bytes | None = None  # all from the bracket that ends the list of series
+        self._head: bytes | None = None  # text before the first series
+        self._tail: bytes | None = None  # text from the bracket that ends the list of series
         self._is_first = True
-        self._texts: list[bytes] = []  # numbers of series that Arrow was not given yet
+        self._texts: list[bytes] = []  # numbers of series, not yet parsed by Arrow
         self._text_codes: list[int] = []
         self._n_text = 0
 
     def feed(self, piece: bytes) -> None:
-        """Take the next piece of the body."""
+        """Parse the next piece of the body."""
         self._n_bytes += len(piece)
         if self._n_bytes > self._most_bytes:
             raise TooLongError(f"the answer is longer than {self._most_bytes:,} bytes")
         self._pieces.append(piece)
         self._n_gathered += len(piece)
-        if self._n_gathered >= max(PIECE, self._n_left):  # so that a long rest is not read often
+        # Waiting for as much new text as is left over keeps a long rest from being parsed often.
+        if self._n_gathered >= max(PIECE, self._n_left):
             self._read(is_all=False)
 
     def close(self) -> None:
-        """Say that the body has ended, and that it was whole."""
+        """Finish at the end of the body; raise an error if the response is incomplete."""
         self._read(is_all=True)
         self._convert()
         if self._head is None or self._tail is None:
@@ -141,7 +125,7 @@ class MatrixReader:
         self._pieces, self._n_left, self._n_gathered = [rest], len(rest), 0
 
     def _take_compact(self, text: bytes, at: int) -> int:
-        """Take series in the usual form from text[at:]; return where the first other begins."""
+        """Parse series in the compact format from text[at:]; return where the rest begins."""
         while True:
             if text.startswith(b"]", at):
                 self._tail = b""
@@ -163,11 +147,11 @@ class MatrixReader:
             at = after + 1
 
     def _take_any(self, rest: bytes, *, is_all: bool) -> tuple[bytes, int]:
-        """Take series in any form; return what could not be understood yet."""
+        """Parse series in any JSON format; return the unparsed rest and 0, its start."""
         usual = SERIES if self._is_first else b"," + SERIES
         if not is_all and rest.startswith(usual[: len(rest)]) and rest.find(END) < 0:
-            return rest, 0  # its end has not come yet
-        text = rest.decode("utf-8", "surrogateescape")  # bytes of a sign may still be on their way
+            return rest, 0  # the end of the series has not arrived yet
+        text = rest.decode("utf-8", "surrogateescape")  # the last character may be incomplete
         at, decoder = 0, json.JSONDecoder()
         while True:
             here = _past_blanks(text, at)
@@ -187,7 +171,7 @@ class MatrixReader:
         return text[at:].encode("utf-8", "surrogateescape"), 0
 
     def _name(self, labels: bytes) -> str | None:
-        """Return the name of a series; None if these are no labels."""
+        """Return the name of a series; None if its labels are invalid."""
         name = self._known.get(labels)
         if name is None:
             try:
@@ -206,27 +190,26 @@ class MatrixReader:
         except (ValueError, RecursionError):
             if self._head is not None or not rest or rest.startswith(b"{"):
                 return CutShortError("the answer ends early, or is damaged")
-            return ForeignError("the answer is no JSON")
+            return ForeignError("the answer is not JSON")
         return ForeignError("the answer has no list called result")
 
     # ------------------------------------------------------------------ numbers
 
     def _add_series(self, series: object) -> None:
-        """Take a series that the JSON parser has read."""
+        """Add a series that the JSON parser has read."""
         labels = series.get("metric") if isinstance(series, dict) else None
         name = _named(labels)
         if name is None or not isinstance(series, dict):
-            raise ForeignError("the answer holds something that is no series")
+            raise ForeignError("the answer holds something that is not a series")
         pairs, histograms = series.get("values", []), series.get("histograms", [])
         if not isinstance(histograms, list) or ("values" not in series and not histograms):
             raise ForeignError("the answer holds a series without values")
-        self.n_histograms += len(histograms)
         try:
             seconds, values = numbers_of_pairs(pairs)
         except (ValueError, RecursionError):
-            raise ForeignError(f"a value of {name!r} is no number") from None
+            raise ForeignError(f"a value of {name!r} is not a number") from None
         if len(values):
-            self._convert()  # so that samples stay in the order of the answer
+            self._convert()  # so that samples stay in the order of the response
             self._add([self._code(name)], [len(values)], seconds, values)
 
     def _add_text(self, name: str, text: bytes) -> None:
@@ -237,7 +220,7 @@ class MatrixReader:
             self._convert()
 
     def _convert(self) -> None:
-        """Turn the texts of many series into numbers at once."""
+        """Parse the waiting numbers of many series at once, and add them."""
         if not self._texts:
             return
         texts, codes = self._texts, self._text_codes
@@ -259,16 +242,12 @@ class MatrixReader:
         if self.n_samples > self._most_samples:
             raise TooLongError(f"the answer holds more than {self._most_samples:,} samples")
         if not (np.abs(seconds) < LATEST).all():
-            raise ForeignError("the answer holds a time that is none")
+            raise ForeignError("the answer holds an invalid time")
         times = np.rint(seconds * 1e3).astype(np.int64)
         repeated = np.repeat(np.array(codes, np.int64), counts)
-        is_finite = np.isfinite(values)
-        if not is_finite.all():
-            infinite = np.flatnonzero(np.isinf(values))
-            self.n_infinite += len(infinite)
-            if len(infinite):
-                self.infinite_name = list(self._collected.codes)[repeated[infinite[0]]]
-            repeated, times, values = repeated[is_finite], times[is_finite], values[is_finite]
+        is_known = ~np.isnan(values)
+        if not is_known.all():
+            repeated, times, values = repeated[is_known], times[is_known], values[is_known]
         self._collected.add(repeated, times, values)
 
     def _code(self, name: str) -> int:
@@ -277,14 +256,14 @@ class MatrixReader:
 
 
 def _named(labels: object) -> str | None:
-    """Return a series' name in canonical form; None where the labels are none."""
+    """Return a series' name in canonical form; None if its labels are invalid."""
     if not isinstance(labels, dict):
         return None
     if not all(isinstance(value, str) for value in labels.values()):
         return None
     rest: dict[str, str] = {key: value for key, value in labels.items() if key != "__name__"}
     name = identifier(labels.get("__name__") or NAMELESS, rest)
-    return name.encode("utf-8", "replace").decode()  # half a surrogate pair is no text
+    return name.encode("utf-8", "replace").decode()  # replaces lone surrogates
 
 
 def _past_blanks(text: str, at: int) -> int:

@@ -1,6 +1,6 @@
-"""Refusals: what an answer of Prometheus other than the one wanted means.
+"""Refusals: error responses of Prometheus -> exceptions.
 
-In: an HTTP answer. Out: an error that says what to do, and whether it may pass by itself.
+In: an HTTP response. Out: an error that names the remedy and says whether a retry may help.
 """
 
 import json
@@ -10,29 +10,19 @@ import httpx
 
 from smkc.errors import SmkcError
 
-__all__ = ["AskLessError", "SourceError", "one_line", "refuse_failure", "unreached"]
+MOST_SAID = 64 * 2**10  # bytes read from an error response
 
-MOST_SAID = 64 * 2**10  # bytes of an answer that explains a failure
-
-# How Prometheus, Thanos, Mimir and VictoriaMetrics say that less must be asked for at once.
+# Words by which Prometheus, Thanos, Mimir and VictoriaMetrics report that a query is too large.
 TOO_MUCH = re.compile(r"too many|exceed|limit|maximum", re.IGNORECASE)
 
-# How servers of HTTPS answer who speaks plain HTTP to them: Go's, and nginx.
+# Error message of HTTPS servers (Go's and nginx) for a plain HTTP request.
 PLAIN_TO_HTTPS = re.compile(r"HTTP request .*HTTPS", re.IGNORECASE)
 
 MAY_PASS = (408, 425, 429)
 
 
 class SourceError(SmkcError):
-    """Samples could not be had.
-
-    Parameters
-    ----------
-    message
-        what failed, where, and what to do.
-    retry
-        whether asking again later may help, with nothing changed.
-    """
+    """Samples could not be fetched; ``retry`` says whether the same request may succeed later."""
 
     def __init__(self, message: str, *, retry: bool) -> None:
         super().__init__(message)
@@ -40,11 +30,11 @@ class SourceError(SmkcError):
 
 
 class AskLessError(SourceError):
-    """An answer would be too long, or was; a shorter range may do."""
+    """A response is or would be too large; a shorter range may succeed."""
 
 
 def refuse_failure(answer: httpx.Response, url: str, query: str) -> None:
-    """Raise what an answer other than 200 means; its body must not have been read yet."""
+    """Raise SourceError for a response other than 200; its body must not have been read yet."""
     status = answer.status_code
     if status == 200:
         return
@@ -61,7 +51,7 @@ def refuse_failure(answer: httpx.Response, url: str, query: str) -> None:
     if status == 503 and kind == "timeout":
         raise AskLessError(place, retry=True)
     if status >= 500 or status in MAY_PASS:
-        raise SourceError(f"{place}; it is asked again", retry=True)
+        raise SourceError(f"{place}; the request is repeated", retry=True)
     if status in (401, 403):
         raise SourceError(f"{place}; see that the token is right and may read", retry=False)
     if status == 400 and PLAIN_TO_HTTPS.search(said):
@@ -72,23 +62,23 @@ def refuse_failure(answer: httpx.Response, url: str, query: str) -> None:
 
 
 def unreached(error: httpx.HTTPError, url: str) -> SourceError:
-    """Return what it means that no whole answer came, with what to do about it."""
+    """Return the error for a request without a complete response, with a remedy."""
     said = one_line(str(error))
     remedy = "see that it runs and that this machine may reach it"
     if "WRONG_VERSION_NUMBER" in said:
         remedy = "it does not seem to speak HTTPS: write http:// instead of https://"
     elif "CERTIFICATE_VERIFY_FAILED" in said:
-        remedy = "give the certificate of whoever vouches for it as ca_file under [prometheus]"
+        remedy = "give the certificate of its CA as ca_file under [prometheus]"
     return SourceError(f"{url} cannot be reached or broke off ({said}); {remedy}", retry=True)
 
 
 def one_line(text: str) -> str:
-    """Return text in one short line that can be shown."""
+    """Return text as one printable line of at most 300 characters."""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())[:300]
 
 
 def _explained(answer: httpx.Response) -> tuple[str, str]:
-    """Return the kind and the words of a failure as Prometheus gives them, or what was sent."""
+    """Return Prometheus' error type and message, or "" and the start of any other body."""
     body = b""
     for piece in answer.iter_bytes():
         body += piece

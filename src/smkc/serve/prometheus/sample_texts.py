@@ -1,8 +1,8 @@
 """Sample texts: the values of many series as Prometheus writes them -> arrays.
 
-In: texts such as ``1.5,"2"],[3,"4`` or pairs that were read from them. Out: times and values.
+In: texts such as ``1.5,"2"],[3,"4`` or pairs parsed from JSON. Out: times and values.
 
-Arrow reads the numbers of many series at once, some ten times faster than Python does one by one.
+Arrow parses the numbers of many series at once, about 10 times faster than Python one by one.
 """
 
 import json
@@ -13,10 +13,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv
 
-__all__ = ["BETWEEN", "numbers_of_pairs", "numbers_of_texts"]
-
 BETWEEN = b'"],['
-"""What stands between one sample and the next, from the end of a value to the next time."""
+"""Separator between two samples, from the end of a value to the next time."""
 
 Floats = NDArray[np.float64]
 
@@ -30,9 +28,9 @@ CONVERT = csv.ConvertOptions(
 
 
 def numbers_of_texts(texts: list[bytes]) -> tuple[list[int], Floats, Floats]:
-    """Return how many samples each text holds, and the times (n,) and values (n,) of all.
+    """Return the number of samples in each text, and the times (n,) and values (n,) of all.
 
-    Raises ValueError where a text holds anything but samples.
+    Raises ValueError if a text contains anything but samples.
 
     Examples
     --------
@@ -51,17 +49,17 @@ def numbers_of_texts(texts: list[bytes]) -> tuple[list[int], Floats, Floats]:
 
 
 def numbers_of_pairs(pairs: Iterable[tuple[float, str]]) -> tuple[Floats, Floats]:
-    """Return times (n,) and values (n,) of samples as JSON gives them, or raise ValueError."""
+    """Return the times (n,) and values (n,) of samples parsed from JSON; may raise ValueError."""
     try:
         found = [(float(time), float(value)) for time, value in pairs]
     except (OverflowError, TypeError) as error:
-        raise ValueError(f"this is no sample: {error}") from None
+        raise ValueError(f"this is not a sample: {error}") from None
     numbers = np.array(found, np.float64).reshape(-1, 2)
     return numbers[:, 0], numbers[:, 1]
 
 
 def _one_by_one(texts: list[bytes]) -> tuple[list[int], Floats, Floats]:
-    """Read what is written in an unusual way, with blanks say."""
+    """Parse texts in an unusual format, such as one with blanks."""
     found = [numbers_of_pairs(json.loads(b"[[" + text + b'"]]')) for text in texts]
     times, values = (np.concatenate(column) for column in zip(*found, strict=True))
     return [len(one) for one, _ in found], times, values

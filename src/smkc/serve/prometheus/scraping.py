@@ -1,8 +1,8 @@
-"""Scraping: how often Prometheus reads the series of a query, from the times of its own ``up``.
+"""Scraping: the scrape interval of a query's series, measured from the times of ``up``.
 
-In: a client and a query. Out: the scrape interval. Every scrape writes a sample of ``up``, so that
-the interval is seen wherever queries are answered; the configuration and the list of targets are
-kept from most readers, and Thanos, Mimir and VictoriaMetrics have none.
+In: a client and a query. Out: the scrape interval. Every scrape writes a sample of ``up``, so
+queries are enough to find the interval. Reading the configuration or the list of targets is not
+permitted to most users, and Thanos, Mimir and VictoriaMetrics do not have them.
 """
 
 from collections import Counter
@@ -12,30 +12,22 @@ import numpy as np
 from smkc.recording import parse
 from smkc.serve.prometheus.client import Prometheus, SourceError
 
-__all__ = ["scrape_interval"]
-
-# Milliseconds that are looked back. Prometheus shows no series that is read less often than every
-# 5 minutes, so that there are at least 3 scrapes in it.
+# Milliseconds of ``up`` that are read. Prometheus shows no series that is scraped less often than
+# every 5 minutes, so this contains at least 3 scrapes.
 SPAN = 900_000
 
-SECOND, TENTH = 1_000, 100  # milliseconds that intervals are rounded to; below a second, the latter
+SECOND, TENTH = 1_000, 100  # milliseconds to which intervals from 1 s up, and below, are rounded
 
 Source = tuple[str, str]
 
 
 def scrape_interval(prometheus: Prometheus, query: str, now: int) -> int | None:
-    """Return how many milliseconds lie between two scrapes of a query's series.
+    """Return the scrape interval of a query's series in milliseconds.
 
-    Where its series are read at different intervals, that of most of them; where they do not say
-    what they were read from, that of most targets. None where nothing shows it, or where the
-    server does not let it be asked; a failure that may pass is raised.
-
-    Parameters
-    ----------
-    query
-        PromQL.
-    now
-        milliseconds since 1970, UTC.
+    If its series have different intervals, the commonest one is returned; if their labels do not
+    name a target (job and instance), the interval of most targets. The result is None if there are
+    too few samples of ``up``, or if the server refuses the query. An error after which a retry may
+    help is raised.
     """
     try:
         scrapes = prometheus.stored("up", now, SPAN)
@@ -61,12 +53,12 @@ def scrape_interval(prometheus: Prometheus, query: str, now: int) -> int | None:
 
 
 def _source(name: str) -> Source:
-    """Return what a series was read from: its job and its instance."""
+    """Return the target of a series: its job and its instance."""
     _, labels = parse(name) or ("", {})
     return labels.get("job", ""), labels.get("instance", "")
 
 
 def _rounded(gap: float) -> int:
-    """Return a gap without the moment by which a scrape is early or late."""
+    """Round a gap between scrapes, which jitters by some milliseconds, to a plausible interval."""
     unit = SECOND if gap >= 0.95 * SECOND else TENTH
     return max(round(gap / unit) * unit, TENTH)

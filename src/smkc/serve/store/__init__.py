@@ -1,13 +1,13 @@
-"""Store: the history of all lanes, in one SQLite file that a crash leaves whole.
+"""Store: the history of all lanes, in one SQLite file that survives a crash.
 
-In: rows, verdicts, alerts, messages and events, written in one transaction; what was pushed. Out:
-rows for a replay or a fit, scores and alerts for people, messages to be sent.
+In: rows, verdicts, alerts, messages and events, written in one transaction; pushed request bodies.
+Out: rows for a replay or a fit, scores and alerts for users, messages to send.
 """
 
 from smkc.serve.store.errors import StoreError
 from smkc.serve.store.history import Presence
 from smkc.serve.store.lane import LaneStore
-from smkc.serve.store.records import Event, Message, Removed, StoredAlert
+from smkc.serve.store.records import Event, Message, StoredAlert
 from smkc.serve.store.store import Store
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "LaneStore",
     "Message",
     "Presence",
-    "Removed",
     "Store",
     "StoreError",
     "StoredAlert",

@@ -1,9 +1,9 @@
 """Database: one writer at a time and any number of readers on one SQLite file.
 
-In: the path of a file with our tables. Out: transactions that happen whole or not at all.
+In: the path of a file with smkc's tables. Out: atomic transactions.
 
-SQLite's write-ahead log lets readers go on while a row is written; ``synchronous = FULL`` makes a
-commit wait until the log is on the disk, so that what was acknowledged outlasts a power cut.
+SQLite's write-ahead log lets readers continue while a row is written; ``synchronous = FULL`` makes
+a commit wait until the log is on disk, so that committed data survives a power cut.
 """
 
 import contextlib
@@ -15,16 +15,14 @@ from pathlib import Path
 
 from smkc.serve.store.errors import StoreError, explained
 
-__all__ = ["Database", "connect"]
-
 BUSY_SECONDS = 10.0
 MOST_IDLE_READERS = 4
-# The log is cut back to this length once its content is in the file.
+# SQLite truncates the write-ahead log to this length after a checkpoint.
 LOG_BYTES = 64 * 1024 * 1024
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open a connection that any thread may use, one at a time; transactions are begun by hand."""
+    """Open a connection that any thread may use, one at a time; transactions are explicit."""
     connection = sqlite3.connect(
         path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
@@ -32,7 +30,8 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
-        # Some builds overwrite what is removed with zeros: twice the writing for nothing secret.
+        # Some builds overwrite deleted content with zeros, which doubles the writes; none of this
+        # content is secret.
         connection.execute("PRAGMA secure_delete = OFF")
     except BaseException:
         connection.close()
@@ -41,13 +40,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 class Database:
-    """Hands out transactions on one file.
-
-    Parameters
-    ----------
-    path
-        a file that :func:`smkc.serve.store.opening.open_database` found to be whole.
-    """
+    """Transactions on one SQLite file, which ``open_database`` has checked."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -60,7 +53,10 @@ class Database:
 
     @contextmanager
     def write(self, doing: str) -> Iterator[sqlite3.Connection]:
-        """Lend the writer for one transaction: kept if the block ends well, else undone."""
+        """Run a block as one write transaction, rolled back if the block raises.
+
+        ``doing`` completes "cannot ..." in error messages, here and in the other methods.
+        """
         with self._writing:
             self._require_open(doing)
             with explained(self.path, doing):
@@ -77,7 +73,10 @@ class Database:
 
     @contextmanager
     def alone(self, doing: str) -> Iterator[sqlite3.Connection]:
-        """Lend the writer outside a transaction, for what SQLite does in none."""
+        """Run a block with the write connection, but outside a transaction.
+
+        Some statements of SQLite, such as incremental_vacuum, need this.
+        """
         with self._writing:
             self._require_open(doing)
             with explained(self.path, doing):
@@ -85,7 +84,7 @@ class Database:
 
     @contextmanager
     def read(self, doing: str) -> Iterator[sqlite3.Connection]:
-        """Lend a reader: all that the block reads is of one moment."""
+        """Run a block as one read transaction: all its reads see the same state."""
         with explained(self.path, doing):
             connection = self._borrow(doing)
             is_well = False
@@ -98,7 +97,7 @@ class Database:
                 self._give_back(connection, is_well)
 
     def close(self) -> None:
-        """Close all connections; those that are lent are closed when they come back."""
+        """Close all connections; those in use are closed when their block ends."""
         with self._writing, self._lending:
             self._is_closed = True
             for connection in self._idle:

@@ -1,6 +1,6 @@
-"""What can go wrong with the store, told apart by what helps: room, repair, or another folder.
+"""Errors of the store, distinguished by their remedy: free space, a new file or another folder.
 
-In: an error of SQLite. Out: a :class:`StoreError` that names the file and the remedy.
+In: an SQLite error. Out: a :class:`StoreError` that names the file and the remedy.
 """
 
 import shutil
@@ -12,65 +12,39 @@ from pathlib import Path
 
 from smkc.errors import SmkcError
 
-__all__ = ["StoreError", "decoding", "explained"]
-
-# SQLite's primary result codes; an extended code holds its primary one in the lowest byte.
+# SQLite's primary result codes; the lowest byte of an extended code is its primary code.
 BUSY, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB = 5, 8, 10, 11, 13, 14, 26
-# What must be unique is looked for before it is written: only a damaged file has it nevertheless.
+# Extended codes for a violated primary key or unique constraint. Unique content is looked up before
+# it is written, so only a damaged file can raise these.
 TWICE = (1555, 2067)
 
-# With less room than this, an input or output error is blamed on the full disk: SQLite reports a
-# shared-memory file that cannot grow in that way, not as a full disk.
+# With less free space than this, an I/O error is reported as a full disk: SQLite raises IOERR, not
+# FULL, if its shared-memory file cannot grow.
 LITTLE_ROOM_BYTES = 1024 * 1024
 
 
 class StoreError(SmkcError):
-    """The store cannot do what it was asked to.
+    """An operation of the store failed; if ``is_damaged``, because the file's content is."""
 
-    Parameters
-    ----------
-    message
-        what, where, and the remedy.
-    is_full
-        whether the disk is full: nothing was written, and the same works once there is room.
-    is_damaged
-        whether the file does not hold what was written to it.
-    """
-
-    def __init__(self, message: str, *, is_full: bool = False, is_damaged: bool = False) -> None:
+    def __init__(self, message: str, *, is_damaged: bool = False) -> None:
         super().__init__(message)
-        self.is_full = is_full
         self.is_damaged = is_damaged
 
 
 @contextmanager
 def explained(path: Path, doing: str) -> Iterator[None]:
-    """Turn errors of SQLite into a :class:`StoreError` about a file.
-
-    Parameters
-    ----------
-    path
-        the file.
-    doing
-        what was tried, to go on from "cannot": ``"keep a row"``.
-    """
+    """Turn SQLite errors in a block into a StoreError; ``doing`` completes "cannot ..."."""
     try:
         yield
     except sqlite3.Error as error:
         raise _explained(path, doing, error) from error
-    except UnicodeDecodeError as error:  # SQLite's own message holds text of a damaged file
-        raise _damaged(f"{path}: cannot {doing} (its tables are no text)") from error
+    except UnicodeDecodeError as error:  # SQLite's error message quotes text of a damaged file
+        raise _damaged(f"{path}: cannot {doing} (its tables are not text)") from error
 
 
 @contextmanager
 def decoding(what: str) -> Iterator[None]:
-    """Turn errors met while something read is made sense of into a :class:`StoreError`.
-
-    Parameters
-    ----------
-    what
-        the thing that was read: ``"row 7"``.
-    """
+    """Turn errors while decoding ``what`` was stored into a :class:`StoreError`."""
     try:
         yield
     except (ValueError, TypeError, LookupError, OverflowError, zlib.error) as error:
@@ -86,7 +60,7 @@ def _explained(path: Path, doing: str, error: sqlite3.Error) -> StoreError:
     code = extended & 0xFF
     said = f"{path}: cannot {doing} ({error})"
     if code == FULL or (code in (IOERR, CANTOPEN) and _has_little_room(path)):
-        return StoreError(f"{said}; make room on the disk: it goes on by itself", is_full=True)
+        return StoreError(f"{said}; make room on the disk: it goes on by itself")
     is_senseless = extended in TWICE or "Could not decode to UTF-8" in str(error)
     if code in (CORRUPT, NOTADB) or is_senseless:
         return _damaged(said)

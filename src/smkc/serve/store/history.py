@@ -1,7 +1,7 @@
-"""History: what a lane said and saw over a time, for people to look at.
+"""History: a lane's verdicts, presence and values over a time range, for display.
 
-In: a lane and a time. Out: columns of scores, a map of presence, traces of variables; never more
-than was asked for, however long the time.
+In: a lane and a time range. Out: columns of verdicts, a map of presence, traces of variables; their
+size is limited, however long the time range.
 """
 
 import sqlite3
@@ -18,9 +18,7 @@ from smkc.serve.store.names import codes_of, names_of
 from smkc.serve.store.packing import unpack_evidences, unpack_row
 from smkc.serve.store.scores import COLUMNS, evidence_names
 
-__all__ = ["Presence", "presence", "traces", "verdicts"]
-
-# Rows that a column of the map is made of, at most: unpacking all rows of a week takes long.
+# Maximum number of rows read per column of the presence map: unpacking all rows of a week is slow.
 ROWS_A_COLUMN = 8
 
 _NO_CODES = np.empty(0, np.int32)
@@ -34,18 +32,11 @@ _WORST = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Presence:
-    """Which variables were there when: names x columns of time.
+    """A map of presence: n names x m columns of time.
 
-    Parameters
-    ----------
-    names
-        (n,) variables that came and went most; by when they came, then by when they went.
-    edges
-        (m + 1,) milliseconds: column j holds the times from edge j on and before edge j + 1.
-    shares
-        (n, m) float32: in what share of a column's rows the variable was seen; NaN without rows.
-    n_seen
-        how many variables were seen in all.
+    The names are those whose presence changed most, sorted by first appearance, then by last, out
+    of ``n_seen``. Column j covers edges[j] <= time < edges[j + 1] in milliseconds. ``shares`` (n,
+    m) is the share of a column's rows that have the variable; NaN without rows.
     """
 
     names: tuple[str, ...]
@@ -54,87 +45,106 @@ class Presence:
     n_seen: int
 
 
-def verdicts(
-    database: Database, lane: int, since: int | None, until: int | None, limit: int
-) -> dict[str, NDArray[Any]]:
-    """Return columns of verdicts; see :meth:`LaneStore.verdicts`."""
-    with database.read("read scores") as connection:
-        n, first, last = connection.execute(
-            f"SELECT count(*), min(time), max(time) FROM scores WHERE {_SPAN}",
-            (lane, *_span(since, until)),
-        ).fetchone()
-        if n <= limit:
-            found = connection.execute(
-                f"SELECT {COLUMNS} FROM scores WHERE {_SPAN} ORDER BY time",
-                (lane, *_span(since, until)),
-            ).fetchall()
-        else:
-            found = []
-            edges = _edges(first, last, limit)
-            for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-                worst = connection.execute(_WORST, (lane, start, end - 1)).fetchone()
-                if worst[0] is not None:
-                    found.append((*worst[:4], worst[-1], *worst[5:9]))
-        names = evidence_names(connection)
-    with decoding("a verdict"):
-        return _columns(found, names)
+class LaneHistory:
+    """Verdicts, presence and values of one lane over a time range, of limited size."""
 
+    def __init__(self, database: Database, id: int) -> None:
+        self.id = id
+        self._database = database
 
-def presence(
-    database: Database, lane: int, since: int, until: int, n_columns: int, n_names: int
-) -> Presence:
-    """Return a map of presence; see :meth:`LaneStore.presence`."""
-    edges = _edges(since, until, n_columns)
-    with database.read("read rows") as connection:
-        ids, times = _places(connection, lane, since, until)
-    column_of = np.searchsorted(edges, times, side="right") - 1
-    shares: dict[int, tuple[NDArray[np.int32], NDArray[np.float32]]] = {}
-    for column in np.unique(column_of).tolist():
-        rows = _unpacked(database, _evenly(ids[column_of == column], ROWS_A_COLUMN))
-        if rows:
-            codes, counts = np.unique(
-                np.concatenate([codes for codes, _ in rows]), return_counts=True
-            )
-            shares[column] = codes, (counts / len(rows)).astype(np.float32)
-    seen = np.unique(np.concatenate([codes for codes, _ in shares.values()] or [_NO_CODES]))
-    chosen = np.sort(np.argsort(-_changes(shares, seen), kind="stable")[:n_names])
-    with database.read("read names") as connection:
-        known = names_of(connection, lane, seen[chosen].tolist())
-    table = np.full((len(chosen), n_columns), np.nan, np.float32)
-    for column, (codes, share) in shares.items():
-        table[:, column] = _spread(seen, codes, share)[chosen]
-    names = [known.get(code, "") for code in seen[chosen].tolist()]
-    order = sorted(range(len(names)), key=lambda at: (*_first_and_last(table[at]), names[at]))
-    return Presence(
-        names=tuple(names[at] for at in order),
-        edges=edges,
-        shares=table[order],
-        n_seen=len(seen),
-    )
+    def verdicts(
+        self, since: int | None = None, until: int | None = None, limit: int = 1000
+    ) -> dict[str, NDArray[Any]]:
+        """Return the verdicts of a time range as columns, thinned so that no peak is lost.
 
+        The range is in milliseconds, both ends included. If it has more than ``limit`` verdicts,
+        it is divided into ``limit`` equal parts, each of which is represented by its verdict with
+        the highest anomaly.
 
-def traces(
-    database: Database, lane: int, names: Sequence[str], since: int, until: int, limit: int
-) -> dict[str, tuple[NDArray[np.int64], NDArray[np.float32]]]:
-    """Return what variables measured; see :meth:`LaneStore.traces`."""
-    with database.read("read rows") as connection:
-        ids, times = _places(connection, lane, since, until)
-        wanted = codes_of(connection, lane, names)
-    time_at = dict(zip(ids.tolist(), times.tolist(), strict=True))
-    found: dict[int, list[tuple[int, float]]] = {code: [] for code in wanted.values()}
-    sought = np.array(sorted(found), np.int32)
-    chosen = _evenly(ids, limit) if len(sought) else ids[:0]
-    for place in chosen.tolist():
-        for codes, values in _unpacked(database, [place]):
-            for at in np.flatnonzero(np.isin(codes, sought)).tolist():
-                found[int(codes[at])].append((time_at[place], float(values[at])))
-    return {
-        name: (
-            np.array([time for time, _ in found.get(wanted.get(name, -1), [])], np.int64),
-            np.array([value for _, value in found.get(wanted.get(name, -1), [])], np.float32),
+        The columns, in order of time, are ``number``, ``time``, ``cardinality``, ``appeared`` and
+        ``vanished`` (int64; the last two are sums over the part), ``score``, ``p_value``,
+        ``anomaly`` (float64), and ``evidence.<name>``, in nats, for each evidence with a value
+        (float64, NaN in rows without one).
+        """
+        with self._database.read("read scores") as connection:
+            n, first, last = connection.execute(
+                f"SELECT count(*), min(time), max(time) FROM scores WHERE {_SPAN}",
+                (self.id, *_span(since, until)),
+            ).fetchone()
+            if n <= limit:
+                found = connection.execute(
+                    f"SELECT {COLUMNS} FROM scores WHERE {_SPAN} ORDER BY time",
+                    (self.id, *_span(since, until)),
+                ).fetchall()
+            else:
+                found = []
+                edges = _edges(first, last, limit)
+                for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+                    worst = connection.execute(_WORST, (self.id, start, end - 1)).fetchone()
+                    if worst[0] is not None:
+                        found.append((*worst[:4], worst[-1], *worst[5:9]))
+            names = evidence_names(connection)
+        with decoding("a verdict"):
+            return _columns(found, names)
+
+    def presence(self, since: int, until: int, n_columns: int = 120, n_names: int = 40) -> Presence:
+        """Return a map of presence over ``n_columns`` equal parts of a range in milliseconds.
+
+        It has at most ``n_names`` variables, those whose presence changed most.
+        """
+        edges = _edges(since, until, n_columns)
+        with self._database.read("read rows") as connection:
+            ids, times = _places(connection, self.id, since, until)
+        column_of = np.searchsorted(edges, times, side="right") - 1
+        shares: dict[int, tuple[NDArray[np.int32], NDArray[np.float32]]] = {}
+        for column in np.unique(column_of).tolist():
+            rows = _unpacked(self._database, _evenly(ids[column_of == column], ROWS_A_COLUMN))
+            if rows:
+                codes, counts = np.unique(
+                    np.concatenate([codes for codes, _ in rows]), return_counts=True
+                )
+                shares[column] = codes, (counts / len(rows)).astype(np.float32)
+        seen = np.unique(np.concatenate([codes for codes, _ in shares.values()] or [_NO_CODES]))
+        chosen = np.sort(np.argsort(-_changes(shares, seen), kind="stable")[:n_names])
+        with self._database.read("read names") as connection:
+            known = names_of(connection, self.id, seen[chosen].tolist())
+        table = np.full((len(chosen), n_columns), np.nan, np.float32)
+        for column, (codes, share) in shares.items():
+            table[:, column] = _spread(seen, codes, share)[chosen]
+        names = [known.get(code, "") for code in seen[chosen].tolist()]
+        order = sorted(range(len(names)), key=lambda at: (*_first_and_last(table[at]), names[at]))
+        return Presence(
+            names=tuple(names[at] for at in order),
+            edges=edges,
+            shares=table[order],
+            n_seen=len(seen),
         )
-        for name in names
-    }
+
+    def traces(
+        self, names: Sequence[str], since: int, until: int, limit: int = 2000
+    ) -> dict[str, tuple[NDArray[np.int64], NDArray[np.float32]]]:
+        """Return the times in milliseconds and the values of variables; empty for unknown ones.
+
+        At most ``limit`` rows are read, spread evenly over the time range.
+        """
+        with self._database.read("read rows") as connection:
+            ids, times = _places(connection, self.id, since, until)
+            wanted = codes_of(connection, self.id, names)
+        time_at = dict(zip(ids.tolist(), times.tolist(), strict=True))
+        found: dict[int, list[tuple[int, float]]] = {code: [] for code in wanted.values()}
+        sought = np.array(sorted(found), np.int32)
+        chosen = _evenly(ids, limit) if len(sought) else ids[:0]
+        for place in chosen.tolist():
+            for codes, values in _unpacked(self._database, [place]):
+                for at in np.flatnonzero(np.isin(codes, sought)).tolist():
+                    found[int(codes[at])].append((time_at[place], float(values[at])))
+        return {
+            name: (
+                np.array([time for time, _ in found.get(wanted.get(name, -1), [])], np.int64),
+                np.array([value for _, value in found.get(wanted.get(name, -1), [])], np.float32),
+            )
+            for name in names
+        }
 
 
 def _columns(found: list[tuple[Any, ...]], names: dict[int, str]) -> dict[str, NDArray[Any]]:
@@ -155,7 +165,7 @@ def _columns(found: list[tuple[Any, ...]], names: dict[int, str]) -> dict[str, N
 def _changes(
     shares: dict[int, tuple[NDArray[np.int32], NDArray[np.float32]]], seen: NDArray[np.int32]
 ) -> NDArray[np.float32]:
-    """Return how much each code's share moves from column to column in all: (len(seen),)."""
+    """Return each code's sum of absolute changes of its share between columns: (len(seen),)."""
     change = np.zeros(len(seen), np.float32)
     before: NDArray[np.float32] | None = None
     for codes, share in shares.values():
@@ -169,7 +179,7 @@ def _changes(
 def _spread(
     seen: NDArray[np.int32], codes: NDArray[np.int32], share: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Return the share of every code that was seen, 0 for those not among ``codes``."""
+    """Return the share of every code in ``seen``, 0 for codes that are not in ``codes``."""
     spread = np.zeros(len(seen), np.float32)
     spread[np.searchsorted(seen, codes)] = share
     return spread
@@ -178,7 +188,7 @@ def _spread(
 def _unpacked(
     database: Database, places: Sequence[int] | NDArray[np.int64]
 ) -> list[tuple[NDArray[np.int32], NDArray[np.float32]]]:
-    """Return codes and values of some rows; those that retention took meanwhile are left out."""
+    """Return codes and values of some rows; skip rows that retention has removed meanwhile."""
     rows = []
     with database.read("read rows") as connection:
         for place in np.asarray(places).tolist():
@@ -194,7 +204,7 @@ def _unpacked(
 def _places(
     connection: sqlite3.Connection, lane: int, since: int, until: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return ids and times of the rows in a span."""
+    """Return ids and times of the rows in a time range."""
     found = connection.execute(
         f"SELECT id, time FROM rows WHERE {_SPAN} ORDER BY time", (lane, *_span(since, until))
     ).fetchall()
@@ -207,13 +217,13 @@ def _span(since: int | None, until: int | None) -> tuple[int, int]:
 
 
 def _edges(since: int, until: int, n: int) -> NDArray[np.int64]:
-    """Return n + 1 edges of equal columns over since to until, the latter included."""
+    """Return n + 1 edges of equal columns from ``since`` to ``until``, both included."""
     width = max(until - since + 1, 1)
     return np.array([since + width * at // n for at in range(n + 1)], np.int64)
 
 
 def _evenly(places: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
-    """Return at most ``limit`` of them, the first and the last included, spread evenly."""
+    """Return at most ``limit`` evenly spaced places, the first and the last included."""
     if len(places) <= limit:
         return places
     return places[np.linspace(0, len(places) - 1, limit).round().astype(np.int64)]

@@ -1,6 +1,6 @@
-"""Journal: the rows of a lane, as they came.
+"""Journal: the rows of a lane in order of time.
 
-In: rows. Out: the same rows one after another for a replay, or many at once as a recording.
+In: rows. Out: the same rows one by one for a replay, or many at once as a recording.
 """
 
 import sqlite3
@@ -17,15 +17,13 @@ from smkc.serve.store.errors import StoreError, decoding
 from smkc.serve.store.names import NameBook, names_of
 from smkc.serve.store.packing import pack_row, unpack_row
 
-__all__ = ["Kept", "add_rows", "each_row", "refusal_of", "row_id", "rows_as_recording"]
-
-LANE_SHIFT = 40  # a row's id is its lane in the upper bits and its number below
-A_BATCH = 64  # rows in memory at a time while a journal is read
+LANE_SHIFT = 40  # a row's id: the lane above this bit, the row's number below it
+A_BATCH = 64  # rows per read
 
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """A row as the journal keeps it: number, time, (n,) codes and (n,) values."""
+    """A row as it is stored: number, time in milliseconds, (n,) codes and (n,) values."""
 
     number: int
     time: int
@@ -34,7 +32,7 @@ class Kept:
 
 
 def row_id(lane: int, number: int) -> int:
-    """Return a row's place in the table."""
+    """Return a row's id in the table."""
     return (lane << LANE_SHIFT) + number
 
 
@@ -46,7 +44,7 @@ def add_rows(
     first: int,
     last_time: int | None,
 ) -> None:
-    """Write rows under the numbers from ``first``; their times must come after ``last_time``."""
+    """Write rows, numbered from ``first``; their times must be after ``last_time``."""
     for number, row in enumerate(rows, start=first):
         if reason := refusal_of(row):
             raise StoreError(f"row {number} {reason}")
@@ -65,7 +63,7 @@ def add_rows(
 
 
 def refusal_of(row: Row) -> str:
-    """Return why a row cannot be kept, to go on from "row 7"; empty if it can."""
+    """Return why a row cannot be stored, to follow "row 7 ..."; empty if it can."""
     if not 0 <= row.time <= LATEST_TIME:
         return f"is at {row.time} ms; times lie from 1970 to 2262"
     values = np.asarray(row.values)
@@ -78,12 +76,12 @@ def refusal_of(row: Row) -> str:
 
 
 def each_row(database: Database, lane: int, first: int) -> Iterator[tuple[int, Row]]:
-    """Go through a lane's rows from number ``first`` to the latest; a few in memory at a time."""
+    """Yield (number, row) from number ``first`` to the latest, with few rows in memory."""
     codes: NDArray[np.int32] = np.empty(0, np.int32)
     names: tuple[str, ...] = ()
     known: dict[int, str] = {}
     while True:
-        # Rows and names are read at one moment: retention may take both the next.
+        # Rows and names are read in one transaction: retention may remove both at any time.
         with database.read("read rows") as connection:
             batch = _batch(connection, lane, first, None)
             known = _known(connection, lane, batch, known)
@@ -113,7 +111,7 @@ def rows_as_recording(database: Database, lane: int, first: int, last: int) -> R
 
 
 def _recording(rows: list[Kept], known: dict[int, str]) -> Recording:
-    """Put rows together, each in the order of the recording: rows with the same names share it."""
+    """Return rows as a recording; consecutive rows with the same codes are sorted only once."""
     used = np.array(sorted(known), np.int32)
     names = sorted(known.values())
     place_of = {name: place for place, name in enumerate(names)}
@@ -140,7 +138,7 @@ def _recording(rows: list[Kept], known: dict[int, str]) -> Recording:
 
 
 def _batch(connection: sqlite3.Connection, lane: int, first: int, last: int | None) -> list[Kept]:
-    """Return some rows from number ``first`` on, before ``last``, without a gap."""
+    """Return up to ``A_BATCH`` rows from number ``first``, before ``last``; a gap is an error."""
     end = row_id(lane + 1, 0) if last is None else row_id(lane, last)
     found = connection.execute(
         "SELECT id, time, n, content FROM rows WHERE id >= ? AND id < ? ORDER BY id LIMIT ?",
@@ -156,7 +154,7 @@ def _batch(connection: sqlite3.Connection, lane: int, first: int, last: int | No
 
 
 def _missing(connection: sqlite3.Connection, lane: int, number: int) -> StoreError:
-    """Tell a row that retention removed from one that is lost."""
+    """Return the error for a missing row: removed by retention, or lost by damage."""
     older = connection.execute(
         "SELECT 1 FROM rows WHERE id >= ? AND id < ? LIMIT 1",
         (row_id(lane, 0), row_id(lane, number)),
@@ -172,7 +170,7 @@ def _missing(connection: sqlite3.Connection, lane: int, number: int) -> StoreErr
 def _known(
     connection: sqlite3.Connection, lane: int, rows: list[Kept], known: dict[int, str]
 ) -> dict[int, str]:
-    """Return the names of all codes of some rows; those known already are not looked up."""
+    """Return code -> name for all codes of some rows; those in ``known`` are not read again."""
     used: set[int] = set()
     codes: NDArray[np.int32] = np.empty(0, np.int32)
     for row in rows:

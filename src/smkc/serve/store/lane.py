@@ -1,69 +1,50 @@
-"""Lane store: the part of the store that is one lane's.
+"""Lane store: the part of the store that belongs to one lane.
 
-In: rows with their verdicts, alerts, messages and events, in one piece. Out: all of it again.
+In: rows with their verdicts, alerts, messages and events, in one transaction. Out: the same, for
+replays, fits and display.
 """
 
 import json
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from smkc.recording import Recording
 from smkc.serve.rows import AlertRecord, Row, Verdict
 from smkc.serve.store import alerts as alert_table
-from smkc.serve.store import history, inbox, journal, outbox, scores
+from smkc.serve.store import journal, scores
 from smkc.serve.store.database import Database
 from smkc.serve.store.errors import StoreError, decoding
+from smkc.serve.store.history import LaneHistory
 from smkc.serve.store.names import NameBook
+from smkc.serve.store.packing import to_bytes
 from smkc.serve.store.records import Event, Message
 
-__all__ = ["LaneStore"]
 
+class LaneStore(LaneHistory):
+    """Stored rows, verdicts, alerts and events of one lane; created by :meth:`Store.lane`.
 
-class LaneStore:
-    """Keeps what one lane observed and said; made by :meth:`Store.lane`.
-
-    Parameters
-    ----------
-    database
-        the file.
-    id, watch, entity
-        which lane.
+    ``n_rows`` is the number of rows ever stored, which is the number of the next row; ``last_time``
+    is the time of the latest row in milliseconds, None before the first.
     """
 
     def __init__(self, database: Database, id: int, watch: str, entity: str) -> None:
-        self.id = id
+        super().__init__(database, id)
         self.watch = watch
         self.entity = entity
         self.book = NameBook(id)
-        self._database = database
-        self._evidences = scores.EvidenceBook()
         self._committing = threading.Lock()
         with database.read("read a lane") as connection:
             found = connection.execute(
                 "SELECT n_rows, last_time FROM lanes WHERE id = ?", (id,)
             ).fetchone()
         with decoding(f"lane {id}"):
-            self._n_rows = int(found[0])
-            self._last_time = None if found[1] is None else int(found[1])
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows were ever kept: the number of the next one."""
-        return self._n_rows
-
-    @property
-    def last_time(self) -> int | None:
-        """Time of the latest row in milliseconds; None before the first."""
-        return self._last_time
+            self.n_rows = int(found[0])
+            self.last_time = None if found[1] is None else int(found[1])
 
     @property
     def first_kept_row(self) -> int:
-        """Number of the oldest row that is still kept; ``n_rows`` when none is."""
+        """Number of the oldest row that is still stored; ``n_rows`` if there is none."""
         with self._database.read("read a lane") as connection:
             found = connection.execute(
                 "SELECT min(id) FROM rows WHERE id >= ? AND id < ?",
@@ -80,24 +61,12 @@ class LaneStore:
         alerts: Sequence[AlertRecord],
         messages: Sequence[Message],
         events: Sequence[Event] = (),
-        inbox_up_to: int | None = None,
     ) -> None:
-        """Keep rows and all that follows from them, in one transaction: whole or not at all.
+        """Store the next rows and their results in one atomic transaction.
 
-        Parameters
-        ----------
-        rows
-            those that come next: the first gets the number ``n_rows``.
-        verdicts
-            one for each row; None for a row that was not judged.
-        alerts
-            as they stand after these rows; one that is there already is replaced.
-        messages
-            to be sent; one whose key was there before is left out.
-        events
-            in order; each comes before a row that is not yet kept, or before the next one.
-        inbox_up_to
-            bodies of the watch's inbox up to this number are done with.
+        There is one verdict per row, None for a row that was not judged. Alerts replace their
+        earlier state, messages whose key already exists are ignored, and each event comes before
+        one of these rows or before the row that follows them.
         """
         with self._committing:
             self._require_fitting(rows, verdicts, events)
@@ -107,32 +76,24 @@ class LaneStore:
                     journal.add_rows(
                         connection, self.id, self.book, rows, self.n_rows, self.last_time
                     )
-                    scores.add(connection, self.id, self._evidences, verdicts)
+                    scores.add(connection, self.id, verdicts)
                     alert_table.put(connection, self.id, alerts)
-                    outbox.add(connection, messages, last_time or 0)
+                    _add_messages(connection, messages, last_time or 0)
                     self._add_events(connection, events)
-                    if inbox_up_to is not None:
-                        inbox.drop(connection, self.watch, inbox_up_to)
                     connection.execute(
                         "UPDATE lanes SET n_rows = ?, last_time = ? WHERE id = ?",
                         (self.n_rows + len(rows), last_time, self.id),
                     )
             except BaseException:
                 self.book.forget()
-                self._evidences.forget()
                 raise
-            self._n_rows, self._last_time = self.n_rows + len(rows), last_time
-
-    @staticmethod
-    def refusal_of(row: Row) -> str:
-        """Return why a row can never be kept, to go on from "row 7"; empty if it can."""
-        return journal.refusal_of(row)
+            self.n_rows, self.last_time = self.n_rows + len(rows), last_time
 
     def need_rows_from(self, number: int) -> None:
-        """Say that rows from this number on are still needed: retention leaves them alone.
+        """Keep retention from removing rows from this number on.
 
-        Call it with the row of the oldest checkpoint, or the first row that the model was fitted
-        on, whichever a restart goes back to.
+        Call it with the first row that a restart replays: the row of the oldest checkpoint, or the
+        row after the model's reference.
         """
         with self._database.write("note which rows are needed") as connection:
             connection.execute("UPDATE lanes SET needed_row = ? WHERE id = ?", (number, self.id))
@@ -173,15 +134,15 @@ class LaneStore:
     # ------------------------------------------------------------------ reading
 
     def rows(self, first: int, last: int) -> Recording:
-        """Return rows first to last - 1 as a recording; all of them must still be kept."""
+        """Return rows first to last - 1 as a recording; all of them must still be stored."""
         return journal.rows_as_recording(self._database, self.id, first, last)
 
     def each_row(self, first: int) -> Iterator[tuple[int, Row]]:
-        """Go through the rows from number ``first``, which must be kept, to the latest."""
+        """Yield (number, row) from number ``first``, which must still be stored, to the latest."""
         return journal.each_row(self._database, self.id, first)
 
     def events(self, first_row: int) -> list[Event]:
-        """Return the events that come before row ``first_row`` or a later one, in order."""
+        """Return the events whose ``at_row`` is ``first_row`` or later, in order."""
         with self._database.read("read events") as connection:
             found = connection.execute(
                 "SELECT at_row, kind, content, number FROM events WHERE lane = ? AND at_row >= ? "
@@ -195,65 +156,32 @@ class LaneStore:
             ]
 
     def open_alert(self) -> AlertRecord | None:
-        """Return the alert that goes on, if one does."""
+        """Return the open alert; None if there is none."""
         with self._database.read("read alerts") as connection:
-            return alert_table.open_of(connection, self.id)
+            found = alert_table.find(connection, "a.lane = ? AND a.is_open", [self.id], 1)
+        return found[0].record if found else None
 
     def last_verdict(self) -> Verdict | None:
-        """Return the latest verdict that was kept."""
+        """Return the latest stored verdict; None if there is none."""
         with self._database.read("read scores") as connection:
             return scores.last(connection, self.id)
 
-    def verdicts(
-        self, since: int | None = None, until: int | None = None, limit: int = 1000
-    ) -> dict[str, NDArray[Any]]:
-        """Return verdicts over a time as columns, thinned so that no peak is lost.
 
-        Parameters
-        ----------
-        since, until
-            milliseconds, both ends included; None for all there is.
-        limit
-            at most so many points. Where there are more verdicts, the time is cut into so many
-            equal parts, and the verdict with the highest anomaly stands for its part.
-
-        Returns
-        -------
-        Columns of equal length in order of time: ``number``, ``time``, ``cardinality``,
-        ``appeared`` and ``vanished`` (int64; the last two are sums over the part), ``score``,
-        ``p_value``, ``anomaly`` (float64), and ``evidence.<name>`` for each evidence that spoke
-        (float64, NaN where it did not).
-        """
-        return history.verdicts(self._database, self.id, since, until, limit)
-
-    def presence(
-        self, since: int, until: int, n_columns: int = 120, n_names: int = 40
-    ) -> history.Presence:
-        """Return which variables were there when, from rows spread evenly over the time.
-
-        Parameters
-        ----------
-        since, until
-            milliseconds, both ends included.
-        n_columns
-            parts that the time is cut into.
-        n_names
-            at most so many variables: those that came and went most.
-        """
-        return history.presence(self._database, self.id, since, until, n_columns, n_names)
-
-    def traces(
-        self, names: Sequence[str], since: int, until: int, limit: int = 2000
-    ) -> dict[str, tuple[NDArray[np.int64], NDArray[np.float32]]]:
-        """Return times in milliseconds and values of some variables.
-
-        Parameters
-        ----------
-        names
-            which; one that is not known comes back empty.
-        since, until
-            milliseconds, both ends included.
-        limit
-            rows looked at, at most, spread evenly over the time.
-        """
-        return history.traces(self._database, self.id, names, since, until, limit)
+def _add_messages(
+    connection: sqlite3.Connection, messages: Sequence[Message], created: int
+) -> None:
+    connection.executemany(
+        "INSERT INTO outbox (kind, receiver, about, key, content, created, due, is_waiting) "
+        "VALUES (?, ?, ?, ?, ?, ?, 0, 1) ON CONFLICT (key) DO NOTHING",
+        [
+            (
+                message.kind,
+                to_bytes(message.to),
+                to_bytes(message.about),
+                to_bytes(message.key),
+                json.dumps(message.content),
+                created,
+            )
+            for message in messages
+        ],
+    )

@@ -1,12 +1,13 @@
-"""Names: variables of a lane <-> small numbers, in memory only as long as they are about.
+"""Names table: variables of a lane <-> small integer codes, cached only while they are in use.
 
-In: the names of a row. Out: their codes, the same for a name as long as the file knows it.
+In: the names of a row. Out: their codes; a name keeps its code as long as it is in the file.
 
-Names are looked up one by one: without statistics of its own, SQLite takes a lane for short and
-answers a question for many names by going through all of them.
+Names are looked up one by one: without table statistics, SQLite assumes that a lane has few names
+and answers a query for many names by scanning them all.
 
-A name's last row is written down only every so often, since a row would else cost a write for each
-of its names: the last row that has the name is less than ``TOUCH_ROWS`` after what is written.
+The table holds the last row of each name, so that retention can remove old names. To avoid one
+write per name and row, it is updated only every ``TOUCH_ROWS`` rows: the true last row is less than
+``TOUCH_ROWS`` after the stored one.
 """
 
 import sqlite3
@@ -18,29 +19,19 @@ from numpy.typing import NDArray
 from smkc.serve.store.errors import StoreError, decoding
 from smkc.serve.store.packing import from_bytes, to_bytes
 
-__all__ = ["TOUCH_ROWS", "NameBook", "codes_of", "names_of"]
-
 TOUCH_ROWS = 256
 MOST_NAMES = 2**31 - 1  # codes are 32-bit
 
-# A name's entry is one number: its code in the upper half, the last row written down in the lower.
+# A cached entry is one integer: the code in the upper 32 bits, the stored last row in the lower.
 _HALF = 32
 _LOWER = 2**_HALF - 1
 
 
 class NameBook:
-    """Codes of one lane's names; used by the writer alone.
+    """Codes of one lane's names; used only by the writer.
 
-    Parameters
-    ----------
-    lane
-        id of the lane.
-
-    Notes
-    -----
-    Two generations of names are in memory. One that is asked for is moved to the younger; when that
-    has grown past twice a row and some, the elder is dropped and the younger takes its place. So
-    memory follows the rows, not all names ever seen.
+    Once the cache holds more than 2 n + 1024 names, for a row of n names, all others are dropped.
+    So memory depends on the size of the rows, not on the number of names ever seen.
     """
 
     def __init__(self, lane: int) -> None:
@@ -48,17 +39,11 @@ class NameBook:
         self.forget()
 
     def forget(self) -> None:
-        """Drop what is in memory: after a transaction was undone, or names were removed."""
-        self._young: dict[str, int] = {}
-        self._old: dict[str, int] = {}
+        """Clear the cache, after a rollback or after names were removed."""
+        self._cached: dict[str, int] = {}
         self._last_names: tuple[str, ...] = ()
         self._last_entries: NDArray[np.int64] = np.empty(0, np.int64)
         self._next_code: int | None = None
-
-    @property
-    def n_in_memory(self) -> int:
-        """How many names are in memory now."""
-        return len(self._young) + len(self._old)
 
     def codes(
         self, connection: sqlite3.Connection, names: tuple[str, ...], row: int
@@ -69,7 +54,7 @@ class NameBook:
         else:
             entries = self._entries(connection, names, row)
         codes, written = entries >> _HALF, entries & _LOWER
-        # All names would come due at one row; by code, each row takes its share of them.
+        # Spread the updates by code: otherwise all names would be due at the same row.
         is_turn = ((codes + row) % TOUCH_ROWS == 0) & (written != row)
         due = np.flatnonzero(is_turn | (row - written >= TOUCH_ROWS))
         if len(due):
@@ -80,7 +65,7 @@ class NameBook:
             entries = entries.copy()
             entries[due] = (codes[due] << _HALF) | row
             for at, entry in zip(due.tolist(), entries[due].tolist(), strict=True):
-                self._young[names[at]] = entry
+                self._cached[names[at]] = entry
         self._last_names, self._last_entries = names, entries
         return codes.astype(np.int32)
 
@@ -89,20 +74,13 @@ class NameBook:
     ) -> NDArray[np.int64]:
         if len(set(names)) < len(names):
             raise StoreError(f"row {row} has a name twice among {len(names)}; give each name once")
-        if len(self._young) > 2 * len(names) + 1024:
-            self._old, self._young = self._young, {}
-        missing = []
-        for name in names:
-            if name not in self._young:
-                entry = self._old.get(name)
-                if entry is None:
-                    missing.append(name)
-                else:
-                    self._young[name] = entry
+        if len(self._cached) > 2 * len(names) + 1024:
+            self._cached = {name: self._cached[name] for name in names if name in self._cached}
+        missing = [name for name in names if name not in self._cached]
         if missing:
             self._find(connection, missing)
-            self._add(connection, [name for name in missing if name not in self._young], row)
-        return np.fromiter((self._young[name] for name in names), np.int64, len(names))
+            self._add(connection, [name for name in missing if name not in self._cached], row)
+        return np.fromiter((self._cached[name] for name in names), np.int64, len(names))
 
     def _find(self, connection: sqlite3.Connection, names: list[str]) -> None:
         for name in names:
@@ -112,7 +90,7 @@ class NameBook:
             ).fetchone()
             if found is not None:
                 with decoding("a name"):
-                    self._young[name] = (found[0] << _HALF) | found[1]
+                    self._cached[name] = (found[0] << _HALF) | found[1]
 
     def _add(self, connection: sqlite3.Connection, names: list[str], row: int) -> None:
         if self._next_code is None:
@@ -134,12 +112,12 @@ class NameBook:
             ],
         )
         for code, name in zip(codes, names, strict=True):
-            self._young[name] = (code << _HALF) | row
+            self._cached[name] = (code << _HALF) | row
         self._next_code = codes.stop
 
 
 def codes_of(connection: sqlite3.Connection, lane: int, names: Iterable[str]) -> dict[str, int]:
-    """Return the codes of some names of a lane; names that are not known are left out."""
+    """Return the codes of some names of a lane; unknown names are left out."""
     codes: dict[str, int] = {}
     for name in names:
         found = connection.execute(
@@ -151,7 +129,7 @@ def codes_of(connection: sqlite3.Connection, lane: int, names: Iterable[str]) ->
 
 
 def names_of(connection: sqlite3.Connection, lane: int, codes: Iterable[int]) -> dict[int, str]:
-    """Return the names of some codes of a lane; codes that are not known are left out."""
+    """Return the names of some codes of a lane; unknown codes are left out."""
     names: dict[int, str] = {}
     for code in codes:
         found = connection.execute(

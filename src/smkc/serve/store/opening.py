@@ -1,6 +1,6 @@
-"""Opening: one process at a time, a file that is whole, and what is damaged set aside.
+"""Opening: locks the folder, checks its database file and sets a damaged file aside.
 
-In: a folder. Out: a lock that lives as long as the process, and a database fit for use.
+In: a folder. Out: a lock that is held as long as the process runs, and a usable database.
 """
 
 import contextlib
@@ -12,20 +12,18 @@ from smkc.serve.store import schema
 from smkc.serve.store.database import BUSY_SECONDS, Database
 from smkc.serve.store.errors import BUSY, NOTADB, StoreError, explained
 
-__all__ = ["FILE", "FolderLock", "open_database"]
-
 FILE = "history.sqlite"
 LOCK_FILE = "history.lock"
-BESIDE = ("", "-wal", "-shm")  # the file, SQLite's log, and the index of the log
+BESIDE = ("", "-wal", "-shm")  # suffixes: the file, SQLite's write-ahead log, and the log's index
 LOCK_SECONDS = 0.5
 BEGINNING = b"SQLite format 3\0"
 
 
 class FolderLock:
-    """Keeps other processes out of a folder until it is released or the process ends.
+    """A lock that keeps other processes out of a folder until it is released or the process ends.
 
-    It is SQLite's exclusive lock on an empty file: the system drops it with the process, however
-    that ends, and a child process does not inherit it.
+    It is SQLite's exclusive lock on an empty file: the operating system releases it when the
+    process ends, however that happens, and a child process does not inherit it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -51,38 +49,29 @@ class FolderLock:
         except sqlite3.DatabaseError as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF != NOTADB:
                 raise
-            os.truncate(path, 0)  # it holds nothing: whatever is in it came from elsewhere
+            os.truncate(path, 0)  # the lock file is always empty: smkc did not write this content
             self._begin()
 
     def _begin(self) -> None:
-        self._connection.execute("PRAGMA journal_mode = MEMORY")  # nothing is written: no journal
+        self._connection.execute("PRAGMA journal_mode = MEMORY")  # no writes: no journal file
         self._connection.execute("BEGIN EXCLUSIVE")
 
     def release(self) -> None:
-        """Let others in."""
+        """Release the lock."""
         self._connection.close()
 
 
-def open_database(folder: Path, *, start_anew: bool = False) -> tuple[Database, list[Path]]:
-    """Open the folder's file, making it where there is none.
+def open_database(folder: Path) -> tuple[Database, list[Path]]:
+    """Open the database file of a locked folder; create it if it does not exist.
 
-    Parameters
-    ----------
-    folder
-        where; locked by the caller.
-    start_anew
-        set the file aside whatever is in it.
-
-    Returns
-    -------
-    The database, and the files that were set aside because they were damaged.
+    Also return the new names of damaged files that were set aside.
     """
     path = folder / FILE
     set_aside: list[Path] = []
     has_file = os.path.lexists(path)
     is_stray = not has_file and any(os.path.lexists(f"{path}{end}") for end in BESIDE)
-    if is_stray or (start_anew and has_file):
-        # A log without its file would be taken for the log of the next one.
+    if is_stray:
+        # SQLite would apply a log without its file to the next file of that name.
         set_aside.append(_put_aside(path))
     elif has_file:
         try:
@@ -99,8 +88,8 @@ def open_database(folder: Path, *, start_anew: bool = False) -> tuple[Database, 
 def _require_whole(path: Path) -> None:
     try:
         with open(path, "rb") as file:
-            if file.read(len(BEGINNING)) != BEGINNING:  # SQLite would write to a file that is short
-                raise StoreError(f"{path} is damaged: it is no SQLite file", is_damaged=True)
+            if file.read(len(BEGINNING)) != BEGINNING:  # SQLite would overwrite a short file
+                raise StoreError(f"{path} is damaged: it is not an SQLite file", is_damaged=True)
     except OSError as error:
         raise StoreError(
             f"{path} cannot be read ({error.strerror or error}); give a folder whose files may be "
@@ -110,7 +99,7 @@ def _require_whole(path: Path) -> None:
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
         try:
             schema.require_ours(connection, path)
-            # The quick check leaves indices out; that of the lanes is small, and all hangs on it.
+            # quick_check does not verify indexes; that of the lanes is small and essential.
             for check in ("quick_check(1)", "integrity_check(lanes)"):
                 found = connection.execute(f"PRAGMA {check}").fetchone()[0]
                 if found != "ok":
@@ -129,7 +118,7 @@ def _require_whole(path: Path) -> None:
 
 
 def _put_aside(path: Path) -> Path:
-    """Rename the file and what lies beside it; return its new name."""
+    """Rename the file with its log and index; return the file's new name."""
     number = 1
     while any(os.path.lexists(f"{path}.damaged-{number}{end}") for end in BESIDE):
         number += 1
@@ -146,7 +135,7 @@ def _put_aside(path: Path) -> Path:
 
 
 def _make(path: Path) -> None:
-    """Make the file beside its place and put it there once it is whole."""
+    """Create the file under a temporary name and rename it once it is complete."""
     new = Path(f"{path}.new")
     with explained(path, "make it"):
         for end in (*BESIDE, "-journal"):
@@ -159,7 +148,7 @@ def _make(path: Path) -> None:
             connection.close()
     os.chmod(new, 0o600)
     os.replace(new, path)
-    if os.name == "posix":  # make the new name itself last through a power cut
+    if os.name == "posix":  # make the rename itself survive a power cut
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)

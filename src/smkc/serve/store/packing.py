@@ -1,10 +1,10 @@
-"""Packing: rows and evidences <-> few bytes.
+"""Packing: rows and evidences <-> compressed bytes.
 
-In: arrays. Out: bytes that hold them exactly; bytes that do not are refused.
+In: arrays. Out: bytes, from which the same arrays can be read; damaged bytes are refused.
 
-Codes of a row mostly follow one another, so that their differences are mostly 1; and the bytes of
-32-bit numbers are laid out first bytes first, then second bytes, where zlib finds more that is
-alike. zlib's checksum tells a damaged row.
+The codes of a row are mostly consecutive, so their differences, mostly 1, are stored. The bytes of
+32-bit numbers are stored plane by plane (all first bytes, then all second bytes, ...), which zlib
+compresses better. zlib's checksum detects a damaged row.
 """
 
 import zlib
@@ -12,9 +12,7 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["from_bytes", "pack_evidences", "pack_row", "to_bytes", "unpack_evidences", "unpack_row"]
-
-LEVEL = 1  # of zlib: the fastest; higher ones gain little on telemetry
+LEVEL = 1  # zlib's fastest level; higher levels gain little on telemetry
 
 _CODE = np.dtype("<i4")
 _VALUE = np.dtype("<f4")
@@ -30,7 +28,7 @@ def pack_row(codes: NDArray[np.int32], values: NDArray[np.float32]) -> bytes:
 def unpack_row(content: bytes, n: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Return the (n,) codes and (n,) values that :func:`pack_row` was given."""
     reader = zlib.decompressobj()
-    plain = reader.decompress(content, 8 * n + 1)  # no more, whatever the bytes claim
+    plain = reader.decompress(content, 8 * n + 1)  # bounds the memory that damaged bytes can take
     if len(plain) != 8 * n or not reader.eof:
         raise ValueError(f"a row of {n} observations holds {len(plain)} bytes")
     places = np.frombuffer(plain, np.uint8).reshape(8, n)
@@ -41,14 +39,14 @@ def unpack_row(content: bytes, n: int) -> tuple[NDArray[np.int32], NDArray[np.fl
 
 
 def pack_evidences(codes: list[int], nats: list[float]) -> bytes:
-    """Pack which evidences spoke, and how loud."""
+    """Pack the codes of a row's evidences and their nats."""
     table = np.empty(len(codes), _EVIDENCE)
     table["code"], table["nats"] = codes, nats
     return table.tobytes()
 
 
 def unpack_evidences(content: bytes) -> tuple[list[int], list[float]]:
-    """Return what :func:`pack_evidences` was given."""
+    """Return the codes and nats that :func:`pack_evidences` was given."""
     table = np.frombuffer(content, _EVIDENCE)
     return table["code"].tolist(), table["nats"].tolist()
 

@@ -1,21 +1,19 @@
-"""Schema: the tables of the store's file, and whether a file has them.
+"""Schema: the tables of the store's file, and the check that a file has them.
 
-In: a connection. Out: a file with tables, or the reason why it is not one of ours.
+In: a connection. Out: a file with tables, or the reason why it is not a store of smkc.
 """
 
 import sqlite3
 
 from smkc.serve.store.errors import StoreError
 
-__all__ = ["APPLICATION", "VERSION", "create", "require_ours"]
-
-APPLICATION = 0x736D6B63  # "smkc" in ASCII, in SQLite's field for the kind of file
+APPLICATION = 0x736D6B63  # "smkc" in ASCII, stored as SQLite's application_id
 VERSION = 1
 
-# Texts that come from outside (names, entities, notes) are kept as bytes: a name may be anything
-# that Python calls text, lone surrogates too, and SQLite's own text may not.
+# Text from outside (names, entities, notes) is stored as bytes: a Python str may contain lone
+# surrogates, which SQLite's TEXT cannot.
 #
-# rows.id is lane * 2**40 + number: rows of a lane lie together and need no second index for it.
+# rows.id is lane * 2**40 + number: the rows of a lane are adjacent and need no index by number.
 _TABLES = """
 CREATE TABLE about (version INTEGER NOT NULL);
 CREATE TABLE lanes (
@@ -37,7 +35,7 @@ CREATE TABLE evidences (code INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE);
 CREATE TABLE alerts (
     id TEXT PRIMARY KEY, lane INTEGER NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL,
     is_open INTEGER NOT NULL, content TEXT NOT NULL, acknowledged_by BLOB, acknowledged_at INTEGER,
-    note BLOB, feedback BLOB, feedback_at INTEGER) WITHOUT ROWID;
+    note BLOB, feedback BLOB) WITHOUT ROWID;
 CREATE INDEX alerts_by_start ON alerts (start, id);
 CREATE INDEX alerts_by_lane ON alerts (lane, start);
 CREATE TABLE events (
@@ -48,15 +46,15 @@ CREATE INDEX inbox_by_watch ON inbox (watch, id);
 CREATE TABLE outbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, receiver BLOB NOT NULL,
     about BLOB NOT NULL, key BLOB NOT NULL UNIQUE, content TEXT, created INTEGER NOT NULL,
-    due INTEGER NOT NULL, attempts INTEGER NOT NULL, state TEXT NOT NULL, error BLOB);
-CREATE INDEX outbox_waiting ON outbox (state, due, id);
-CREATE INDEX outbox_by_subject ON outbox (about, receiver, id) WHERE state = 'waiting';
+    due INTEGER NOT NULL, is_waiting INTEGER NOT NULL);
+CREATE INDEX outbox_waiting ON outbox (is_waiting, due, id);
+CREATE INDEX outbox_by_subject ON outbox (about, receiver, id) WHERE is_waiting = 1;
 CREATE INDEX outbox_by_age ON outbox (created);
 """
 
 
 def create(connection: sqlite3.Connection) -> None:
-    """Make the tables in an empty file, all of them or none."""
+    """Create the tables in an empty file, in one transaction."""
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # must come before the first table
     connection.executescript(
         f"BEGIN; {_TABLES} INSERT INTO about VALUES ({VERSION}); "
@@ -65,7 +63,7 @@ def create(connection: sqlite3.Connection) -> None:
 
 
 def require_ours(connection: sqlite3.Connection, path: object) -> None:
-    """Refuse a file that has other tables than ours, or a newer version's."""
+    """Raise StoreError unless the file has the tables of smkc in a version that is supported."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     tables = _described(connection)

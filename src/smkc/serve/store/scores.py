@@ -1,6 +1,6 @@
-"""Scores: the verdicts on a lane's rows, kept longer than the rows themselves.
+"""Scores table: the verdicts on a lane's rows, kept longer than the rows themselves.
 
-In: verdicts. Out: the latest one, or columns over a time, thinned so that no peak is lost.
+In: verdicts. Out: the latest verdict, and the names of evidences by code.
 """
 
 import sqlite3
@@ -11,42 +11,16 @@ from smkc.serve.rows import Verdict
 from smkc.serve.store.errors import decoding
 from smkc.serve.store.packing import from_bytes, pack_evidences, to_bytes, unpack_evidences
 
-__all__ = ["COLUMNS", "EvidenceBook", "add", "evidence_names", "last"]
-
 COLUMNS = "number, time, score, p_value, anomaly, cardinality, appeared, vanished, evidences"
 
 
-class EvidenceBook:
-    """Codes of the evidences' names; used by the writer alone. There are few, for all lanes."""
-
-    def __init__(self) -> None:
-        self._codes: dict[str, int] = {}
-
-    def forget(self) -> None:
-        """Drop what is in memory: after a transaction was undone."""
-        self._codes.clear()
-
-    def code(self, connection: sqlite3.Connection, name: str) -> int:
-        """Return the code of a name, a new one for a new name."""
-        if name not in self._codes:
-            connection.execute(
-                "INSERT INTO evidences (name) VALUES (?) ON CONFLICT (name) DO NOTHING",
-                (to_bytes(name),),
-            )
-            found = connection.execute(
-                "SELECT code FROM evidences WHERE name = ?", (to_bytes(name),)
-            ).fetchone()
-            self._codes[name] = int(found[0])
-        return self._codes[name]
-
-
-def add(
-    connection: sqlite3.Connection,
-    lane: int,
-    book: EvidenceBook,
-    verdicts: Sequence[Verdict | None],
-) -> None:
-    """Write the verdicts that were given."""
+def add(connection: sqlite3.Connection, lane: int, verdicts: Sequence[Verdict | None]) -> None:
+    """Write verdicts, skipping None."""
+    code_of = {name: code for code, name in evidence_names(connection).items()}
+    for name in {name: None for said in verdicts if said is not None for name in said.evidences}:
+        if name not in code_of:
+            added = connection.execute("INSERT INTO evidences (name) VALUES (?)", (to_bytes(name),))
+            code_of[name] = int(added.lastrowid or 0)
     connection.executemany(
         f"INSERT INTO scores (lane, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
@@ -61,7 +35,7 @@ def add(
                 verdict.appeared,
                 verdict.vanished,
                 pack_evidences(
-                    [book.code(connection, name) for name in verdict.evidences],
+                    [code_of[name] for name in verdict.evidences],
                     list(verdict.evidences.values()),
                 ),
             )
@@ -72,7 +46,7 @@ def add(
 
 
 def last(connection: sqlite3.Connection, lane: int) -> Verdict | None:
-    """Return the latest verdict of a lane."""
+    """Return the latest verdict of a lane; None if there is none."""
     found = connection.execute(
         f"SELECT {COLUMNS} FROM scores WHERE lane = ? ORDER BY time DESC LIMIT 1", (lane,)
     ).fetchone()
@@ -103,5 +77,5 @@ def _verdict(found: tuple[Any, ...], names: dict[int, str]) -> Verdict:
 
 
 def _real(value: float | None) -> float:
-    """Return what was written: SQLite keeps NaN as nothing."""
+    """Return the number that was written: SQLite stores NaN as NULL."""
     return float("nan") if value is None else value

@@ -1,52 +1,58 @@
-"""Store: everything that must outlast the process, in one SQLite file in one folder.
+"""Store: all data that must survive a restart, in one SQLite file in one folder.
 
-In: a folder. Out: a store per lane, alerts, what was pushed, what must be sent.
+In: a folder. Out: a store per lane, alerts, an inbox of pushed bodies, an outbox of messages.
 """
 
+import json
 import os
+import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 from smkc.serve.store import alerts as alert_table
-from smkc.serve.store import inbox, outbox, retention
+from smkc.serve.store import retention
 from smkc.serve.store.database import Database
 from smkc.serve.store.errors import StoreError, decoding
 from smkc.serve.store.lane import LaneStore
 from smkc.serve.store.opening import BESIDE, FolderLock, open_database
 from smkc.serve.store.packing import from_bytes, to_bytes
-from smkc.serve.store.records import Message, Removed, StoredAlert
+from smkc.serve.store.records import Message, StoredAlert
 
-__all__ = ["Store"]
+_WAITING = "is_waiting = 1 AND (:kind IS NULL OR (kind = :kind AND receiver = :receiver))"
+
+# A message waits for earlier ones about the same subject to the same receiver.
+_DUE = f"""
+SELECT id, kind, receiver, about, key, content, created FROM outbox AS m
+WHERE {_WAITING} AND due <= :now AND (about = x'' OR NOT EXISTS (
+    SELECT 1 FROM outbox AS e WHERE e.about = m.about AND e.receiver = m.receiver
+    AND e.is_waiting = 1 AND e.id < m.id))
+ORDER BY id LIMIT :limit
+"""
+
+Receiver = tuple[str, str]
 
 
 class Store:
-    """Keeps the history of all lanes; made by :meth:`open`. Any thread may use it.
+    """The history of all lanes; created by :meth:`open`. Any thread may use it.
 
-    Parameters
-    ----------
-    database
-        the file.
-    lock
-        what keeps other processes out.
-    set_aside
-        files that were found damaged and renamed.
+    ``path`` is that of the file; ``set_aside`` lists files that were renamed because they were
+    damaged.
     """
 
     def __init__(self, database: Database, lock: FolderLock, set_aside: list[Path]) -> None:
-        self.set_aside = set_aside
+        self.path, self.set_aside = database.path, set_aside
         self._database = database
         self._lock = lock
         self._lanes: dict[tuple[str, str], LaneStore] = {}
         self._making = threading.Lock()
 
     @classmethod
-    def open(cls, folder: str | os.PathLike[str], *, start_anew: bool = False) -> "Store":
-        """Open the store in a folder, made where there is none; for one process at a time.
+    def open(cls, folder: str | os.PathLike[str]) -> "Store":
+        """Open the store in a folder, for one process at a time; create it if it does not exist.
 
-        A file that is damaged is renamed to ``history.sqlite.damaged-<n>`` and listed in
-        ``set_aside``, and a new one is begun. ``start_anew`` does so whatever the file holds, for
-        damage that shows only later (``StoreError.is_damaged``).
+        A damaged file is renamed to ``history.sqlite.damaged-<n>`` and listed in ``set_aside``, and
+        a new file is created.
         """
         place = Path(folder)
         try:
@@ -58,14 +64,14 @@ class Store:
             ) from error
         lock = FolderLock(place)
         try:
-            database, set_aside = open_database(place, start_anew=start_anew)
+            database, set_aside = open_database(place)
         except BaseException:
             lock.release()
             raise
         return cls(database, lock, set_aside)
 
     def close(self) -> None:
-        """Close the file and let other processes in."""
+        """Close the file and release the lock."""
         try:
             self._database.close()
         finally:
@@ -77,32 +83,16 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self._database.path
-
     def size_bytes(self) -> int:
-        """Return how much room the file and its log take."""
-        return sum(
-            os.stat(f"{self.path}{end}").st_size
-            for end in BESIDE
-            if os.path.exists(f"{self.path}{end}")
-        )
+        """Return the size of the file and its log in bytes."""
+        files = [Path(f"{self.path}{end}") for end in BESIDE]
+        return sum(file.stat().st_size for file in files if file.exists())
 
-    def retain(self, now: int, rows_ms: int, scores_ms: int, alerts_ms: int) -> Removed:
-        """Remove what is old, a little at a time, and give room back to the disk.
+    def retain(self, now: int, rows_ms: int, scores_ms: int, alerts_ms: int) -> None:
+        """Remove records older than these milliseconds; return free space to the file system.
 
-        Parameters
-        ----------
-        now
-            milliseconds.
-        rows_ms
-            how long rows are kept, their names, events and messages that were sent; and scores that
-            could not be sent by remote write. Rows that a lane needs stay however old they are.
-        scores_ms, alerts_ms
-            how long verdicts and alerts are kept; an alert that goes on stays. Messages that could
-            not be sent are kept as long as alerts.
+        Names, events and messages that were sent or given up go with the rows, other messages with
+        the alerts. Rows that a lane still needs and open alerts are kept regardless of age.
         """
 
         def forget_names(lane: int) -> None:
@@ -110,12 +100,12 @@ class Store:
                 if known.id == lane:
                     known.book.forget()
 
-        return retention.retain(self._database, forget_names, now, rows_ms, scores_ms, alerts_ms)
+        retention.retain(self._database, forget_names, now, rows_ms, scores_ms, alerts_ms)
 
     # ------------------------------------------------------------------ lanes
 
     def lane(self, watch: str, entity: str) -> LaneStore:
-        """Return the store of one lane, made where there is none; the same object each time."""
+        """Return the store of one lane, always the same object; create it if it does not exist."""
         with self._making:
             known = self._lanes.get((watch, entity))
             if known is None:
@@ -154,94 +144,129 @@ class Store:
         limit: int = 100,
         before_id: str | None = None,
     ) -> list[StoredAlert]:
-        """Return alerts, newest first.
+        """Return at most ``limit`` alerts, newest first; None means any.
 
-        Parameters
-        ----------
-        watch, entity
-            whose; None for all.
-        open_only
-            only those that go on.
-        since, until
-            only those that overlap this time; milliseconds, both ends included.
-        limit
-            at most so many.
-        before_id
-            only those older than this one: the next page. None are older than one not known.
+        ``since`` and ``until``, in milliseconds, select alerts that overlap them. ``before_id``
+        selects older alerts than this one, for the next page; an unknown id gives no alerts.
         """
+        conditions = {
+            "l.watch = ?": watch,
+            "l.entity = ?": None if entity is None else to_bytes(entity),
+            'a."end" >= ?': since,
+            "a.start <= ?": until,
+            "(a.start, a.id) < (SELECT b.start, b.id FROM alerts b WHERE b.id = ?)": before_id,
+        }
+        given = {part: value for part, value in conditions.items() if value is not None}
+        where = " AND ".join(["a.is_open" if open_only else "1", *given])
         with self._database.read("read alerts") as connection:
-            return alert_table.find_many(
-                connection,
-                watch=watch,
-                entity=entity,
-                open_only=open_only,
-                since=since,
-                until=until,
-                limit=limit,
-                before_id=before_id,
-            )
+            return alert_table.find(connection, where, [*given.values()], limit)
 
     def alert(self, id: str) -> StoredAlert | None:
-        """Return one alert; None if there is none of this id."""
+        """Return the alert with an id; None if there is none."""
         with self._database.read("read an alert") as connection:
-            return alert_table.find(connection, id)
+            found = alert_table.find(connection, "a.id = ?", [id], 1)
+        return found[0] if found else None
 
-    def acknowledge(self, id: str, who: str, note: str, at: int) -> StoredAlert | None:
-        """Write down who took an alert on; return it, None if there is none of this id."""
+    def acknowledge(self, id: str, who: str, note: str, at: int) -> None:
+        """Record who acknowledged an alert, replacing an earlier acknowledgement."""
         with self._database.write("acknowledge an alert") as connection:
-            alert_table.acknowledge(connection, id, who, note, at)
-            return alert_table.find(connection, id)
+            connection.execute(
+                "UPDATE alerts SET acknowledged_by = ?, acknowledged_at = ?, note = ? WHERE id = ?",
+                (to_bytes(who), at, to_bytes(note), id),
+            )
 
-    def give_feedback(self, id: str, who: str, at: int) -> StoredAlert | None:
-        """Write down who said that an alert was normal; return it, None if there is none."""
+    def give_feedback(self, id: str, who: str) -> None:
+        """Record who marked an alert as normal."""
         with self._database.write("keep feedback") as connection:
-            alert_table.give_feedback(connection, id, who, at)
-            return alert_table.find(connection, id)
+            connection.execute("UPDATE alerts SET feedback = ? WHERE id = ?", (to_bytes(who), id))
 
     # ------------------------------------------------------------------ inbox
 
     def put_inbox(self, watch: str, body: bytes) -> int:
-        """Keep what was pushed for a watch; return its number once it is on the disk."""
+        """Store a body pushed for a watch; return its number once it is on disk.
+
+        Numbers grow and are never used again.
+        """
         with self._database.write("keep what was pushed") as connection:
-            return inbox.put(connection, watch, body)
+            number = connection.execute(
+                "INSERT INTO inbox (watch, body) VALUES (?, ?)", (watch, body)
+            ).lastrowid
+        return int(number or 0)
 
     def inbox(self, watch: str, after: int = 0) -> Iterator[tuple[int, bytes]]:
-        """Go through what was pushed, in order, from the first number above ``after``."""
-        return inbox.each(self._database, watch, after)
+        """Yield (number, body) for the watch's bodies with numbers above ``after``, in order."""
+        while True:  # one at a time: bodies can be large
+            with self._database.read("read the inbox") as connection:
+                found = connection.execute(
+                    "SELECT id, body FROM inbox WHERE watch = ? AND id > ? ORDER BY id LIMIT 1",
+                    (watch, after),
+                ).fetchone()
+            if found is None:
+                return
+            after = int(found[0])
+            yield after, bytes(found[1])
 
     def drop_inbox(self, watch: str, up_to: int) -> None:
-        """Remove what was pushed for a watch up to a number, that one included."""
+        """Remove the bodies of a watch up to number ``up_to``, inclusive."""
         with self._database.write("empty the inbox") as connection:
-            inbox.drop(connection, watch, up_to)
+            connection.execute("DELETE FROM inbox WHERE watch = ? AND id <= ?", (watch, up_to))
 
-    def n_inbox(self, watch: str | None = None) -> int:
-        """Return how many bodies wait, of one watch or of all."""
+    def n_inbox(self, watch: str) -> int:
+        """Return the number of waiting bodies of a watch."""
         with self._database.read("count the inbox") as connection:
-            return inbox.n_waiting(connection, watch)
+            found = connection.execute("SELECT count(*) FROM inbox WHERE watch = ?", (watch,))
+            return int(found.fetchone()[0])
 
     # ------------------------------------------------------------------ outbox
 
-    def due(self, now: int, limit: int) -> list[Message]:
-        """Return messages to be sent now, oldest first."""
+    def due(self, now: int, limit: int, receiver: Receiver | None = None) -> list[Message]:
+        """Return at most ``limit`` messages that are due, oldest first.
+
+        They are for one receiver, a kind and a name, or for all; so in :meth:`n_waiting`.
+        """
+        asked = {"now": now, "limit": limit, **_named(receiver)}
         with self._database.read("read the outbox") as connection:
-            return outbox.due(connection, now, limit)
+            return _messages(connection.execute(_DUE, asked))
 
-    def sent(self, id: int) -> None:
-        """Note that a message was sent."""
-        with self._database.write("note a sent message") as connection:
-            outbox.settle(connection, id, "sent")
+    def settle(self, id: int) -> None:
+        """Record that a message was sent or given up.
 
-    def give_up(self, id: int) -> None:
-        """Note that a message will never be sent."""
-        with self._database.write("give up a message") as connection:
-            outbox.settle(connection, id, "given up")
+        It stays without its content, so that its key is not accepted again.
+        """
+        with self._database.write("settle a message") as connection:
+            connection.execute(
+                "UPDATE outbox SET is_waiting = 0, content = NULL WHERE id = ?", (id,)
+            )
 
-    def failed(self, id: int, now: int, error: str, retry_at: int) -> None:
-        """Note that sending failed at ``now``; it is due again at ``retry_at``."""
+    def put_off(self, id: int, until: int) -> None:
+        """Record that a message could not be sent; it is due again at ``until``."""
         with self._database.write("put off a message") as connection:
-            outbox.put_off(connection, id, error, max(now, retry_at))
+            connection.execute("UPDATE outbox SET due = ? WHERE id = ?", (until, id))
 
-    def n_waiting(self, receiver: tuple[str, str] | None = None) -> int:
-        """Return how many messages have yet to be sent, to a (kind, name) or to all."""
+    def n_waiting(self, receiver: Receiver | None = None) -> int:
+        """Return the number of unsent messages."""
+        count = f"SELECT count(*) FROM outbox WHERE {_WAITING}"
         with self._database.read("count the outbox") as connection:
-            return outbox.n_waiting(connection, receiver)
+            return int(connection.execute(count, _named(receiver)).fetchone()[0])
+
+
+def _named(receiver: Receiver | None) -> dict[str, str | bytes | None]:
+    """Return the parameters of a query for the messages to one receiver, or to all."""
+    kind, name = receiver or (None, "")
+    return {"kind": kind, "receiver": to_bytes(name)}
+
+
+def _messages(found: sqlite3.Cursor) -> list[Message]:
+    with decoding("a message"):
+        return [
+            Message(
+                kind=kind,
+                to=from_bytes(receiver),
+                key=from_bytes(key),
+                content=json.loads(content),
+                about=from_bytes(about),
+                id=number,
+                created=created,
+            )
+            for number, kind, receiver, about, key, content, created in found
+        ]

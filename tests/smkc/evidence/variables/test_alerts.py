@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import smkc
-from smkc.evidence.variables.loudest import LASTING_ROWS
+from smkc.evidence.settings import SETTINGS
 from smkc.recording import Recording
 
 # Long enough for the default rate of false alarms to be known: nothing warns.
@@ -13,8 +13,8 @@ N_REFERENCE = 2400
 # Far below every p-value that a reference can tell of.
 CERTAIN = 1e-30
 
-# A fault is held by means over 16 rows, steps from 32 rows before, and windows of 8.
-HELD_ROWS = 40
+# A fault is held by means over 16 rows and windows of 8.
+HELD_ROWS = 24
 
 
 def recording(values, first=0, names=None):
@@ -148,7 +148,9 @@ def test_a_permanent_shift_closes_its_alert(detector, live, shift):
     live[300:, 4] += shift
     (alert,) = judged(detector, live)
     assert 300 <= alert.first_row < 310
-    assert 300 + LASTING_ROWS - 5 <= alert.last_row < 300 + LASTING_ROWS + HELD_ROWS
+    assert (
+        300 + SETTINGS.lasting_rows - 5 <= alert.last_row < 300 + SETTINGS.lasting_rows + HELD_ROWS
+    )
 
 
 def test_a_muted_variable_does_not_mute_another(detector, live):
@@ -209,7 +211,7 @@ def test_what_was_not_loud_in_accepted_rows_keeps_its_say(detector, seed):
     stream.accept(300, 350)
     p_values = stream.push_rows(rows.rows(350, 500)).p_values
     assert (p_values[:30] > 0.001).all()
-    assert (p_values[34:80] < 0.001).all()
+    assert (p_values[44:80] < 0.001).all()
 
 
 # ------------------------------------------------------------------ false alarms

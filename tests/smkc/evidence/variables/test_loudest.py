@@ -5,8 +5,9 @@ import pytest
 from tests import naive_variables as naive
 
 from smkc.decide import Mark
-from smkc.evidence.variables import CALM_ROWS, Loudest
-from smkc.evidence.variables.loudest import LASTING_ROWS, N_KEPT
+from smkc.evidence.settings import SETTINGS
+from smkc.evidence.variables import Loudest
+from smkc.evidence.variables.loudest import N_KEPT
 
 IS_LASTING = [True, False, True]
 
@@ -109,9 +110,9 @@ def test_what_lasts_is_muted_and_heard_again_after_as_long():
     nats[100:600] = LOUD
     nats[900:910] = LOUD
     heard = one(nats)
-    assert (heard[100 : 100 + LASTING_ROWS - 1] == LOUD).all()
-    assert (heard[100 + LASTING_ROWS - 1 : 600 + LASTING_ROWS - 1] == 0.0).all()
-    assert (heard[600 + LASTING_ROWS : 900] > 0.0).all()
+    assert (heard[100 : 100 + SETTINGS.lasting_rows - 1] == LOUD).all()
+    assert (heard[100 + SETTINGS.lasting_rows - 1 : 600 + SETTINGS.lasting_rows - 1] == 0.0).all()
+    assert (heard[600 + SETTINGS.lasting_rows : 900] > 0.0).all()
     assert (heard[900:910] == LOUD).all()
 
 
@@ -119,7 +120,7 @@ def test_what_holds_an_alert_open_is_muted_as_well():
     nats = np.full(400, QUIET)
     nats[100:] = -np.log(0.02)  # in fewer than 1 in 33 rows, but not in fewer than 1 in 333
     heard = one(nats)
-    assert (heard[100 + LASTING_ROWS :] == 0.0).all()
+    assert (heard[100 + SETTINGS.lasting_rows :] == 0.0).all()
     nats[100:] = -np.log(0.08)
     assert (one(nats)[100:] > 0.0).all(), "that is nothing to be muted for"
 
@@ -141,7 +142,7 @@ def test_what_is_accepted_is_muted_until_it_has_been_quiet():
     loudest.push(nats)
     loudest.mute(np.array([0]))
     assert (loudest.push(nats).nats == 0.0).all()
-    loudest.push(np.zeros((1, LASTING_ROWS, 2), np.float32))
+    loudest.push(np.zeros((1, SETTINGS.lasting_rows, 2), np.float32))
     assert loudest.push(nats).nats[0, 0] > 10.0
 
 
@@ -172,14 +173,14 @@ def test_news_is_a_place_that_was_quiet_while_no_other_begins(cuts):
     nats[15:20, 1] = LOUD  # right after: the same trouble spreads
     nats[60:63, 2] = LOUD
     nats[61:90, 3] = LOUD
-    nats[[60 + CALM_ROWS // 2, 110], 2] = LOUD  # it was so lately; and then not
+    nats[[60 + SETTINGS.calm_rows // 2, 110], 2] = LOUD  # it was so lately; and then not
     assert news(nats, cuts) == [10, 60, 110]
     assert news(nats, cuts, places=[0, 0, 0, 0]) == [10]  # all in one place
     assert news(nats, cuts, places=[0, 1]) == [10]  # the others are newcomers
 
 
 def test_what_is_muted_is_no_news():
-    nats = np.full((2 * LASTING_ROWS, 1), LOUD)
+    nats = np.full((2 * SETTINGS.lasting_rows, 1), LOUD)
     assert news(nats, places=[0]) == [0]
 
 

@@ -3,15 +3,17 @@
 import numpy as np
 import pytest
 
-from smkc.evidence.reference import ReferenceEvidence
-from smkc.evidence.reference.saving import flat, rebuilt
+from smkc.evidence.model import ReferenceEvidence
+from smkc.evidence.saving import flat, rebuilt
+from smkc.evidence.settings import SETTINGS
 from smkc.evidence.variables import QUESTIONS, VariableQuestions, VariableState
-from smkc.evidence.variables.model import CERTAIN_NATS, MIN_NEWCOMER_OBSERVATIONS
+from smkc.evidence.variables.state import CERTAIN_NATS
 from smkc.recording import Recording
 
 N_REFERENCE, N_LIVE, KEPT = 600, 500, 1024
 NAMES = [f"v{j}" for j in range(8)]
 DEFAULT_RATE = 0.002
+MIN_NEWCOMER_OBSERVATIONS = 2 * SETTINGS.settled_observations
 NO_CLOCKS = np.empty(0)
 
 
@@ -158,8 +160,8 @@ def test_only_a_target_that_is_down_is_certain_trouble(rng, name, is_certain):
     if is_certain:
         np.testing.assert_allclose(heard.surprises[20:30], CERTAIN_NATS, rtol=1e-6)
     else:
+        assert (heard.columns[20:30] == 2).any(axis=1).all(), "it is named"
         assert heard.surprises[20:30].max() < -np.log(DEFAULT_RATE), "constants do move"
-        assert (heard.surprises[20:30] > 0.0).all()
     assert heard.surprises[30:].max() < -np.log(DEFAULT_RATE)
 
 
@@ -236,3 +238,16 @@ def test_the_order_of_variables_changes_no_bit(rng):
         np.testing.assert_array_equal(getattr(found[0][0], key), getattr(found[1][0], key))
     assert found[0][1] == found[1][1]
     assert next(iter(found[0][1].variables)) == "v0"
+
+
+@pytest.mark.parametrize(("value", "is_frozen"), [(0.0, False), (0.5, True)])
+def test_a_variable_that_is_idle_is_not_frozen(rng, value, is_frozen):
+    busy = np.maximum(rng.normal(0.5, 1.0, size=(N_REFERENCE + 100, 1)), 0.0).astype(np.float32)
+    nothing = np.empty((0, 1), np.float32)
+    fitted = VariableQuestions.fit(busy[:N_REFERENCE], nothing, nothing, ["io"], [False])
+    live = busy[N_REFERENCE:]
+    live[20:60] = value
+    state = fitted.start(live[:0], NO_CLOCKS, KEPT)
+    state.push(live, live[:, :0], live[:, :0], np.arange(100.0))
+    frozen = [question.name for question in QUESTIONS].index("frozen")
+    assert (frozen in state.loudest_of(20, 60)) == is_frozen

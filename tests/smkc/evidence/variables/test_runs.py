@@ -59,3 +59,12 @@ def test_short_and_empty_references_claim_nothing(shape):
     nats = fitted(np.zeros(shape, np.float32)).nats(np.full((2, shape[1]), 50.0, np.float32))
     assert nats.shape == (2, shape[1])
     assert (nats == 0.0).all()
+
+
+def test_edges_are_values_that_the_reference_repeated(values):
+    values[[3, 9], 0] = -9.0
+    edges = fitted(values).edges
+    assert edges[0, 0] == -9.0
+    assert np.isnan(edges[1, 0])
+    assert edges[:, 4].tolist() == [7.0, 7.0]
+    assert fitted(values).are_at_edges(values)[:, 0].sum() == 2

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import smkc
-from smkc.evidence.variables.seasons import DAY, MIN_PERIODS, WEEK, Seasons, find_period
+from smkc.evidence.settings import SETTINGS
+from smkc.evidence.variables.seasons import DAY, WEEK, Seasons, find_period
 
 HOUR = 3600.0
 ALL = np.array([True])
@@ -64,10 +65,10 @@ def test_a_day_and_a_week_are_told_apart(rng):
     assert seasons.period.tolist() == [DAY, WEEK]
 
 
-@pytest.mark.parametrize("n_days", [1, 2, MIN_PERIODS, 5])
+@pytest.mark.parametrize("n_days", [1, 2, SETTINGS.min_periods, 5])
 def test_a_day_needs_three_days(rng, n_days):
     seasons, distances = fit(*hourly(rng, n_days, noise=0.01))
-    assert len(seasons.columns) == (n_days >= MIN_PERIODS)
+    assert len(seasons.columns) == (n_days >= SETTINGS.min_periods)
     assert distances.shape == (24 * n_days, len(seasons.columns))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests import naive_variables as naive
 
-from smkc.evidence.variables.loudest import LASTING_ROWS
+from smkc.evidence.settings import SETTINGS
 from smkc.evidence.variables.silence import Silence
 
 N_VARIABLES = 20
@@ -62,7 +62,7 @@ def test_one_lost_row_and_a_few_variables_are_no_trouble(present):
 def test_those_that_are_gone_for_good_end_it(present):
     silence = fitted(present)
     present[100:, :10] = np.nan
-    assert rows_of(silence.start().push(present)) == list(range(101, 101 + LASTING_ROWS))
+    assert rows_of(silence.start().push(present)) == list(range(101, 101 + SETTINGS.lasting_rows))
 
 
 def test_who_is_seldom_there_or_replaced_routinely_does_not_count(present):

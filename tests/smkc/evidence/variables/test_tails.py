@@ -45,7 +45,8 @@ def test_surprises_are_those_of_plain_python(reference, asked, is_one_sided, gap
 def test_what_the_reference_has_seen_is_no_rarer_than_once_in_it(reference, asked, rng):
     reference[300, :2], reference[301, 1] = 60.0, -50.0
     is_bounded = np.arange(7) != 2
-    tails = Tails.fit(reference, gap=1, is_bounded=is_bounded)
+    pools = np.where(is_bounded, np.arange(7), -1)
+    tails = Tails.fit(reference, gap=1, pools=pools)
     columns = [column.astype(float).tolist() for column in reference.T]
     twin = naive.NaiveTails(columns, 1, bounded=np.flatnonzero(is_bounded).tolist())
     rows = np.concatenate([asked, reference[295:305], [[x] * 7 for x in (-51, 59, 61, 100)]])
@@ -55,6 +56,20 @@ def test_what_the_reference_has_seen_is_no_rarer_than_once_in_it(reference, aske
     seen_once = tails.nats(np.full((1, 7), 60.0, np.float32))[0, 0]
     assert seen_once <= np.log(601) + CLOSE < Tails.fit(reference, gap=1).nats(rows)[:, 0].max()
     assert tails.nats(np.full((1, 7), 600.0, np.float32))[0, 0] > seen_once, "farther is rarer"
+
+
+def test_what_one_column_of_a_pool_has_seen_all_have(rng):
+    reference = rng.normal(size=(600, 3)).astype(np.float32) * np.float32([1.0, 50.0, 1.0])
+    reference[300:303, 0] = 40.0
+    alone, pooled = (
+        Tails.fit(reference, gap=1, pools=np.array(pools)) for pools in ([0, 1, 2], [0, 0, 2])
+    )
+    as_far = np.float32([[30.0, 50.0 * 30.0, 30.0]])  # in spreads, what the first column has seen
+    assert alone.nats(as_far)[0, 1] > np.log(601) + 1
+    assert pooled.nats(as_far)[0, 1] <= np.log(601) + CLOSE
+    np.testing.assert_array_equal(pooled.nats(as_far)[:, [0, 2]], alone.nats(as_far)[:, [0, 2]])
+    farther = 100 * as_far
+    assert pooled.nats(farther)[0, 1] > pooled.nats(as_far)[0, 1]
 
 
 def test_of_the_reference_itself_as_many_are_surprising_as_stated(rng):

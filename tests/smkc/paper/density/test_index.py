@@ -66,7 +66,7 @@ def test_most_of_the_nearest_are_found_and_their_distances_are_true(rng, large):
 
 
 @needs_faiss
-def test_a_window_is_the_same_in_any_company_and_alone(rng, large):
+def test_a_window_does_not_depend_on_the_others(rng, large):
     queries = unit_vectors(rng, 600)
     expected = large.mean_distance(queries, NEIGHBOURS)
     for n in (1, 7, 16, 255, 257):
@@ -78,14 +78,14 @@ def test_a_window_is_the_same_in_any_company_and_alone(rng, large):
 @needs_faiss
 def test_references_nearby_are_left_out(rng, large):
     queries, rows = large.vectors[100:200], np.arange(100, 200)
-    expected = exact(large.vectors).mean_distance_elsewhere(queries, NEIGHBOURS, rows, 30)
-    actual = large.mean_distance_elsewhere(queries, NEIGHBOURS, rows, 30)
+    expected = exact(large.vectors).mean_distance(queries, NEIGHBOURS, rows, 30)
+    actual = large.mean_distance(queries, NEIGHBOURS, rows, 30)
     np.testing.assert_allclose(actual, expected, rtol=0.05)
     assert (actual > large.mean_distance(queries, NEIGHBOURS)).all()  # which finds itself
 
 
 @needs_faiss
-def test_too_few_candidates_are_made_up_for_by_all_references(rng, from_500):
+def test_too_few_candidates_fall_back_to_all_references(rng, from_500):
     stored = exact(unit_vectors(rng, 2000)).indexed(seed=3)
     assert 2000 / CELLS_PER_PROBE < 900  # more than the cells that are searched hold
     queries, rows = stored.vectors[1000:1020], np.arange(1000, 1020)
@@ -94,10 +94,10 @@ def test_too_few_candidates_are_made_up_for_by_all_references(rng, from_500):
         stored.mean_distance(queries, 900), plain.mean_distance(queries, 900)
     )
     promise.assert_scores_agree(
-        stored.mean_distance_elsewhere(queries, 900, rows, 30),
-        plain.mean_distance_elsewhere(queries, 900, rows, 30),
+        stored.mean_distance(queries, 900, rows, 30),
+        plain.mean_distance(queries, 900, rows, 30),
     )
-    assert np.isnan(stored.mean_distance_elsewhere(queries, 900, rows, 10**6)).all()
+    assert np.isnan(stored.mean_distance(queries, 900, rows, 10**6)).all()
 
 
 @needs_faiss

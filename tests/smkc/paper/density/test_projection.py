@@ -41,7 +41,7 @@ def test_one_window_is_as_many(rng, components):
 
 
 @pytest.mark.parametrize("n_windows", [1, 2, 15, 16, 17, 100])
-def test_a_window_is_the_same_in_any_company(rng, n_windows):
+def test_a_window_does_not_depend_on_the_others(rng, n_windows):
     features = rng.normal(size=(100, N_FEATURES)).astype(np.float32)
     projection = Projection(components=256)
     expected = projection.unit_vectors(features)[:n_windows]

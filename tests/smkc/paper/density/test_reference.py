@@ -45,7 +45,7 @@ def test_one_window_is_as_many(rng):
 
 
 @pytest.mark.parametrize("n_windows", [1, 7, 16, 255, 256, 257, 600])
-def test_a_window_is_the_same_in_any_company(rng, n_windows):
+def test_a_window_does_not_depend_on_the_others(rng, n_windows):
     stored, vectors = reference_set(unit_vectors(rng, 40)), unit_vectors(rng, 600)
     expected = stored.mean_distance(vectors, 5)[:n_windows]
     promise.assert_scores_agree(stored.mean_distance(vectors[:n_windows], 5), expected)
@@ -66,7 +66,7 @@ def test_references_nearby_are_left_out(rng, guard, neighbours):
         enough = len(far) >= neighbours
         expected.append(naive.knn_score(vector.tolist(), far, neighbours) if enough else np.nan)
     stored = reference_set(references, reference_rows)
-    actual = stored.mean_distance_elsewhere(vectors, neighbours, rows, guard)
+    actual = stored.mean_distance(vectors, neighbours, rows, guard)
     np.testing.assert_allclose(actual, expected, atol=TOLERANCE)
 
 
@@ -87,7 +87,7 @@ def test_the_nearest_are_found_with_ties_from_the_front(rng, k):
         np.testing.assert_array_equal(found, np.sort(np.argsort(-row, kind="stable")[:k]))
 
 
-def test_nobody_stands_where_too_few_are_left(rng):
+def test_missing_neighbours_are_marked_where_too_few_remain(rng):
     similarities = rng.random((1, 30)).astype(np.float32)
     which = np.empty((1, 5), np.int64)
     nearest(similarities, np.array([10]), np.arange(30), 18, which)

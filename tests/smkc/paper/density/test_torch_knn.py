@@ -45,7 +45,7 @@ def densities(representation="log3 band(4)", **settings):
 
 @pytest.mark.parametrize("text", ["full image", "log3 band(4)", "anchor(3)", "down(4)", "seq"])
 @pytest.mark.parametrize("guard", [0, 40])
-def test_scores_are_the_processors(text, guard):
+def test_scores_equal_those_of_the_cpu(text, guard):
     reference = telemetry(300)
     starts = np.arange(len(reference) - WINDOW + 1)
     plain, ours = (one.learned(reference, starts) for one in densities(text))
@@ -94,7 +94,7 @@ def test_a_detector_works_on_a_device(tmp_path):
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_without_the_device_the_processor_does_the_work_and_a_warning_says_so():
+def test_without_the_device_the_cpu_is_used_with_a_warning():
     reference, live = telemetry(300), telemetry(80, seed=1)
     settings = {"window": WINDOW, "neighbours": 5}
     expected = KnnDetector(**settings).fit(reference).decision_function(live)
@@ -103,7 +103,7 @@ def test_without_the_device_the_processor_does_the_work_and_a_warning_says_so():
     np.testing.assert_array_equal(found.decision_function(live), expected)
 
 
-def test_what_is_no_device_is_said():
+def test_unknown_devices_are_refused():
     with pytest.raises(SettingError, match="device='gpu' is not known; use cpu or cuda"):
         KnnDetector(device="gpu").fit(telemetry(300))
     with pytest.raises(SettingError, match="device=3: give text"):

@@ -84,11 +84,11 @@ def test_too_few_references_say_how_many(rng):
 def test_references_nearby_are_left_out(rng, guard, neighbours):
     references, queries = spread(rng, 60), spread(rng, 300)
     reference_rows, rows = rng.integers(0, 100, 60), rng.integers(0, 100, 300)
-    expected = reference_set(references, reference_rows).mean_distance_elsewhere(
+    expected = reference_set(references, reference_rows).mean_distance(
         queries, neighbours, rows, guard
     )
     stored = TorchReferences.of(references, CPU, reference_rows)
-    actual = stored.mean_distance_elsewhere(
+    actual = stored.mean_distance(
         torch.from_numpy(queries), neighbours, torch.from_numpy(rows), guard
     )
     np.testing.assert_allclose(actual.numpy(), expected, atol=TOLERANCE, rtol=0)
@@ -98,7 +98,7 @@ def test_references_of_other_recordings_are_never_left_out(rng):
     references, queries = spread(rng, 60), spread(rng, 10)
     stored = TorchReferences.of(references, CPU)
     starts = torch.arange(10)
-    actual = stored.mean_distance_elsewhere(torch.from_numpy(queries), 3, starts, 10**9)
+    actual = stored.mean_distance(torch.from_numpy(queries), 3, starts, 10**9)
     expected = stored.mean_distance(torch.from_numpy(queries), 3)
     torch.testing.assert_close(actual, expected, atol=0, rtol=0)
 

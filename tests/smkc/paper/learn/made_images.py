@@ -9,9 +9,15 @@ import torch
 
 from benchmarks.world import World, generate
 from smkc.paper.kernel import CHANNELS, images
+from smkc.paper.learn.settings import LearnSettings
 from smkc.paper.sketch import Sketch
 
 TINY = {"width": 16, "layers": 2, "heads": 2, "expansion": 2, "stem_width": 8}
+
+
+def tiny(**more):
+    """Return settings of a tiny network with patches of 2 steps."""
+    return LearnSettings(**({"patch": 2} | TINY | more))
 
 
 @cache

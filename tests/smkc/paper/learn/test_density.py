@@ -7,7 +7,7 @@ from smkc.errors import InputError, ModelFileError, NotFittedError, SettingError
 from smkc.paper.kernel import Representation, SlidingWindow, features
 from smkc.paper.learn import density as module
 from smkc.paper.learn.density import LearnedDensity, usable_device
-from smkc.paper.learn.options import learn_settings
+from smkc.paper.learn.settings import learn_settings
 from smkc.paper.sketch import Sketch
 from smkc.recording import Scaling
 

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from smkc.errors import InputError
-from smkc.paper.learn.fusion import LogisticFusion, TailFusion, WeightedSum, restored_fusion
+from smkc.paper.learn.fusion import FUSIONS, LogisticFusion, TailFusion, WeightedSum
 
 
 def test_the_weighted_sum_is_one():
@@ -58,17 +57,12 @@ class TestLogistic:
         few = np.arange(400) < 3
         assert np.abs(LogisticFusion.fitted(crowded, few).weights).max() < 0.5
 
-    def test_classes_that_are_apart_are_no_trouble(self):
+    def test_separable_classes_give_finite_weights(self):
         components = np.array([[-2.0], [-1.0], [1.0], [2.0]])
         found = LogisticFusion.fitted(components, np.array([False, False, True, True]), 1.0)
         assert 0 < found.weights[0] < 10
         extreme = LogisticFusion.fitted(1e6 * components, np.array([False, False, True, True]))
         assert np.isfinite(extreme(components)).all()
-
-    @pytest.mark.parametrize("label", [False, True])
-    def test_one_class_is_refused(self, label):
-        with pytest.raises(InputError, match="give no labels"):
-            LogisticFusion.fitted(np.ones((5, 2)), np.full(5, label))
 
 
 class TestTails:
@@ -88,15 +82,13 @@ class TestTails:
         assert (steps > 0).all()
         assert steps.max() < 0.2
 
-    def test_one_clear_sign_outweighs_faint_ones(self, fusion):
+    def test_one_clear_component_outweighs_weak_ones(self, fusion):
         clear, faint = fusion(np.array([[9.0, 0.1], [2.0, 2.0]]))
         assert clear > faint
 
     def test_few_windows(self):
         fusion = TailFusion.fitted(np.array([[1.0], [1.0], [1.0]]))
         assert np.isfinite(fusion(np.array([[0.0], [1.0], [5.0]]))).all()
-        with pytest.raises(InputError, match="1 normal windows"):
-            TailFusion.fitted(np.ones((1, 1)))
 
 
 def test_what_was_learned_is_restored():
@@ -107,8 +99,6 @@ def test_what_was_learned_is_restored():
         LogisticFusion.fitted(components, labels),
         TailFusion.fitted(components),
     ):
-        again = restored_fusion(type(fusion).__name__, fusion.to_arrays())
+        again = FUSIONS[type(fusion).__name__](**vars(fusion))
         assert np.array_equal(again(components), fusion(components))
         assert np.array_equal(fusion(components[7:9]), fusion(components)[7:9])
-    with pytest.raises(InputError, match="'Sum' is not known"):
-        restored_fusion("Sum", {})

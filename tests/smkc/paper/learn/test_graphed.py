@@ -4,20 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from smkc.paper.learn.encoder import EncoderConfig
-from smkc.paper.learn.masks import Masking
-from smkc.paper.learn.objective import PredictionObjective, ReconstructionObjective
-from smkc.paper.learn.prediction import PredictionConfig
-from smkc.paper.learn.reconstruction import ReconstructionConfig
+from smkc.paper.learn.prediction import Prediction
+from smkc.paper.learn.reconstruction import Reconstruction
+from smkc.paper.learn.settings import LearnSettings
 from smkc.paper.learn.training import INITIAL_WEIGHTS, Training, seeded, train
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
-ENCODER = EncoderConfig(window=16, patch=4, width=16, layers=1, heads=2, stem_width=8)
-CONFIGS = {
-    ReconstructionObjective: ReconstructionConfig(encoder=ENCODER, masking=Masking()),
-    PredictionObjective: PredictionConfig(encoder=ENCODER, masking=Masking()),
-}
+SETTINGS = LearnSettings(patch=4, width=16, layers=1, heads=2, stem_width=8, n_masks=2)
 TRAINING = Training(
     epochs=4, patience=10, batch_size=16, device="cuda", seed=3, bf16=False, schedule="cosine"
 )
@@ -31,13 +25,13 @@ def inputs():
     return images, torch.zeros(100)
 
 
-@pytest.mark.parametrize("kind", CONFIGS)
+@pytest.mark.parametrize("kind", [Reconstruction, Prediction])
 def test_losses_are_those_of_steps_taken_one_by_one(kind, inputs, monkeypatch):
     losses = []
     for is_steady in (True, False):
         monkeypatch.setattr(kind, "is_steady", is_steady)
         with seeded(0, INITIAL_WEIGHTS):
-            network = kind(CONFIGS[kind], 2)
+            network = kind(SETTINGS, 16)
         log = train(network, inputs, inputs, TRAINING)
         losses.append((*log.train_losses, *log.validation_losses))
     np.testing.assert_allclose(*losses, rtol=1e-3)

@@ -5,9 +5,8 @@ import pytest
 import torch
 
 from benchmarks.world import World, generate
-from smkc.errors import InputError
 from smkc.paper.kernel import images
-from smkc.paper.learn.images import RecordingImages, SomeImages
+from smkc.paper.learn.images import RecordingImages
 from smkc.paper.sketch import Sketch
 
 LENGTH = 8
@@ -48,24 +47,18 @@ def test_channels_are_those_asked_for(windows):
     assert torch.equal(tau, source(windows).batch(np.arange(2))[1]), "it needs no log_g channel"
 
 
-def test_some_of_a_source_by_number_and_by_mask(windows):
+def test_some_of_a_source_by_number(windows):
     whole = source(windows)
-    mask = np.arange(9) % 2 == 1
-    by_mask, by_number = SomeImages(whole, mask), SomeImages(whole, np.array([1, 3, 5, 7]))
-    assert len(by_mask) == len(by_number) == 4
-    rows = np.array([2, 0])
-    for some in (by_mask, by_number):
-        assert torch.equal(some.batch(rows)[0], whole.batch(np.array([5, 1]))[0])
-    with pytest.raises(InputError, match="a mask over 3 windows chooses among 9"):
-        SomeImages(whole, np.ones(3, bool))
+    some = whole.take(np.array([1, 3, 5, 7]))
+    assert len(some) == 4
+    assert torch.equal(some.batch(np.array([2, 0]))[0], whole.batch(np.array([5, 1]))[0])
 
 
 def test_a_digest_is_that_of_the_windows_chosen(windows):
     whole = source(windows)
     mask = np.arange(9) < 6
     alone = source(windows.take(mask)).digest()
-    assert SomeImages(whole, mask).digest() == alone
-    assert SomeImages(SomeImages(whole, np.arange(9)), mask).digest() != whole.digest()
+    assert whole.take(np.flatnonzero(mask)).digest() == alone
     others = [
         whole,
         source(windows.take(mask), channels=("log_g",)),

@@ -3,7 +3,7 @@ import torch
 from tests.smkc.paper.learn.made_images import masked_pixels, seeded
 
 from smkc.errors import SettingError
-from smkc.paper.learn.masks import IMAGES_A_PASS, PATTERNS, Masking, under_each
+from smkc.paper.learn.masks import IMAGES_PER_PASS, PATTERNS, Masking, under_each
 from smkc.paper.learn.patches import TOKEN_LAYOUTS, Patches
 
 
@@ -90,11 +90,10 @@ def test_bands_and_rows_lie_everywhere():
     assert often.max() < 0.8
 
 
-def test_the_mixture_has_all_patterns_by_weight():
-    masking = Masking(weights=(1.0, 0.0, 2.0, 1.0))
-    kinds = masking._kinds(torch.rand(4000, generator=seeded()))
+def test_patterns_are_equally_frequent():
+    kinds = Masking()._kinds(torch.rand(4000, generator=seeded()))
     often = torch.bincount(kinds, minlength=4) / 4000
-    torch.testing.assert_close(often, torch.tensor([0.25, 0.0, 0.5, 0.25]), atol=0.03, rtol=0)
+    torch.testing.assert_close(often, torch.full((4,), 0.25), atol=0.03, rtol=0)
     alike = torch.bincount(Masking()._kinds((torch.arange(8) + 0.5) / 8))
     assert alike.tolist() == [2, 2, 2, 2]
     only = Masking(patterns=("blocks", "bands"))._kinds(torch.tensor([0.1, 0.9]))
@@ -120,9 +119,8 @@ def test_masks_follow_the_seed(tokens):
     assert torch.equal(once, again)
     assert not torch.equal(once, other)
     assert len(torch.unique(once, dim=0)) > 1
-    fixed, same, different = (Masking().fixed(patches, 4, seed)[1] for seed in (5, 5, 6))
+    fixed, same = (Masking().fixed(patches, 4)[1] for _ in range(2))
     assert torch.equal(fixed, same)
-    assert not torch.equal(fixed, different)
 
 
 @pytest.mark.parametrize("tokens", TOKEN_LAYOUTS)
@@ -151,9 +149,6 @@ def test_fixed_masks_keep_their_shapes():
         ({"ratio": float("nan")}, "ratio=nan"),
         ({"patterns": ()}, "name one or more"),
         ({"patterns": ("stripes",)}, "stripes"),
-        ({"weights": (1.0,)}, "one number for each pattern"),
-        ({"patterns": ("rows",), "weights": (0.0,)}, "not all 0"),
-        ({"patterns": ("rows", "bands"), "weights": (1.0, -0.5)}, "none negative"),
     ],
 )
 def test_settings_that_make_no_sense(settings, message):
@@ -161,12 +156,7 @@ def test_settings_that_make_no_sense(settings, message):
         Masking(**settings)
 
 
-def test_no_fixed_masks_are_refused():
-    with pytest.raises(SettingError, match="n_masks=0"):
-        Masking().fixed(Patches(8, 2), 0)
-
-
-@pytest.mark.parametrize("n_windows", [1, 3, IMAGES_A_PASS])
+@pytest.mark.parametrize("n_windows", [1, 3, IMAGES_PER_PASS])
 def test_windows_under_each_mask(n_windows):
     values = torch.rand(n_windows, 5, generator=seeded())
     visible, masked = torch.tensor([[0, 1], [2, 4], [1, 3]]), torch.tensor([[2], [0], [4]])

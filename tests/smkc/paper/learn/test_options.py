@@ -3,8 +3,7 @@ from pathlib import Path
 import pytest
 
 from smkc.errors import SettingError
-from smkc.paper.learn.model import LearnSettings
-from smkc.paper.learn.options import OPTIONS, learn_settings
+from smkc.paper.learn.settings import OPTIONS, LearnSettings, learn_settings
 
 
 def test_without_options_the_defaults_stand():

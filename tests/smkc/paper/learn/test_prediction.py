@@ -1,24 +1,26 @@
 import pytest
 import torch
-from tests.smkc.paper.learn.made_images import TINY, made_images, masked_pixels, seeded
+from tests.smkc.paper.learn.made_images import made_images, masked_pixels, seeded, tiny
 from torch.nn import functional
 
-from smkc.errors import SettingError
-from smkc.paper.learn.attention import BACKBONES
-from smkc.paper.learn.encoder import EncoderConfig
-from smkc.paper.learn.masks import Masking
+from smkc.paper.learn import prediction
 from smkc.paper.learn.patches import TOKEN_LAYOUTS
-from smkc.paper.learn.prediction import Prediction, PredictionConfig
+from smkc.paper.learn.prediction import Prediction, momentum
+from smkc.paper.learn.settings import BACKBONES
 
 
-def made_network(window=8, objective=None, **settings):
+def made_network(**settings):
     torch.manual_seed(0)
-    encoder = EncoderConfig(window=window, **(TINY | settings))
-    return Prediction(PredictionConfig(encoder=encoder, **(objective or {})))
+    return Prediction(tiny(**settings), 8)
 
 
-def drawn(network, n_windows, seed=0):
-    return network.config.masking.draw(network.student.patches, n_windows, seeded(seed))
+def drawn(network, n_windows, generator=None):
+    generator = generator or seeded()
+    return network.settings.masking.draw(network.student.patches, n_windows, generator)
+
+
+def loss(network, images, tau, generator):
+    return network(images, tau, *drawn(network, len(images), generator))
 
 
 @pytest.mark.parametrize(
@@ -36,15 +38,15 @@ def test_training_lowers_the_loss(backbone, tokens):
     trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=3e-3)
     with torch.no_grad():
-        before = network.loss(images, tau, seeded(1))
+        before = loss(network, images, tau, seeded(1))
     generator = seeded(2)
     for step in range(30):
         optimizer.zero_grad()
-        network.loss(images, tau, generator).backward()
+        loss(network, images, tau, generator).backward()
         optimizer.step()
-        network.update_teacher(step, 30)
+        network.stepped(step, 30)
     with torch.no_grad():
-        assert network.loss(images, tau, seeded(1)) < 0.6 * before
+        assert loss(network, images, tau, seeded(1)) < 0.6 * before
 
 
 @pytest.mark.parametrize("backbone", BACKBONES)
@@ -52,7 +54,7 @@ def test_training_lowers_the_loss(backbone, tokens):
 def test_gradients_reach_all_but_the_teacher(backbone, tokens):
     images, tau = made_images(8, 6)
     network = made_network(backbone=backbone, tokens=tokens)
-    network.loss(images, tau, seeded()).backward()
+    loss(network, images, tau, seeded()).backward()
     for name, parameter in network.named_parameters():
         if name.startswith("teacher."):
             assert parameter.grad is None, name
@@ -72,24 +74,23 @@ def test_the_teacher_begins_as_the_student_and_is_its_own():
 
 
 def test_momentum_rises_linearly():
-    config = PredictionConfig(encoder=EncoderConfig(window=8))
-    actual = [config.momentum(step, 4) for step in range(4)]
+    actual = [momentum(step, 4) for step in range(4)]
     assert actual == pytest.approx([0.996, 0.9973, 0.9986, 0.9999])
-    assert config.momentum(99, 4) == pytest.approx(0.9999)
-    assert config.momentum(0, 1) == pytest.approx(0.996)
+    assert momentum(99, 4) == pytest.approx(0.9999)
+    assert momentum(0, 1) == pytest.approx(0.996)
 
 
-@pytest.mark.parametrize(("step", "momentum"), [(0, 0.996), (5, 0.99795), (10, 0.9999)])
-def test_the_teacher_follows_the_student(step, momentum):
+@pytest.mark.parametrize(("step", "kept"), [(0, 0.996), (5, 0.99795), (10, 0.9999)])
+def test_the_teacher_follows_the_student(step, kept):
     network = made_network()
     before = {name: values.clone() for name, values in network.teacher.named_parameters()}
     with torch.no_grad():
         for parameter in network.student.parameters():
             parameter.add_(1.0)
-    network.update_teacher(step, 11)
+    network.stepped(step, 11)
     for name, values in network.teacher.named_parameters():
         torch.testing.assert_close(
-            values - before[name], torch.full_like(values, 1 - momentum), atol=2e-7, rtol=0
+            values - before[name], torch.full_like(values, 1 - kept), atol=2e-7, rtol=0
         )
 
 
@@ -119,8 +120,10 @@ def test_the_student_does_not_know_what_it_guesses(tokens):
     changed = torch.where(is_masked, images + 3.0, images)
     with torch.no_grad():
         targets = network.targets(images, tau)
-        expected = network._errors(images, tau, *targets, visible, masked)
-        assert torch.equal(network._errors(changed, tau, *targets, visible, masked), expected)
+        expected = network._apart(images, tau, *targets, visible, masked)
+        actual = network._apart(changed, tau, *targets, visible, masked)
+        assert torch.equal(actual[0], expected[0])
+        assert torch.equal(actual[1], expected[1])
         other = network.targets(changed, tau)
         assert not torch.allclose(other[0], targets[0])
         assert not torch.allclose(other[1], targets[1])
@@ -129,22 +132,23 @@ def test_the_student_does_not_know_what_it_guesses(tokens):
 def test_embeddings_are_the_teachers_and_have_length_one():
     images, tau = made_images(8, 5)
     network = made_network()
-    before = network.embed(images, tau)
+    before = network.embeddings((images, tau))
     assert before.shape == (5, 16)
     torch.testing.assert_close(before.norm(dim=1), torch.ones(5))
     with torch.no_grad():
         network.student.class_token[:5] += 1.0
-    assert torch.equal(network.embed(images, tau), before)
+    assert torch.equal(network.embeddings((images, tau)), before)
     with torch.no_grad():
         network.teacher.class_token[:5] += 1.0
-    assert not torch.allclose(network.embed(images, tau), before)
+    assert not torch.allclose(network.embeddings((images, tau)), before)
 
 
-def test_surprise_is_the_loss_under_each_mask():
+def test_surprise_is_the_loss_without_the_class_token_under_each_mask(monkeypatch):
     images, tau = made_images(8, 5)
-    network = made_network()
-    visible, masked = Masking().fixed(network.student.patches, 3)
-    actual = network.surprise(images, tau, visible, masked)
+    monkeypatch.setattr(prediction, "CLASS_WEIGHT", 0.0)
+    network = made_network(n_masks=3)
+    visible, masked = network.visible, network.masked
+    actual = network.surprise_by_patch(images, tau).mean((2, 3))
     assert actual.shape == (5, 3)
     assert not actual.requires_grad
     with torch.no_grad():
@@ -162,7 +166,7 @@ def test_surprise_is_the_loss_under_each_mask():
 def test_the_same_seeds_give_the_same_bits():
     images, tau = made_images(8, 5)
     once, again, other = (
-        made_network().loss(images, tau, seeded(seed)).item() for seed in (4, 4, 5)
+        loss(made_network(), images, tau, seeded(seed)).item() for seed in (4, 4, 5)
     )
     assert once == again != other
 
@@ -171,9 +175,9 @@ def test_the_same_seeds_give_the_same_bits():
 def test_bfloat16_is_close(backbone):
     images, tau = made_images(8, 5)
     network = made_network(backbone=backbone)
-    expected = network.loss(images, tau, seeded())
+    expected = loss(network, images, tau, seeded())
     with torch.autocast("cpu", torch.bfloat16):
-        actual = network.loss(images, tau, seeded())
+        actual = loss(network, images, tau, seeded())
     actual.backward()
     assert actual.dtype == torch.float32
     torch.testing.assert_close(actual, expected, rtol=0.02, atol=0)
@@ -181,23 +185,10 @@ def test_bfloat16_is_close(backbone):
 
 def test_it_compiles_to_one_graph():
     images, tau = made_images(8, 2)
-    network = made_network(layers=1, objective={"predictor_layers": 1})
+    network = made_network(layers=1, predictor_layers=1)
     visible, masked = drawn(network, 2)
     expected = network(images, tau, visible, masked)
     compiled = torch.compile(network, backend="eager", fullgraph=True)
     actual = compiled(images, tau, visible, masked)
     actual.backward()
     torch.testing.assert_close(actual, expected)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"class_weight": -0.25}, "class_weight=-0.25"),
-        ({"first_momentum": 0.9999, "last_momentum": 0.996}, "from 0.9999 to 0.996"),
-        ({"last_momentum": 1.5}, "between 0 and 1"),
-    ],
-)
-def test_settings_that_make_no_sense(settings, message):
-    with pytest.raises(SettingError, match=message):
-        made_network(objective=settings)

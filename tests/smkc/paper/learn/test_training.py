@@ -258,7 +258,7 @@ class Hungry(Small):
         self.steps = [*getattr(self, "steps", []), step]
 
 
-def test_memory_that_runs_out_halves_the_batch(data, tmp_path):
+def test_running_out_of_memory_halves_the_batch(data, tmp_path):
     path = tmp_path / "run.safetensors"
     settings = replace(QUICK, batch_size=20, epochs=2, checkpoint=path)
     torch.manual_seed(0)
@@ -273,7 +273,7 @@ def test_memory_that_runs_out_halves_the_batch(data, tmp_path):
     assert 20 not in resumed.sizes, "what did not fit is not tried again"
 
 
-def test_memory_that_suffices_for_nothing_is_an_error(data):
+def test_too_little_memory_for_one_window_is_an_error(data):
     network = small()
     network.loss = lambda batch, epoch, phase=0: torch.zeros(10**18)
     with pytest.raises(SmkcError, match="memory does not suffice for one window"):

@@ -171,7 +171,7 @@ def test_a_session_is_refused(locked, secrets, caplog, name):
 
 
 def test_what_is_wrong_is_told_to_readers_alone(serve, keys, secrets):
-    ill = Health(ok=False, problems=("watch shop: http://inside:9090 does not answer",), watches={})
+    ill = Health(ok=False, problems=("watch shop: http://inside:9090 does not answer",))
     server = serve(keys=keys, health=lambda: ill)
     for role, problems in (("read", list(ill.problems)), ("write", []), ("expired", [])):
         headers = {"Authorization": f"Bearer {secrets[role]}"}

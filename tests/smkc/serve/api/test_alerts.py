@@ -17,6 +17,7 @@ def test_an_alert_with_its_causes(client):
             "kind": "level",
             "joint_with": [],
             "detail": "it rose",
+            "reason": "",
             "query": "",  # nobody can ask a Prometheus for what was pushed
             "links": {},
         }

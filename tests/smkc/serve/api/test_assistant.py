@@ -76,7 +76,7 @@ def test_what_is_unusual_now_and_what_was_read(talk):
 def test_what_is_wrong_with_a_question_is_said(talk):
     date, missing, limit = talk[1][5:]
     assert all(one.is_error for one in (date, missing, limit))
-    assert "'yesterday' is no time" in date.content[0].text
+    assert "'yesterday' is not a time" in date.content[0].text
     assert "there is no alert" in missing.content[0].text
     assert "limit" in limit.content[0].text
 

@@ -4,8 +4,7 @@ import hashlib
 
 import pytest
 
-from smkc.serve.api.keys import ALLOWED, COOKIE, Caller, Keys, Token
-from smkc.serve.api.tokens import parse_token
+from smkc.serve.api.keys import ALLOWED, COOKIE, Caller, Keys, Token, parse_token
 
 NOW = 1_800_000_000_000
 SECRET = "correct-horse-battery"

@@ -12,8 +12,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 
 from smkc.serve.decoding.remote_write import encode_remote_write
-from smkc.serve.inbox import unpack_samples
-from smkc.serve.intake.samples import Samples
+from smkc.serve.intake.samples import Samples, unpack_samples
 
 PROTOBUF = "application/x-protobuf"
 V2 = "application/x-protobuf;proto=io.prometheus.write.v2.Request"

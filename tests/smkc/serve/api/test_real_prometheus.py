@@ -9,7 +9,7 @@ import time
 import httpx
 import pytest
 
-from smkc.serve.inbox import unpack_samples
+from smkc.serve.intake.samples import unpack_samples
 
 PROMETHEUS = shutil.which("prometheus")
 

@@ -68,6 +68,6 @@ def test_nothing_slow_is_asked_in_the_event_loop(service):
         "store.alert",
         "store.alerts",
         "store.acknowledge",
-        "store.lane",
+        "lane",
     }
     assert {name for name, thread in noted if thread == "smkc-api"} == set()

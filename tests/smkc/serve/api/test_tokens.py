@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from smkc.errors import SettingError
-from smkc.serve.api.tokens import parse_token, read_keys
+from smkc.serve.api.keys import parse_token, read_keys
 from smkc.serve.config import TOKENS_VARIABLE, config_of
 
 SECRET = "do-not-repeat-me-ever"
@@ -58,7 +58,7 @@ def test_without_either_there_are_none(tmp_path):
         ("ops:admin:short", "too short"),
         ("ops:admin:", "too short"),
         ("ops:admin", "too short"),
-        ("ops:admin:\u00fcmlaute-sind-nicht-ascii", "odd signs"),
+        ("ops:admin:\u00fcmlaute-sind-nicht-ascii", "invalid characters"),
         (f"ops:admin:{SECRET}:soon", "expiry"),
         (f"o p s:admin:{SECRET}", "name"),
         (f"{SECRET}:admin:ops", "too short"),

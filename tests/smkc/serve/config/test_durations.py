@@ -15,7 +15,7 @@ def test_what_is_shown_is_read_back(milliseconds):
     "text", ["", "s", "-1s", "1e3s", "1 fortnight", 1, 1.5, True, None, [], "1us"]
 )
 def test_what_is_no_duration_is_refused(text):
-    with pytest.raises(SettingError, match=r"no duration|no whole number"):
+    with pytest.raises(SettingError, match=r"not a duration|not a whole number"):
         duration(text)
 
 

@@ -13,7 +13,7 @@ from tests import worlds
 
 from smkc.decide.words import EVIDENCES, KINDS
 from smkc.detector import Detector
-from smkc.evidence.wording import KIND_OF_EVIDENCE
+from smkc.evidence.causes.wording import KIND_OF_EVIDENCE
 from smkc.serve.dashboard import routes
 from smkc.serve.dashboard.routes import TERMS
 

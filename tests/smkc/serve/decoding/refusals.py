@@ -2,7 +2,7 @@
 
 import pytest
 
-from smkc.serve.decoding import DecodeError
+from smkc.serve.decoding.unpacking import DecodeError
 
 __all__ = ["refused"]
 

@@ -32,18 +32,18 @@ def test_names_are_bounded_each_and_together():
         collector.code("a" * 60)
     with refused(413, "100 letters"):
         collector.code("b" * 60)
-    with refused(400, "letters or more"):
+    with refused(400, "characters or more"):
         Collector(Limits()).code("a" * (LONGEST_NAME + 1))
 
 
 @pytest.mark.parametrize("time", [2**63, -(2**63) - 1])
 def test_times_are_whole_numbers_of_64_bits(time):
-    with refused(400, "no time"):
+    with refused(400, "not a time"):
         Collector(Limits()).add(0, time, 0.0)
 
 
 def test_half_a_letter_is_no_name():
-    with refused(400, "half a letter"):
+    with refused(400, "lone surrogate"):
         Collector(Limits()).code("a\ud800")
 
 

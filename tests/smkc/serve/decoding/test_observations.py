@@ -101,7 +101,7 @@ def test_times(time, milliseconds):
     ids=repr,
 )
 def test_what_is_no_time(time):
-    with refused(400, "observation 2: time .* is none"):
+    with refused(400, "observation 2: time .* is not a time"):
         decode([one(), one(time=time)])
 
 
@@ -123,9 +123,9 @@ def test_values():
 
 @pytest.mark.parametrize("value", ["1", True, [], {}], ids=repr)
 def test_what_is_no_value(value):
-    with refused(400, "observation 1: value .* is no number"):
+    with refused(400, "observation 1: value .* is not a number"):
         decode([one(value=value)])
-    with refused(400, "is no number"):
+    with refused(400, "is not a number"):
         decode({"time": [1], "series": {"a": [value]}})
 
 
@@ -140,7 +140,7 @@ def test_what_is_no_value(value):
         (one(name=None, metric="a", labels={"b": 1}), "are text"),
         (one(name=None, metric="a", labels=["b"]), "are text"),
         (one(name="x" * 20_000), "16,384"),
-        ({"time": 1, "name": "a"}, "no number"),
+        ({"time": 1, "name": "a"}, "not a number"),
         (5, "observation 1 is 5"),
         (None, "observation 1 is None"),
         ([1], "observation 1 is list"),
@@ -179,12 +179,12 @@ def test_shapes_that_are_refused(content):
     ids=["nothing", "cut", "no UTF-8", "deep", "half a letter", "digits", "zero"],
 )
 def test_what_is_no_json(body):
-    with refused(400, "no JSON"):
+    with refused(400, "not JSON"):
         decode(body)
 
 
 def test_a_line_that_is_refused_is_named():
-    with refused(400, "line 3 is no JSON"):
+    with refused(400, "line 3 is not JSON"):
         decode(b'{"time":1,"name":"a","value":1}\n\n{\n', LINES)
 
 
@@ -193,7 +193,7 @@ def test_letters_of_two_halves_are_whole():
 
 
 def test_names_that_half_a_letter_damages_are_refused():
-    with refused(400, "no JSON"):
+    with refused(400, "not JSON"):
         decode(b'[{"time":1,"name":"a\\udc00","value":1}]')
 
 

@@ -227,7 +227,7 @@ def test_json_of_another_shape(content):
     ("metric", "words"),
     [
         ({"name": "", "gauge": {"dataPoints": [{"asInt": 1}]}}, "no name"),
-        ({"name": 5, "gauge": {"dataPoints": [{"asInt": 1}]}}, "no text"),
+        ({"name": 5, "gauge": {"dataPoints": [{"asInt": 1}]}}, "not a string"),
         ({"name": "a", "gauge": {"dataPoints": [{"asInt": "x"}]}}, "asInt"),
         ({"name": "a", "gauge": {"dataPoints": [{"asInt": 1, "timeUnixNano": -1}]}}, "time"),
         ({"name": "a" * 20_000, "gauge": {"dataPoints": [{"asInt": 1}]}}, "16,384"),

@@ -226,11 +226,6 @@ def test_what_is_no_message(data):
         decode(data)
 
 
-def test_limits_of_the_body_come_first():
-    with refused(413, "body_bytes"):
-        decode_remote_write(bytes(100), "nonsense", "nonsense", Limits(body_bytes=99))
-
-
 names = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=10),
     st.from_regex(r'[a-z_]{1,8}\{[a-z]{1,4}="[a-z0-9-]{1,6}"\}', fullmatch=True),

@@ -33,7 +33,7 @@ def courier_to(manager, tmp_path):
     with Store.open(tmp_path / "data") as store:
         courier = Courier(store, config, config.alertmanagers[0], random.Random(7))
         yield store, config, courier
-        courier.close()
+        courier.receiver.close()
 
 
 def now() -> int:
@@ -107,7 +107,7 @@ def test_down_for_ten_minutes_nothing_is_lost_and_nothing_doubled(manager, hook,
                 worse = alert_at(start, anomaly=4.0, peak=at, end=at)
                 put(store, config, [("update", worse), ("close", over)], at)
             courier.step(at)
-        status = courier.standing.status()
+        status = courier.receiver.status()
         assert status.sent == 0
         assert 8 <= status.failed <= 16
         assert "cannot be reached" in status.last_error
@@ -125,7 +125,7 @@ def test_down_for_ten_minutes_nothing_is_lost_and_nothing_doubled(manager, hook,
         time.sleep(1.5)  # a group's interval: what would be told twice is told by now
         assert notified(hook).count(("firing", "checkout")) == 1
         assert notified(hook).count(("firing", "payment")) <= 1
-        assert courier.standing.status().failing_since is None
+        assert courier.receiver.status().failing_since is None
 
 
 def test_alerts_of_a_watch_that_is_no_more_are_not_told_again(manager, hook, tmp_path):
@@ -134,4 +134,4 @@ def test_alerts_of_a_watch_that_is_no_more_are_not_told_again(manager, hook, tmp
         put(store, config, [("open", alert_at(began, watch="gone"))], began)
         courier.step(now())
         courier.step(now() + 5000)
-        assert courier.standing.status().sent == 1
+        assert courier.receiver.status().sent == 1

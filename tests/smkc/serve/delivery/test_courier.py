@@ -21,7 +21,7 @@ from tests.smkc.serve.delivery.parts import (
 )
 
 from smkc.serve.delivery.courier import WORTH_SENDING, Courier
-from smkc.serve.delivery.standing import MAX_RETRY_MILLISECONDS
+from smkc.serve.delivery.posting import MAX_RETRY_MILLISECONDS
 from smkc.serve.store import Store, StoreError
 
 HOUR = 3_600_000
@@ -79,13 +79,13 @@ def test_what_fails_is_sent_again_with_the_same_key(store, hook, answer):
     hook.answers = [answer, answer]
     courier.step(START)
     assert store.n_waiting() == 1
-    assert courier.standing.status().failing_since == START
+    assert courier.receiver.status().failing_since == START
     courier.step(START + 5 * 60_000)
     courier.step(START + 10 * 60_000)
     assert len(keys_of(hook)) == 3
     assert len(set(keys_of(hook))) == 1
     assert store.n_waiting() == 0
-    status = courier.standing.status()
+    status = courier.receiver.status()
     assert (status.sent, status.failed, status.given_up) == (1, 2, 0)
     assert (status.failing_since, status.last_error) == (None, "")
 
@@ -100,7 +100,7 @@ def test_what_is_refused_is_given_up_and_counted(store, hook, answer, caplog):
     courier.step(START)
     assert [json.loads(request.body)["event"] for request in hook.requests] == ["open", "close"]
     assert store.n_waiting() == 0
-    assert courier.standing.status().given_up == 1
+    assert courier.receiver.status().given_up == 1
     assert f"answered {answer}: no such field" in caplog.text
 
 
@@ -164,7 +164,7 @@ def test_an_alert_is_worth_a_day_of_trying(store, hook):
     assert store.n_waiting() == 1
     courier.step(START + WORTH_SENDING + HOUR)
     assert store.n_waiting() == 0
-    assert courier.standing.status().given_up == 1
+    assert courier.receiver.status().given_up == 1
 
 
 def test_a_clock_that_steps_back_does_not_prolong_a_wait(store, hook):
@@ -173,7 +173,7 @@ def test_a_clock_that_steps_back_does_not_prolong_a_wait(store, hook):
     courier = courier_for(store, config)
     hook.answers = [500]
     courier.step(START + 10 * HOUR)
-    store.failed(store.due(START + 20 * HOUR, 1)[0].id, START, "", START)
+    store.put_off(store.due(START + 20 * HOUR, 1)[0].id, START)
     courier.step(START)
     assert len(hook.requests) == 2
     assert store.n_waiting() == 0
@@ -197,7 +197,7 @@ def test_a_missing_secret_is_waited_for(store, hook, monkeypatch):
     put(store, config, [("open", alert_at())])
     courier = courier_for(store, config)
     courier.step(START)
-    assert "HOOK_KEY is not set" in courier.standing.status().last_error
+    assert "HOOK_KEY is not set" in courier.receiver.status().last_error
     monkeypatch.setenv("HOOK_KEY", "quite-a-secret")
     courier.step(START + 60_000)
     assert len(hook.requests) == 1
@@ -223,8 +223,8 @@ def test_secrets_are_in_no_log_error_or_repr(store, hook, monkeypatch, caplog):
     shown = []
     for minute in (0, 10, 20):
         courier.step(START + minute * 60_000)
-        shown += [repr(courier.standing.status()), repr(store.due(START + HOUR, 10))]
-    shown += [caplog.text, repr(courier), repr(courier._receiver)]
+        shown += [repr(courier.receiver.status()), repr(store.due(START + HOUR, 10))]
+    shown += [caplog.text, repr(courier), repr(courier.receiver)]
     (request, _, _) = hook.requests
     assert request.headers["authorization"] == "Bearer token-0xBEEF"
     assert request.headers["x-team"] == "head-0xF00D"
@@ -294,3 +294,19 @@ def test_many_messages_of_a_dead_receiver_do_not_hide_those_of_another(store, ho
     courier.step(START)
     assert len(hook.requests) == 1
     assert store.n_waiting() == 301
+
+
+def test_open_alerts_are_repeated_with_the_query_of_their_cause(store, hook):
+    watch = {"name": "shop", "query": "{job='shop'}", "step": "15s", "entity": "ns"}
+    config = config_with(
+        watch=[watch],
+        prometheus={"url": "http://127.0.0.1:9"},
+        alertmanager=[{"url": hook.url, "resend": "1s"}],
+    )
+    put(store, config, [("open", alert_at())])
+    courier = Courier(store, config, config.alertmanagers[0], random.Random(7))
+    for seconds in (0, 2):
+        courier.step(START + seconds * 1000)
+    told = [alert for request in hook.requests for alert in json.loads(request.body)]
+    assert len(told) >= 2
+    assert all('ns="checkout"' in alert["annotations"]["query"] for alert in told)

@@ -1,3 +1,4 @@
+import random
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -17,9 +18,9 @@ def hook():
 
 def post(hook: Server, path: str = "", **settings) -> Answer:
     peer = PeerConfig(**{"url": hook.url, "timeout": 2_000, **settings})
-    receiver = Receiver(peer, path)
+    receiver = Receiver("webhook", "hook", peer, random.Random(7), path)
     try:
-        return receiver.post(b"hello", {"X-Own": "1"})
+        return receiver.post(b"hello", {"X-Own": "1"}, 0)
     finally:
         receiver.close()
 
@@ -96,13 +97,15 @@ def test_a_secret_that_no_header_can_hold_is_not_repeated(hook, monkeypatch):
 
 def test_a_token_is_read_anew_for_each_request(hook, tmp_path):
     file = tmp_path / "token"
-    receiver = Receiver(PeerConfig(url=hook.url, token_file=file))
+    receiver = Receiver(
+        "webhook", "hook", PeerConfig(url=hook.url, token_file=file), random.Random(7)
+    )
     file.write_text("old-token\n")
-    receiver.post(b"", {})
+    receiver.post(b"", {}, 0)
     file.write_text("new-token\n")
-    receiver.post(b"", {})
+    receiver.post(b"", {}, 0)
     file.unlink()
-    answer = receiver.post(b"", {})
+    answer = receiver.post(b"", {}, 0)
     receiver.close()
     told = [request.headers["authorization"] for request in hook.requests]
     assert told == ["Bearer old-token", "Bearer new-token"]
@@ -146,8 +149,10 @@ def test_what_a_proxy_passes_on_is_a_delivery(hook, proxy):
 def test_a_page_is_no_answer_of_an_alertmanager(hook):
     hook.answers = [(200, {"Content-Type": "text/html; charset=utf-8"}, b"<html>Welcome</html>")]
     peer = PeerConfig(url=hook.url, timeout=2_000)
-    receiver = Receiver(peer, "/api/v2/alerts", answers_pages=False)
-    answer = receiver.post(b"[]", {})
+    receiver = Receiver(
+        "alertmanager", hook.url, peer, random.Random(7), "/api/v2/alerts", answers_pages=False
+    )
+    answer = receiver.post(b"[]", {}, 0)
     receiver.close()
     assert answer.status == "later"
     assert "a page" in answer.said

@@ -18,7 +18,7 @@ def writer_to(url, folder):
     with Store.open(folder) as store:
         writer = ScoreWriter(store, config, config.remote_write, random.Random(7))
         yield store, config, writer
-        writer.close()
+        writer.receiver.close()
 
 
 def sent(request):
@@ -54,7 +54,7 @@ def test_scores_can_be_queried_where_they_were_written(tmp_path):
         for back in (3, 2, 1, 0):
             put(store, config, [], end - back * STEP, anomaly=1.0 + back)
         writer.step(end + 1)
-        assert writer.standing.status().failed == 0
+        assert writer.receiver.status().failed == 0
         query = f"/api/v1/query?time={end / 1000}&query="
         (found,) = prometheus.get(query + "anomaly_score[5m]")["data"]["result"]
         assert found["metric"] == {
@@ -83,7 +83,7 @@ def test_a_prometheus_takes_the_same_scores_twice(tmp_path):
                     before = (tmp_path / FILE).read_bytes()
                     put(store, config, [], end)
                 writer.step(end + WRITE_EVERY_MILLISECONDS)
-                status = writer.standing.status()
+                status = writer.receiver.status()
                 assert (status.sent, status.failed) == (1, 0)
             (tmp_path / FILE).write_bytes(before)  # as if it had died before it wrote that down
 
@@ -163,7 +163,7 @@ def test_one_lane_that_is_refused_does_not_take_the_others_with_it(tmp_path):
         hook.on_request = judge
         writer.step(START + STEP)
         assert sorted(taken) == ["ns-0", "ns-1", "ns-2", "ns-4"]
-        assert writer.standing.status().given_up == 1
+        assert writer.receiver.status().given_up == 1
         hook.requests.clear()
         writer.step(START + 2 * STEP)
         assert hook.requests == []

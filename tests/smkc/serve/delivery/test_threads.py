@@ -20,14 +20,12 @@ def test_a_slow_receiver_holds_up_no_other(store):
             ]
         )
         slow.answers = ["slow"]
-        delivery = Delivery(store, config, now=lambda: START, seed=1)
+        delivery = Delivery(store, config, lambda: START)
         delivery.start()
         try:
             put(store, config, [("open", alert_at())])
-            delivery.wake()
             eventually(lambda: slow.requests and quick.requests)
             put(store, config, [("close", alert_at(is_open=False))])
-            delivery.wake()
             eventually(lambda: len(quick.requests) == 2)
             assert len(slow.requests) == 1
         finally:
@@ -42,7 +40,7 @@ def test_what_is_wrong_is_said_until_it_is_well_again(store):
         hook.answers = [500, (400, {}, b"never")]
         put(store, config, [("open", alert_at())])
         put(store, config, [("close", alert_at(is_open=False))])
-        delivery = Delivery(store, config, now=lambda: now, seed=1)
+        delivery = Delivery(store, config, lambda: now)
         assert delivery.problems() == []
         (courier,) = delivery.workers
         courier.step(now)
@@ -63,13 +61,12 @@ def test_a_store_that_fails_is_waited_out(store, caplog):
         put(store, config, [("open", alert_at())])
         with store._database.alone("refuse to write") as connection:
             connection.execute("PRAGMA query_only = ON")
-        delivery = Delivery(store, config, now=lambda: START, seed=1)
+        delivery = Delivery(store, config, lambda: START)
         delivery.start()
         try:
             eventually(lambda: "waits" in caplog.text)
             with store._database.alone("write again") as connection:
                 connection.execute("PRAGMA query_only = OFF")
-            delivery.wake()
             eventually(lambda: store.n_waiting() == 0)
         finally:
             delivery.stop()
@@ -77,7 +74,7 @@ def test_a_store_that_fails_is_waited_out(store, caplog):
 
 
 def test_stopping_twice_or_without_receivers_is_fine(store):
-    delivery = Delivery(store, config_with())
+    delivery = Delivery(store, config_with(), lambda: START)
     delivery.start()
     delivery.stop()
     delivery.stop()

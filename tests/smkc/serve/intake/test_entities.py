@@ -63,7 +63,6 @@ def test_dropped_labels_may_make_two_variables_one():
     parts = intake.by_entity(one_each('cpu{pod="x"}', 'cpu{pod="y"}', 'cpu{pod="z"}', "mem"))
     assert parts[""].names == ("cpu", "mem")
     assert plain(parts)[""][2] == ("cpu", 20, 2.0)
-    assert intake.merged == 2
 
 
 def test_no_more_lanes_than_allowed_those_there_already_first():

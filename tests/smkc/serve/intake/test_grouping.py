@@ -45,7 +45,7 @@ def test_a_row_ends_at_or_after_its_readings(time, step):
 
 def test_variables_are_in_the_order_of_their_names():
     readings = readings_of([(0, 1, 10), (1, 1, 11), (2, 1, 12), (1, 2, 13)], 1)
-    rows = group(readings, ["c", "a", "b", "unused"], 10, (), ()).rows
+    rows = group(readings, ["c", "a", "b", "unused"], 10, ()).rows
     assert [(row.names, row.values.tolist()) for row in rows] == [
         (("a", "b", "c"), [11, 12, 10]),
         (("a",), [13]),

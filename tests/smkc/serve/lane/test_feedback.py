@@ -50,7 +50,7 @@ def test_accepted_rows_are_learned_from(folder):
     with lane_in(folder) as lane:
         alert = lane._store.alerts()[0].record
         assert lane.model._reference() == [(0, alert.first_row - 1)]
-        lane._store.give_feedback(alert.id, "me", 0)
+        lane._store.give_feedback(alert.id, "me")
         assert lane.model._reference() == [(0, CUT - 1)]
 
 

@@ -102,7 +102,7 @@ def test_what_cannot_be_done_yet_is_said(rows, tmp_path):
         feed(lane, rows[:50])
         with pytest.raises(BusyError, match="no model yet"):
             lane.refit("asked for")
-        with pytest.raises(UnknownError, match="nothing is known"):
+        with pytest.raises(UnknownError, match="no causes are known"):
             lane.explain(rows[10].time)
         feed(lane, rows[50:241])
         lane.refit("asked for")

@@ -6,7 +6,7 @@ from tests import worlds
 from tests.following import push_config, row_of
 from tests.smkc.serve.lane.parts import LEAST, feed, lane_in
 
-from smkc.evidence.loud import loud_rows, loudness
+from smkc.evidence.causes.loud import loud_rows, loudness
 from smkc.recording.times import show_time
 from smkc.serve.lane.recent import Recent, causes_at
 from smkc.serve.rows import Row

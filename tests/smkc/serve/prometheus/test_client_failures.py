@@ -20,8 +20,12 @@ from smkc.serve.prometheus.refusals import unreached
 
 GOOD = matrix([{"metric": {"__name__": "up"}, "values": [[1, "1"]]}]).body
 WRONG = {
-    "500": (Answer(status=500, body=b"oh\nno"), True, r"answers 500 \(oh no\); it is asked again"),
-    "502": (Answer(status=502), True, "answers 502; it is asked again"),
+    "500": (
+        Answer(status=500, body=b"oh\nno"),
+        True,
+        r"answers 500 \(oh no\); the request is repeated",
+    ),
+    "502": (Answer(status=502), True, "answers 502; the request is repeated"),
     "503": (failure(503, "unavailable", "starting"), True, r"503 \(starting\)"),
     "429": (failure(429, "x", "too many requests"), True, "429"),
     "400": (failure(400, "bad_data", "parse error"), False, r"\(parse error\); correct the query"),
@@ -43,7 +47,7 @@ WRONG = {
     "half a body, length unknown": (Answer(body=GOOD[:60], claimed=-1), True, "ends early"),
     "nothing": (Answer(), True, "ends early"),
     "no gzip": (Answer(body=GOOD, headers={"Content-Encoding": "gzip"}), True, "broke off"),
-    "a page": (Answer(body=b"<html>Log in</html>"), False, "is no JSON; give the address"),
+    "a page": (Answer(body=b"<html>Log in</html>"), False, "is not JSON; give the address"),
     "other JSON": (Answer(body=b'{"a": 1}'), False, "no list called result"),
     "a vector": (Answer(body=GOOD.replace(b"matrix", b"vector")), False, "holds a 'vector'"),
 }
@@ -203,6 +207,6 @@ def test_addresses_that_are_none(url):
 
 @pytest.mark.parametrize("token", ["hunter2\r\nX-Evil: 1", "h\u00fcnter2"])
 def test_a_token_that_no_header_can_hold_is_not_shown(token):
-    with pytest.raises(SettingError, match="token holds signs") as caught:
+    with pytest.raises(SettingError, match="token has characters") as caught:
         Prometheus("http://localhost:9090", token=token)
     assert "nter2" not in str(caught.value)

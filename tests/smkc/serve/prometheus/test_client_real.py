@@ -61,7 +61,6 @@ def columns(samples, name):
 
 def test_history_comes_back_as_it_was(past, client):
     _, times, values = past
-    assert client.is_ready()
     samples = client.range('{__name__=~"steady|passing|odd"}', times[0], times[-1], STEP)
     found, read = columns(samples, 'steady{pod="a b"}')
     np.testing.assert_array_equal(found, times)
@@ -71,9 +70,9 @@ def test_history_comes_back_as_it_was(past, client):
     np.testing.assert_array_equal(found, times[300 : 300 + len(found)])
     np.testing.assert_array_equal(read[:400], np.arange(300, 700))
     found, read = columns(samples, "odd")
-    np.testing.assert_array_equal(found, times[3::4])
-    assert set(read.tolist()) == {0.5}
-    assert client.n_infinite == 600
+    np.testing.assert_array_equal(found[np.isfinite(read)], times[3::4])
+    assert set(read[np.isfinite(read)].tolist()) == {0.5}
+    assert np.isinf(read).sum() == 600
 
 
 def test_a_range_in_parts_equals_the_whole(past, server, client, monkeypatch):
@@ -129,10 +128,8 @@ def test_a_query_that_is_wrong(past, client, query):
 def test_it_goes_down_and_comes_back():
     with real_prometheus() as server, Prometheus(server.url) as client:
         now = int(time.time() * 1000)
-        assert client.is_ready()
         assert len(client.range("vector(3)", now, now, 1000)) == 1
         server.stop(kill=True)
-        assert not client.is_ready()
         with pytest.raises(SourceError) as caught:
             client.range("vector(3)", now, now, 1000)
         assert caught.value.retry

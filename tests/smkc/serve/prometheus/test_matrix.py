@@ -47,12 +47,12 @@ def body_of(series, *, is_compact=True, **more):
 
 
 def expected_of(series):
-    """(name, time, value) of each finite sample, in order."""
+    """(name, time, value) of each sample that is a number, in order."""
     found = []
     for one in series:
         labels = {key: value for key, value in one["metric"].items() if key != "__name__"}
         name = identifier(one["metric"].get("__name__") or "value", labels)
-        found += [(name, time, value) for time, value in one["values"] if math.isfinite(value)]
+        found += [(name, time, value) for time, value in one["values"] if not math.isnan(value)]
     return found
 
 
@@ -88,8 +88,6 @@ def test_any_answer_in_any_pieces(series, is_compact, width, piece, batch):
     assert actual == expected
     every = [value for one in series for _, value in one["values"]]
     assert reader.n_samples == len(every)
-    assert reader.n_infinite == sum(map(math.isinf, every))
-    assert reader.n_histograms == sum(len(one.get("histograms", [])) for one in series)
 
 
 @given(series=st.lists(SERIES, min_size=1, max_size=3), data=st.data())
@@ -111,7 +109,7 @@ def test_a_damaged_answer_is_read_or_refused(series, data):
         return
     for name, _, value in found:
         assert name.encode()
-        assert math.isfinite(value)
+        assert not math.isnan(value)
 
 
 FOREIGN = {

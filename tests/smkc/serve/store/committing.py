@@ -25,8 +25,8 @@ def commit_for_ever(folder: str, reports: Connection, seed: int) -> None:
                 [alert_of(number, is_open=False) for number in numbers],
                 [message_of(str(number)) for number in numbers],
                 [Event(at_row=number, kind="accept") for number in numbers],
-                inbox_up_to=pushed,
             )
+            store.drop_inbox("w", pushed)
             reports.send_bytes(str(lane.n_rows).encode())
             if choice.random() < 0.05:
                 store.retain(time_of(lane.n_rows), KEPT_ROWS * STEP, 10**12, 10**12)

@@ -40,7 +40,7 @@ def require_whole(folder: Path, n_reported: int) -> int:
         assert [event.at_row for event in lane.events(lane.first_kept_row)] == list(
             range(lane.first_kept_row, lane.n_rows)
         )
-        assert store.n_inbox() <= 1  # kept, but not yet made a row
+        assert store.n_inbox("w") <= 1  # kept, but not yet made a row
         store.drop_inbox("w", 10**15)
         return lane.n_rows
 

@@ -171,12 +171,6 @@ def test_noise_in_the_lock_and_a_half_made_file_do_not_matter(folder: Path) -> N
         assert store.lanes() == []
 
 
-def test_starting_anew_sets_a_whole_file_aside(folder: Path) -> None:
-    with Store.open(folder, start_anew=True) as store:
-        assert [path.name for path in store.set_aside] == [f"{FILE}.damaged-1"]
-        assert store.lanes() == []
-
-
 def change(folder: Path, *statements: str) -> None:
     with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as connection:
         for statement in statements:

@@ -19,7 +19,6 @@ def next_commit(lane: LaneStore) -> None:
         [alert_of(number, is_open=False)],
         [message_of(str(number))],
         [Event(at_row=number, kind="accept", content={"n": number})],
-        inbox_up_to=number,
     )
 
 
@@ -62,13 +61,12 @@ def test_a_full_file_keeps_nothing_of_a_commit_and_goes_on_later(tmp_path: Path)
             next_commit(lane)
         set_limit(store, 400)
         error = fill(store)
-        assert error.is_full
         assert "make room" in str(error)
         assert not error.is_damaged
         with pytest.raises(StoreError) as again:
             store.put_inbox("w", b"x" * 10**6)
-        assert again.value.is_full
-        assert store.n_inbox() == 0
+        assert "make room" in str(again.value)
+        assert store.n_inbox("w") == 0
         set_limit(store, 2**30)
         go_on(store)
 
@@ -102,13 +100,13 @@ def test_a_full_disk_loses_nothing(small_disk: Path) -> None:
         # the rest of the disk goes too, to the last byte
         error = fill(store)
         use_up(small_disk)
-        assert error.is_full
+        assert "make room" in str(error)
         with pytest.raises(StoreError) as again:
             next_commit(store.lane("w", ""))
-        assert again.value.is_full
+        assert "make room" in str(again.value)
         with pytest.raises(StoreError) as pushed:
             store.put_inbox("w", b"x" * 10**6)
-        assert pushed.value.is_full
+        assert "make room" in str(pushed.value)
         before = everything(store)
         n_rows = store.lane("w", "").n_rows
     # a start on a full disk: it works, or says why not
@@ -116,7 +114,7 @@ def test_a_full_disk_loses_nothing(small_disk: Path) -> None:
         with Store.open(small_disk / "data") as store:
             assert everything(store) == before
     except StoreError as refused:
-        if not refused.is_full:
+        if "make room" not in str(refused):
             raise
     os.unlink(small_disk / "ballast")
     subprocess.run(["mount", "-o", "remount,size=30m", str(small_disk)], check=True)
@@ -131,7 +129,7 @@ def test_a_new_store_on_a_full_disk_says_so_and_starts_later(small_disk: Path) -
     use_up(small_disk)
     with pytest.raises(StoreError) as refused:
         Store.open(small_disk / "data")
-    assert refused.value.is_full
+    assert "make room" in str(refused.value)
     os.unlink(small_disk / "ballast")
     with Store.open(small_disk / "data") as store:
         assert store.set_aside == []

@@ -46,7 +46,7 @@ def follow(folder: Path, n_distinct: int, n_new: int) -> tuple[list[int], int, i
         for first in range(0, n_rows, AT_ONCE):
             numbers = range(first, first + AT_ONCE)
             lane.commit([row_at(number, n_new) for number in numbers], [None] * AT_ONCE, [], [])
-            most = max(most, lane.book.n_in_memory)
+            most = max(most, len(lane.book._cached))
             if first % (n_rows // 10) == 0:
                 store.retain(time_of(first), n_rows * STEP // 5, 10**12, 10**12)
                 gc.collect()

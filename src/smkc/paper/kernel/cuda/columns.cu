@@ -1,27 +1,28 @@
-// Observations of windows -> their states, only the buckets that occur: a block of threads each.
+// Observations of windows -> their states, for the buckets that occur: one block of threads per
+// window.
 //
-// A row's observations of one stream are added up by one thread, one after another, so that sums
-// have one order. For that they are laid down in shared memory first, where neighbouring threads
-// find those of neighbouring rows side by side.
+// One thread adds up a row's observations of one stream, one after another, so that sums have a
+// fixed order. They are copied to shared memory first, where neighbouring threads find those of
+// neighbouring rows next to each other.
 //
-// LENGTH, the ROWS of a window that are worked on at a time, and the sketch's BUCKETS, PRESENCE,
-// SATURATE, NORMALISE, SLOPE, LIMIT and ROOM are defined by whoever compiles it.
+// Defined on compilation: LENGTH, the ROWS of a window that are processed at a time, and the
+// sketch's BUCKETS, PRESENCE, SATURATE, NORMALISE, SLOPE, LIMIT and ROOM.
 
 constexpr int STREAMS = PRESENCE ? 2 : 1;
 constexpr int THREADS = STREAMS * ROWS;
-constexpr int WORDS = (BUCKETS + 31) / 32;  // of bits, a stream
+constexpr int WORDS = (BUCKETS + 31) / 32;  // 32-bit words of flags per stream
 
-// Observations of a row laid down, and columns added up, at a time.
+// Observations per row copied, and columns summed, at a time.
 constexpr int ACROSS = ROWS > 128 ? 8 : 16, DEPTH = ROWS > 128 ? 16 : 32;
 
-struct Observed {  // a recording's observations by row; of each variable its two hashes in one word
+struct Observed {  // a recording's observations by row, and each variable's packed hashes
     const long long* indptr;
     const int* codes;
     const float* values;
     const int* hashes;
 };
 
-struct Row {  // its observations begin so many after its window's first
+struct Row {  // offset of its first observation from the window's first; number of observations
     int begin, n;
 };
 
@@ -31,7 +32,7 @@ struct Shared {
     float values[ACROSS][ROWS + 1];
     float sums[DEPTH][ROWS];
     unsigned occurs[STREAMS * WORDS];
-    unsigned char ranks[STREAMS][BUCKETS];  // of a bucket among those that occur in its stream
+    unsigned char ranks[STREAMS][BUCKETS];  // rank of a bucket among those that occur
 };
 
 __device__ int bucket_of(int hash, int stream) { return hash >> 16 * stream & 0xff; }
@@ -39,15 +40,15 @@ __device__ float sign_of(int hash, int stream) {
     return hash >> (16 * stream + 8) & 1 ? -1.0f : 1.0f;
 }
 
-// One window, and what one thread has of it.
+// One window, and one thread's part of it.
 struct Window {
     Shared& shared;
     const Observed& observed;
-    long long start, begin;  // its first row, and that row's first observation
-    int stream, row;         // a thread's stream, and its row among those worked on
+    long long start, begin;  // the window's first row, and that row's first observation
+    int stream, row;         // the thread's stream, and its row in the current segment
     Row own;
 
-    // Turn to ROWS rows.
+    // Move to the ROWS rows from ``segment`` on.
     __device__ void turn_to(int segment) {
         own = {0, 0};
         if (segment + row < LENGTH) {
@@ -60,7 +61,8 @@ struct Window {
         __syncthreads();
     }
 
-    // Lay down observations from ``first`` on; half a warp brings a row's, which are neighbours.
+    // Copy ACROSS observations per row, from ``first`` on, to shared memory. Adjacent threads copy
+    // adjacent observations of one row.
     __device__ void lay_down(int first) {
         __syncthreads();
         const int i = threadIdx.x % ACROSS;
@@ -73,7 +75,7 @@ struct Window {
         __syncthreads();
     }
 
-    // Mark buckets that occur. What does in one row mostly does in all: look before.
+    // Mark buckets that occur. Most are marked already by another row, so check before writing.
     __device__ void mark(int first) {
         for (int i = 0; i < min(ACROSS, own.n - first); ++i) {
             const int bucket = bucket_of(shared.hashes[i][row], stream);
@@ -92,7 +94,7 @@ struct Window {
         }
     }
 
-    // Add what is laid down to the sums of the DEPTH columns from ``column`` on.
+    // Add the copied observations to the sums of the DEPTH columns from ``column`` on.
     __device__ void add(int first, int column, float scale, float weight) {
         for (int i = 0; i < min(ACROSS, own.n - first); ++i) {
             const int hash = shared.hashes[i][row];
@@ -128,8 +130,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             window.mark(end);
         }
     }
-    const bool is_down = LENGTH <= ROWS && end <= ACROSS;  // and need not be laid down again
-    int n_columns = 0, n_before = 0;                       // of both streams; before this one
+    const bool is_down = LENGTH <= ROWS && end <= ACROSS;  // all observations are copied already
+    int n_columns = 0, n_before = 0;                       // of both streams; before this stream
     for (int i = 0; i < STREAMS * WORDS; ++i) {
         n_columns += __popc(shared.occurs[i]);
         if (i < stream * WORDS) n_before += __popc(shared.occurs[i]);
@@ -140,7 +142,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     out += (long long)blockIdx.x * 2 * BUCKETS * LENGTH;
     for (int segment = 0; segment < LENGTH; segment += ROWS) {
         if (!is_down) window.turn_to(segment);
-        // In double precision, as on the processor; one number a row, so it costs little.
+        // In double precision, as on the CPU; with one number per row this costs little.
         const int n = window.own.n;
         const float scale = NORMALISE ? ROOM * float(1.0 / sqrt(double(max(n, 1)))) : ROOM;
         const double weight = (SATURATE ? fmin(SLOPE * n, 1.0) : SLOPE * n) * double(scale);

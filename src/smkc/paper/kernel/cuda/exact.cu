@@ -1,10 +1,10 @@
-// Columns of windows -> kernel images by differences of states: for the windows of which products
-// leave too few digits; the others are left alone. See image.cu.
+// Columns of windows -> kernel images from differences of states, for the windows for which
+// products leave too few digits; other windows are skipped. See image.cu.
 
 #include "median.cuh"
 #include "products.cuh"
 
-constexpr float LARGEST = 3.0e38f;  // float32's range ends a little above it
+constexpr float LARGEST = 3.0e38f;  // a little below the largest float32
 
 __device__ float staged_at(const Staged& staged, Kind kind, int step, int k) {
     const float* from = kind < DIFFERENCES ? staged.states : staged.differences;
@@ -12,7 +12,7 @@ __device__ float staged_at(const Staged& staged, Kind kind, int step, int k) {
     return kind == SIZES ? fabsf(z) : z;
 }
 
-// Fill in products, or squared distances.
+// Set sums to products, or to squared distances.
 __device__ void compare(Staged& staged, const Tiles& tiles, const Columns& columns,
                                 Kind kind, bool is_distance, Numbers& sums) {
     for (int i = 0; i < TILES; ++i)
@@ -55,7 +55,7 @@ __device__ void write_cosines(float* to, Staged& staged, const Tiles& tiles,
     }
 }
 
-// As elsewhere: if the median is 0, that of the positive ones; 0 if there are none.
+// As on the CPU: if the median is 0, the median of the positive distances; 0 if there are none.
 __device__ double scale_of(Median& median, const Numbers& squares) {
     const int n_zero = median.n_upto<true>(squares, 0);
     if (n_zero == PAIRS) return 0.0;

@@ -1,23 +1,23 @@
-// Columns of windows -> kernel images: a block of threads makes one window's image.
+// Columns of windows -> kernel images: a block of threads computes one window's image.
 //
-// Tiles of pairs stay in registers from their products to their channels, and are written twice, as
-// they are and mirrored. A squared distance is what two squares exceed twice a product by; a window
-// for which that leaves too few digits is marked, and left to exact.cu.
+// Tiles of pairs stay in registers from their products to their channels, and are written twice,
+// as they are and mirrored. A squared distance is the sum of two squares minus twice a product; a
+// window for which that leaves too few digits is marked, and computed again by exact.cu.
 //
-// LENGTH, WARPS, N_CHANNELS and the channels' places (-1: not wanted) are defined by whoever
-// compiles it.
+// Defined on compilation: LENGTH, WARPS, N_CHANNELS and the channels' places (-1: not wanted).
 
 #include "median.cuh"
 #include "plane.cuh"
 #include "products.cuh"
 
-// Of two squares, their distance and the scale must be at least one part in so many.
+// The sum of two squares may be at most this many times the sum of their squared distance and the
+// scale, 2 sigma^2.
 constexpr float MOST_LOST = 8.0f;
 constexpr float LEAST_SCALE = 1e-30f, LARGEST_SCALE = 1e30f;
 
 constexpr float LOG_2 = 0.6931471805599453f;
 
-// Blocks of threads that registers should leave room for.
+// Resident blocks per multiprocessor that the use of registers should allow.
 constexpr int RESIDENT = WARPS == 1 ? 12 : WARPS <= 4 ? 20 / WARPS : WARPS <= 8 ? 2 : 1;
 
 template <Kind KIND>
@@ -39,7 +39,7 @@ __device__ void write_cosines(float* to, const Staged& staged, const Tiles& tile
     plane.close(to);
 }
 
-// Write log distances; return their scale.
+// Write log distances; return their scale sigma.
 template <Kind KIND>
 __device__ double write_logarithms(float* to, Staged& staged, const Tiles& tiles,
                                    const Numbers& products, Plane& plane, Median& median) {
@@ -79,7 +79,7 @@ __device__ double write_logarithms(float* to, Staged& staged, const Tiles& tiles
     return sigma;
 }
 
-// Write the channels of a kind that have a place, and their scale if it is asked for.
+// Write the wanted channels of a kind, and the scale of its log distances if ``scale`` is given.
 template <Kind KIND, int COS, int LOG>
 __device__ void write_channels(float* out, Staged& staged, const Tiles& tiles,
                                const Columns& columns, Plane& plane, Median& median,

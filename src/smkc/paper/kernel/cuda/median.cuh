@@ -1,23 +1,24 @@
-// The median of numbers in threads' registers, by selection: nothing is sorted.
+// The median of numbers in the registers of threads, by selection without sorting.
 //
-// A bracket around the wanted one is narrowed by counting how many lie up to a probe, until it is
-// the first or the last in the bracket. Floats that are not negative are ordered as their bits are.
+// A bracket around the wanted number is narrowed by counting how many numbers are at or below a
+// probe, until the wanted number is the first or the last in the bracket. Non-negative floats are
+// ordered like their bit patterns.
 
 #pragma once
 #include "tiles.cuh"
 
-constexpr int NO_PAIR = 0x7f800000;  // bits of the infinity that stands where there is no pair
-constexpr int TINY = 27 << 23;       // bits of 2^-100: below, counting by products is inexact
-constexpr int HALVE_EVERY = 4;       // probes; in between it is where numbers would lie evenly
+constexpr int NO_PAIR = 0x7f800000;  // bits of infinity, which marks places without a pair
+constexpr int TINY = 27 << 23;       // bits of 2^-100: below, counting by multiply-add is inexact
+constexpr int HALVE_EVERY = 4;       // every 4th probe halves the bracket, the others interpolate
 
-using Parts = int[2][3][WARPS];  // what warps tell each other, in two places in turns
+using Parts = int[2][3][WARPS];  // results exchanged between warps, in two alternating buffers
 
 struct Median {
     Parts& parts;
     int warp, turn;
 
-    // Of distances whose squares these are, ``n_skipped`` of the smallest aside. If it is tiny, 0
-    // unless IS_SMALL.
+    // Return the median of distances, given their squares, without the ``n_skipped`` smallest. If
+    // the median's square is below TINY, return 0 unless IS_SMALL.
     template <bool IS_SMALL>
     __device__ double of(const Numbers& squares, int n_skipped) {
         constexpr int LEAST = IS_SMALL ? -1 : TINY;
@@ -39,7 +40,8 @@ struct Median {
         if (upto != wanted && hi - lo > 1)
             hi = around(squares, lo).least, upto = n_upto<IS_SMALL>(squares, hi);
         const Ends middle = around(squares, hi);
-        const bool is_twice = upto > n_skipped + (PAIRS - n_skipped) / 2;  // or the only middle one
+        // Whether the two middle numbers are equal, or there is only one.
+        const bool is_twice = upto > n_skipped + (PAIRS - n_skipped) / 2;
         const float one = __int_as_float(middle.largest), next = __int_as_float(middle.least);
         return 0.5 * ((double)sqrtf(one) + (double)sqrtf(is_twice ? one : next));
     }
@@ -47,8 +49,9 @@ struct Median {
     template <bool IS_SMALL>
     __device__ int n_upto(const Numbers& squares, int probe) {
         float counts[2] = {0.0f, 0.0f};
-        // One for each below the next float after the probe: by how much, times so much that the
-        // least difference there is gives one. So counted, the units for products do the work.
+        // Count 1 for each number below the next float after the probe: the difference is
+        // multiplied by a factor that takes the smallest possible difference to 1 or more, and
+        // clamped to [0, 1]. This way the multiply-add units do the counting.
         const float after = __int_as_float(probe + 1);
         const float much = __int_as_float(min(278 - ((probe + 1) >> 23), 254) << 23);
 #pragma unroll
@@ -85,7 +88,7 @@ struct Median {
         return told(largest, least);
     }
 
-    // The largest up to a probe and the least above it.
+    // Return the largest number at or below a probe, and the smallest above it.
     __device__ Ends around(const Numbers& squares, int probe) {
         unsigned less = ~0u, more = ~0u;  // a number on the other side wraps around
 #pragma unroll

@@ -1,6 +1,6 @@
-// Columns of a window -> products of all pairs of its time steps, by matrix units.
+// Columns of a window -> products of all pairs of its time steps, on tensor cores.
 //
-// Numbers are split in two of TensorFloat-32: of a product only its last bits are lost.
+// Each number is split into two TensorFloat-32 numbers, so that a product loses only its last bits.
 
 #pragma once
 #include "tiles.cuh"
@@ -8,30 +8,30 @@
 constexpr int DEPTH = LENGTH > 128 ? 8 : 32;             // columns multiplied at a time
 constexpr int STRIDE = DEPTH == 8 ? DEPTH : DEPTH + 8;  // so that lanes read different banks
 
-// Squares below are near the end of float32's range, where digits are lost.
+// Positive squares below this are close to the smallest float32 numbers, where digits are lost.
 constexpr float LEAST_SQUARE = 1e-30f;
 
-// States as they are; less a state amid them, which leaves distances what they are but products
-// small; how much more they are than a step before; and the size of that.
+// States; states minus a central state, which keeps distances the same but makes products small;
+// differences to the previous step; absolute differences.
 enum Kind { STATES, CENTRED, DIFFERENCES, SIZES };
 
-struct Columns {  // of one window, in memory
+struct Columns {  // columns of one window, in global memory
     const float* values;
     int count;
 
     __device__ Columns from(int first) const { return {values + first * LENGTH, count - first}; }
 };
 
-struct Staged {  // some of them, in shared memory
+struct Staged {  // DEPTH of these columns, in shared memory
     float states[SIDE * STRIDE];
     float differences[SIDE * STRIDE];
     float middle[DEPTH];
-    float squares[4][SIDE];   // of norms, for each kind
-    float inverses[4][SIDE];  // one over a norm; 0 of 0
-    bool is_lost;             // whether some number has too few digits left
+    float squares[4][SIDE];   // squared norms, for each kind
+    float inverses[4][SIDE];  // 1 / norms; 0 for 0
+    bool is_lost;             // whether any number has too few digits left
 
     __device__ void stage(const Tiles& tiles, const Columns& columns) {
-        const int first = 8 * tiles.warp + tiles.group;  // of a thread's time steps
+        const int first = 8 * tiles.warp + tiles.group;  // the thread's first time step
 #pragma unroll
         for (int k = 2 * tiles.turn; k < DEPTH; k += 8)
             for (int step = first; step < SIDE; step += 8 * WARPS) {
@@ -49,24 +49,25 @@ struct Staged {  // some of them, in shared memory
                 *(float2*)&differences[step * STRIDE + k] = {own.x - other.x, own.y - other.y};
             }
         for (int k = threadIdx.x; k < DEPTH; k += 32 * WARPS) {
-            // Of three time steps, so that a strange one does not matter.
+            // Median of three time steps, so that one outlier does not matter.
             const float a = states[LENGTH / 4 * STRIDE + k], b = states[LENGTH / 2 * STRIDE + k];
             const float c = states[LENGTH * 3 / 4 * STRIDE + k];
             middle[k] = fmaxf(fminf(a, b), fminf(fmaxf(a, b), c));
         }
     }
 
-    // Start to copy a number, without waiting for it; 0 where there is none.
+    // Start an asynchronous copy of one number; 0 where there is none.
     __device__ void bring(const Columns& columns, int k, int step) {
         const bool is_there = k < columns.count && (SIDE == LENGTH || step < LENGTH);
-        const float* from = columns.values + k * LENGTH + step;  // not read if it is not there
+        const float* from = columns.values + k * LENGTH + step;  // not read unless is_there
         const unsigned to = __cvta_generic_to_shared(&states[step * STRIDE + k]);
         asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from),
                      "r"(is_there ? 4 : 0)
                      : "memory");
     }
 
-    // Stage in turns, where not all fit at once; then ``use(how many)``.
+    // Call ``use(number of columns)`` for every DEPTH columns; stage them first if they do not all
+    // fit at once.
     template <class Use>
     __device__ void each(const Tiles& tiles, const Columns& columns, Use use) {
         for (int first = 0; first < columns.count; first += DEPTH) {
@@ -80,9 +81,9 @@ struct Staged {  // some of them, in shared memory
     }
 };
 
-// ---------------------------------------------------------------------- matrix units
+// ---------------------------------------------------------------------- tensor cores
 
-struct Split {  // what TensorFloat-32 keeps of two numbers, and the rest of them
+struct Split {  // the TensorFloat-32 parts of two numbers, and their remainders
     unsigned high[2], low[2];
 };
 
@@ -126,7 +127,7 @@ __device__ void add_products(const Staged& staged, const Tiles& tiles, Numbers& 
     }
 }
 
-// Fill in products, and keep the squares that lie on the diagonal.
+// Set sums to products, and store the squares on the diagonal.
 template <Kind KIND>
 __device__ void fill_products(Staged& staged, const Tiles& tiles, const Columns& columns,
                               Numbers& sums) {

@@ -1,23 +1,23 @@
-// How the pairs of a window's time steps are shared out: blocks of sixteen steps over warps, and
-// tiles of 16 x 8 pairs in which each pair is once. LENGTH and WARPS are defined by whoever
-// compiles it.
+// Assignment of the pairs of a window's time steps to threads: blocks of 16 steps are distributed
+// over warps, and tiles of 16 x 8 pairs contain each pair once. LENGTH and WARPS are defined on
+// compilation.
 
 #pragma once
 
 constexpr int BLOCKS = (LENGTH + 15) / 16;
 constexpr int SIDE = 16 * BLOCKS;
-constexpr int EACH = BLOCKS / WARPS;  // blocks of a warp
-constexpr int OF_BLOCK = BLOCKS + 1;  // tiles
+constexpr int EACH = BLOCKS / WARPS;  // blocks per warp
+constexpr int OF_BLOCK = BLOCKS + 1;  // tiles per block
 constexpr int TILES = EACH * OF_BLOCK;
 constexpr int PAIRS = LENGTH * (LENGTH - 1) / 2;
 
-using Numbers = float[TILES][4];  // a thread's of each tile: two rows eight apart, two columns
+using Numbers = float[TILES][4];  // a thread's numbers per tile: 2 rows, 8 apart, x 2 columns
 
-// A block's tiles: two on the diagonal, of its own time steps; then those of its own with the
-// blocks that follow, around the end. If BLOCKS is even, a block and its opposite have one tile
-// each of the two that they share.
+// The tiles of a block: 2 on the diagonal, of its own time steps with each other; then those of its
+// own steps with the following blocks, wrapping around at the end. If BLOCKS is even, a block and
+// the opposite one have 2 tiles in common, and each takes 1 of them.
 struct Tiles {
-    int warp, group, turn;  // a thread's first row within a tile, and its pair of columns
+    int warp, group, turn;  // warp; a thread's first row in a tile; its pair of columns
 
     __device__ Tiles()
         : warp(threadIdx.x / 32), group(threadIdx.x % 32 / 4), turn(threadIdx.x % 4) {}
@@ -42,7 +42,7 @@ struct Tiles {
     __device__ int row(int i, int e) const { return first_row(i) + group + 8 * (e / 2); }
     __device__ int column(int i, int e) const { return first_column(i) + 2 * turn + e % 2; }
 
-    // Whether no thread has a pair there: below the diagonal.
+    // Whether no thread has a pair there, because it is below the diagonal.
     __device__ static constexpr bool is_none(int i, int e) {
         return i % OF_BLOCK == 0 && e >= 2;
     }
@@ -61,7 +61,7 @@ struct Tiles {
         return is_there && (!is_crossed(i, e) || group < 2 * turn + e % 2);
     }
 
-    // Write a tile where its rows are and, mirrored, where its columns are.
+    // Write a tile at its place and, mirrored, at the transposed place.
     template <int PITCH>
     __device__ void write(float* to, int i, const float (&tile)[4]) const {
         float* here = to + row(i, 0) * PITCH + column(i, 0);
@@ -82,7 +82,7 @@ struct Tiles {
     }
 };
 
-// What a thread needs of its rows' and columns' time steps, for one tile.
+// The values per time step that belong to a thread's rows and columns in one tile.
 struct Sides {
     float rows[2], columns[2];
 

@@ -1,7 +1,7 @@
-"""Routes: what can be asked, a few a file.
+"""Routes: the routes of the API, grouped by topic.
 
-In: requests that passed the limits. Out: :data:`ROUTERS`. Each route states whom it is for
-(:func:`smkc.serve.api.access.needs`) and what it answers.
+In: requests that passed the limits. Out: :data:`ROUTERS`. Each route declares the permission that
+it needs (:func:`smkc.serve.api.access.needs`) and the model of its answer.
 """
 
 from smkc.serve.api.routes import alerts, live, probes, pushes, session, watches

@@ -1,6 +1,6 @@
-"""Alerts: what happened, seen by people who say so, and say when it was normal.
+"""Alerts: routes to list alerts, to acknowledge them and to mark them as normal.
 
-In: an alert's id, or what is looked for. Out: alerts with their causes.
+In: an alert's id, or filters. Out: alerts with their causes.
 """
 
 from typing import Annotated
@@ -23,10 +23,9 @@ from smkc.serve.api.asking import (
 from smkc.serve.config import Config
 from smkc.serve.queries import graph_links, query_of_cause
 from smkc.serve.rows import AlertRecord
+from smkc.serve.service import Service
 from smkc.serve.store import StoredAlert
-from smkc.serve.view import ServiceView, UnknownError
-
-__all__ = ["alert_answer", "router"]
+from smkc.serve.view import UnknownError
 
 router = APIRouter(prefix="/api/v1", route_class=GuardedRoute, tags=["alerts"], responses=REFUSALS)
 
@@ -34,9 +33,9 @@ LOCAL = "local"
 
 
 class Note(BaseModel):
-    """What is said on acknowledging."""
+    """Body of an acknowledgement."""
 
-    note: Annotated[str, Field(max_length=2000, description="for whoever reads it later")] = ""
+    note: Annotated[str, Field(max_length=2000, description="for later readers")] = ""
 
 
 @router.get("/alerts", response_model=AlertsAnswer, summary="Alerts, newest first")
@@ -45,15 +44,15 @@ def alerts(
     service: Here,
     watch: Annotated[str | None, Query(max_length=64)] = None,
     entity: Annotated[str | None, Query(max_length=1024)] = None,
-    open_only: Annotated[bool, Query(alias="open", description="only those that go on")] = False,
+    open_only: Annotated[bool, Query(alias="open", description="only open alerts")] = False,
     since: Annotated[int | None, Query(ge=0, le=LAST_TIME)] = None,
     until: Annotated[int | None, Query(ge=0, le=LAST_TIME)] = None,
-    limit: Annotated[int, Query(ge=1, le=500, description="a page")] = 100,
+    limit: Annotated[int, Query(ge=1, le=500, description="alerts per page")] = 100,
     before: Annotated[
         str | None, Query(pattern=r"^[0-9a-f]{16}$", description="the page after this alert")
     ] = None,
 ) -> Response:
-    """Return alerts of a watch, an entity, a span of time, or of all."""
+    """Return alerts, optionally only those of a watch, an entity or a span of time."""
     found = service.store.alerts(
         watch=watch,
         entity=entity,
@@ -73,33 +72,36 @@ def alerts(
 @router.get("/alerts/{id}", response_model=AlertAnswer, summary="One alert")
 @needs("read")
 def alert(service: Here, id: AlertId) -> Response:
-    """Return an alert with its causes and what people said of it."""
+    """Return an alert with its causes, acknowledgement and feedback."""
     return answered(alert_answer(_known(service, id), service))
 
 
-@router.post("/alerts/{id}/acknowledge", summary="Say that it was seen", responses=REFUSED_BODIES)
+@router.post("/alerts/{id}/acknowledge", summary="Acknowledge an alert", responses=REFUSED_BODIES)
 @needs("admin")
 def acknowledge(
     service: Here, caller: Asking, id: AlertId, content: Annotated[Note | None, Body()] = None
 ) -> AlertAnswer:
-    """Note who saw an alert, when, and what they say; a later word replaces an earlier one."""
+    """Record who acknowledged an alert, when, and with which note.
+
+    A later acknowledgement replaces an earlier one.
+    """
     _known(service, id)
     note = content.note if content is not None else ""
     service.store.acknowledge(id, caller.name or LOCAL, note, service.now())
     return alert_answer(_known(service, id), service)
 
 
-@router.post("/alerts/{id}/feedback", summary="Say that it was normal")
+@router.post("/alerts/{id}/feedback", summary="Mark an alert as normal")
 @needs("admin")
 def feedback(service: Here, caller: Asking, id: AlertId) -> AlertAnswer:
-    """Let an alert's rows join what counts as normal."""
+    """Mark an alert as normal, which adds its rows to the reference."""
     _known(service, id)
     service.feedback(id, caller.name or LOCAL)
     return alert_answer(_known(service, id), service)
 
 
-def alert_answer(stored: StoredAlert, service: ServiceView) -> AlertAnswer:
-    """Return an alert, where to look at its causes, and what people said of it, in one."""
+def alert_answer(stored: StoredAlert, service: Service) -> AlertAnswer:
+    """Return an alert with links for its causes, its acknowledgement and its feedback."""
     alert = stored.record
     answer = AlertAnswer.model_validate(alert)
     causes = tuple(_with_query(cause, alert, service.config) for cause in answer.causes)
@@ -115,13 +117,13 @@ def alert_answer(stored: StoredAlert, service: ServiceView) -> AlertAnswer:
 
 
 def _with_query(cause: CauseAnswer, alert: AlertRecord, config: Config) -> CauseAnswer:
-    """Return a cause with the query that shows it, and where that is drawn."""
+    """Return a cause with the query that selects it, and links to pages that plot it."""
     query = query_of_cause(cause.variable, alert, config)
     return cause.model_copy(update={"query": query, "links": graph_links(alert, query, config)})
 
 
-def _known(service: ServiceView, id: str) -> StoredAlert:
+def _known(service: Service, id: str) -> StoredAlert:
     found = service.store.alert(id)
     if found is None:
-        raise UnknownError(f"there is no alert {id!r}; it may have been kept long enough")
+        raise UnknownError(f"there is no alert {id!r}; it may be older than the retention")
     return found

@@ -1,33 +1,33 @@
-"""Live: what happens, as it happens, as server-sent events.
+"""Live: a route that streams updates as server-sent events.
 
 In: the service's updates. Out: ``row``, ``alert`` and ``status`` events, and heartbeats between
-them. The counter of updates is looked at a few times per second from the event loop, so that a
-reader costs no thread while nothing happens.
+them. The event loop checks the number of the latest update a few times per second, so that an idle
+reader occupies no thread.
 """
 
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 
 from smkc.serve.api.access import GuardedRoute, needs
 from smkc.serve.api.answers import AlertAnswer, VerdictAnswer
-from smkc.serve.api.asking import REFUSALS, Asking, Here, in_pool
+from smkc.serve.api.asking import REFUSALS, Asking, Here
 from smkc.serve.api.keys import Caller
 from smkc.serve.api.limits import LIVE
-from smkc.serve.view import ServiceView, Update
-
-__all__ = ["router"]
+from smkc.serve.live import Update
+from smkc.serve.service import Service
 
 router = APIRouter(route_class=GuardedRoute, tags=["live"], responses=REFUSALS)
 
 UPDATE_CHECK_SECONDS = 0.2
 HEARTBEAT_SECONDS = 15.0
 
-# A stream ends after so long, and with its caller's token; browsers come back by themselves.
+# Maximum duration of a stream; it ends earlier if the caller's token expires. Browsers reconnect
+# by themselves.
 MOST_SECONDS = 3600.0
 
 
@@ -41,8 +41,9 @@ MOST_SECONDS = 3600.0
 async def live(request: Request, service: Here, caller: Asking) -> StreamingResponse:
     """Send an event for each row that is judged and each change of an alert.
 
-    An event's data is JSON: number, kind, watch, entity, and the verdict or the alert. A reader
-    that falls far behind gets the latest; one that comes back with Last-Event-ID goes on there.
+    The data of an event is JSON: number, kind, watch, entity, and the verdict or the alert. A
+    reader that falls far behind misses the oldest events; one that reconnects with Last-Event-ID
+    continues after that event.
     """
     return StreamingResponse(
         _events(request, service, caller),
@@ -51,7 +52,7 @@ async def live(request: Request, service: Here, caller: Asking) -> StreamingResp
     )
 
 
-async def _events(request: Request, service: ServiceView, caller: Caller) -> AsyncIterator[str]:
+async def _events(request: Request, service: Service, caller: Caller) -> AsyncIterator[str]:
     updates = service.subscribe()
     seen = _start(request.headers.get("last-event-id", ""), updates.number)
     begun = spoke = time.monotonic()
@@ -60,13 +61,7 @@ async def _events(request: Request, service: ServiceView, caller: Caller) -> Asy
         if caller.expires is not None and service.now() >= caller.expires:
             return
         if updates.number > seen:
-            after = seen
-            news: Sequence[Update] = await in_pool(
-                request,
-                "live",
-                lambda: updates.wait(after, 0.0),  # noqa: B023 - used at once
-            )
-            for update in news:
+            for update in updates.after(seen):
                 seen = update.number
                 yield _event(update.kind, _content(update), number=update.number)
             spoke = time.monotonic()
@@ -77,7 +72,7 @@ async def _events(request: Request, service: ServiceView, caller: Caller) -> Asy
 
 
 def _start(last_event: str, number: int) -> int:
-    """Return the update to go on after: the reader's last, if it is of this run and kept."""
+    """Return the number to continue after: that of the last event, if valid, else the latest."""
     is_number = last_event.isascii() and last_event.isdigit() and len(last_event) < 16
     return int(last_event) if is_number and int(last_event) <= number else number
 
@@ -97,7 +92,7 @@ def _content(update: Update) -> dict[str, object]:
 def _event(
     kind: str, content: dict[str, object], *, number: int | None = None, retry: int | None = None
 ) -> str:
-    """Write one event; JSON in ASCII has no line breaks of its own."""
+    """Format one event; its JSON contains no line breaks."""
     lines = [f"event: {kind}"]
     if number is not None:
         lines.append(f"id: {number}")

@@ -1,7 +1,7 @@
-"""Probes: is it alive, is it ready, what does it measure, what can be asked.
+"""Probes: routes for health, readiness, metrics and the description of the API.
 
-In: nothing. Out: health and readiness for whoever runs the service, metrics for Prometheus, and
-the description of the API.
+In: nothing. Out: health and readiness for operators, metrics for Prometheus, and the OpenAPI
+document.
 """
 
 from typing import Any
@@ -15,21 +15,19 @@ from smkc.serve.api.answers import HealthAnswer, Problem
 from smkc.serve.api.asking import REFUSALS, Asking, Here, in_pool
 from smkc.serve.api.keys import OPEN
 
-__all__ = ["router"]
-
 router = APIRouter(route_class=GuardedRoute, tags=["health"])
 
 NOT_READY: dict[int | str, dict[str, Any]] = {503: {"model": Problem, "description": "Not yet."}}
 FOREIGN: dict[int | str, dict[str, Any]] = {key: REFUSALS[key] for key in (400, 403)}
 
 
-@router.get("/healthz", summary="Is it alive, and is anything wrong?", responses=FOREIGN)
+@router.get("/healthz", summary="Health of the service", responses=FOREIGN)
 @needs(OPEN)
 async def healthz(request: Request, service: Here, caller: Asking) -> HealthAnswer:
-    """Say that the process answers, and whether all is well.
+    """Return the health of the service.
 
-    The status is 200 even if something is wrong outside: to start the service again would not
-    help. What is wrong is told to callers who may read.
+    The status is 200 even if there are problems, since restarting the service would not solve
+    them. Only callers with permission to read see the problems.
     """
     health = await in_pool(request, "probes", lambda: service.health())
     return HealthAnswer(
@@ -39,10 +37,10 @@ async def healthz(request: Request, service: Here, caller: Asking) -> HealthAnsw
     )
 
 
-@router.get("/readyz", summary="Does every watch take rows?", responses={**FOREIGN, **NOT_READY})
+@router.get("/readyz", summary="Readiness of every watch", responses={**FOREIGN, **NOT_READY})
 @needs(OPEN)
 async def readyz(request: Request, service: Here) -> Response:
-    """Answer 200 once every watch takes rows, 503 before."""
+    """Answer 200 once every watch can take new rows, 503 before."""
     if await in_pool(request, "probes", lambda: service.is_ready):
         return JSONResponse({"ready": True})
     return JSONResponse(
@@ -58,7 +56,7 @@ async def readyz(request: Request, service: Here) -> Response:
 )
 @needs("read")
 async def metrics_text(request: Request, service: Here) -> Response:
-    """Return scores and the service's own health in Prometheus' text format."""
+    """Return scores and the health of the service in Prometheus' text format."""
     text = await in_pool(request, "metrics", lambda: metrics.render(service))
     return Response(text, headers={"Content-Type": metrics.CONTENT_TYPE})
 
@@ -66,6 +64,6 @@ async def metrics_text(request: Request, service: Here) -> Response:
 @router.get("/openapi.json", include_in_schema=False)
 @needs("read")
 def description(request: Request) -> dict[str, Any]:
-    """Return the description of the API."""
+    """Return the OpenAPI document."""
     found: dict[str, Any] = request.app.openapi()
     return found

@@ -1,11 +1,12 @@
-"""Pushes: samples that others send, as Prometheus' remote write, OTLP or plain JSON.
+"""Pushes: routes that receive samples by Prometheus' remote write, OTLP or plain JSON.
 
-In: a body. Out: an answer once the samples are on the disk. Bodies are read as they come, up to
-the limit; a few are worked on together, each unpacked in a thread, so that memory stays bounded.
+In: a body. Out: an answer once the samples are stored on disk. The size of a body and the number of
+bodies processed at the same time are limited, so that memory is bounded. Bodies are decoded in
+threads.
 """
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import asyncio
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -14,21 +15,21 @@ from fastapi.responses import Response
 from smkc.serve.api.access import GuardedRoute, needs
 from smkc.serve.api.answers import ReceivedAnswer
 from smkc.serve.api.asking import REFUSALS, REFUSED_BODIES, Here, in_pool
-from smkc.serve.api.body import read_body
 from smkc.serve.api.refusals import refusal
+from smkc.serve.config import Limits
 from smkc.serve.decoding.observations import decode_observations
 from smkc.serve.decoding.otlp import decode_otlp, encode_otlp_response
 from smkc.serve.decoding.remote_write import decode_remote_write
+from smkc.serve.decoding.unpacking import media_type
 from smkc.serve.intake.samples import Samples
-from smkc.serve.view import BusyError, Received, ServiceView
-
-__all__ = ["MOST_PUSHES", "router"]
+from smkc.serve.service import Service
+from smkc.serve.view import BusyError, Received
 
 router = APIRouter(
     route_class=GuardedRoute, tags=["push"], responses={**REFUSALS, **REFUSED_BODIES}
 )
 
-# Bodies that are held together.
+# Maximum number of bodies in memory at the same time.
 MOST_PUSHES = 8
 
 JSON = "application/json"
@@ -106,13 +107,8 @@ def _body(schemas: dict[str, Any]) -> dict[str, Any]:
 )
 @needs("write", takes_samples=True)
 async def observations(request: Request, service: Here, watch: WatchAsked = None) -> ReceivedAnswer:
-    """Take samples as a list, as columns, or one JSON object a line."""
-    kind = request.headers.get("content-type", JSON)
-    encoding = request.headers.get("content-encoding", "")
-    limits = service.config.limits
-    received = await _received(
-        request, service, watch, lambda body: decode_observations(body, kind, encoding, limits)
-    )
+    """Receive samples as a list, as columns, or as one JSON object per line."""
+    received, _ = await _received(request, service, watch, decode_observations)
     return ReceivedAnswer.model_validate(received)
 
 
@@ -124,24 +120,13 @@ async def observations(request: Request, service: Here, watch: WatchAsked = None
 )
 @needs("write", takes_samples=True)
 async def write(request: Request, service: Here, watch: WatchAsked = None) -> Response:
-    """Take samples as a snappy-compressed protobuf message."""
-    kind = request.headers.get("content-type", "")
-    encoding = request.headers.get("content-encoding", "")
-    limits = service.config.limits
-    n_samples = 0
-
-    def decode(body: bytes) -> Samples:
-        nonlocal n_samples
-        samples = decode_remote_write(body, kind, encoding, limits)
-        n_samples = len(samples)
-        return samples
-
-    received = await _received(request, service, watch, decode)
-    # Senders of 2.0 take a missing or smaller count for a loss. What no watch wants is no loss;
-    # native histograms and exemplars, which are not read, are.
+    """Receive samples as a snappy-compressed protobuf message."""
+    received, n_samples = await _received(request, service, watch, decode_remote_write)
+    # Senders of version 2.0 treat a missing or smaller count as lost data. Samples that match no
+    # watch count as written; native histograms and exemplars, which are not decoded, do not.
     written = {"Samples": n_samples - received.refused, "Histograms": 0, "Exemplars": 0}
     headers = {f"X-Prometheus-Remote-Write-{what}-Written": str(n) for what, n in written.items()}
-    if received.refused:  # a sender does not send again after 400, and logs the sentence
+    if received.refused:  # after 400 a sender does not retry, and logs the message
         return refusal(400, received.refusal, headers)
     return Response(status_code=204, headers=headers)
 
@@ -156,37 +141,30 @@ async def write(request: Request, service: Here, watch: WatchAsked = None) -> Re
 @router.post("/api/v1/otlp/v1/metrics", include_in_schema=False, response_class=Response)
 @needs("write", takes_samples=True)
 async def otlp(request: Request, service: Here, watch: WatchAsked = None) -> Response:
-    """Take an ExportMetricsServiceRequest as protobuf or JSON, plain or gzipped."""
-    kind = request.headers.get("content-type", "")
-    encoding = request.headers.get("content-encoding", "")
-    limits = service.config.limits
-    received = await _received(
-        request, service, watch, lambda body: decode_otlp(body, kind, encoding, limits)
-    )
-    is_json = kind.partition(";")[0].strip().lower() == JSON
+    """Receive an ExportMetricsServiceRequest as protobuf or JSON, plain or gzipped."""
+    received, _ = await _received(request, service, watch, decode_otlp)
+    is_json = media_type(request.headers.get("content-type", ""))[0] == JSON
     answer = encode_otlp_response(received.refused, received.refusal, as_json=is_json)
     return Response(answer, headers={"Content-Type": JSON if is_json else PROTOBUF})
 
 
 async def _received(
-    request: Request, service: ServiceView, watch: str | None, decode: Callable[[bytes], Samples]
-) -> Received:
-    async with _place(request):
-        body = await read_body(request)
-        received: Received = await in_pool(
-            request, "pushes", lambda: service.receive(watch, decode(body))
-        )
-    return received
-
-
-@asynccontextmanager
-async def _place(request: Request) -> AsyncIterator[None]:
-    """Hold one of the places for bodies; all taken, the sender comes back later."""
-    state = request.app.state
-    if state.n_pushes >= MOST_PUSHES:
+    request: Request,
+    service: Service,
+    watch: str | None,
+    decode: Callable[[bytes, str, str, Limits], Samples],
+) -> tuple[Received, int]:
+    """Decode and store a body; return the result and the number of samples in the body."""
+    kind = request.headers.get("content-type", "")
+    encoding = request.headers.get("content-encoding", "")
+    places: asyncio.Semaphore = request.app.state.places_for_bodies
+    if places.locked():
         raise BusyError(f"{MOST_PUSHES} pushes are being taken already; send it again")
-    state.n_pushes += 1
-    try:
-        yield
-    finally:
-        state.n_pushes -= 1
+    async with places:
+        body = await request.body()
+
+        def work() -> tuple[Received, int]:
+            samples = decode(body, kind, encoding, service.config.limits)
+            return service.receive(watch, samples), len(samples)
+
+        return await in_pool(request, "pushes", work)

@@ -1,14 +1,14 @@
-"""Session: a visitor of the dashboard shows a token once and gets a cookie for it.
+"""Session: routes with which visitors of the dashboard exchange a token for a cookie.
 
-In: a token. Out: a cookie that scripts cannot read, that no other site makes the browser send, and
-that does not hold the token itself.
+In: a token. Out: a cookie that scripts cannot read, that browsers do not send with requests from
+other sites, and that does not contain the token.
 """
 
 import logging
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from smkc.serve.api.access import GuardedRoute, needs
@@ -16,26 +16,26 @@ from smkc.serve.api.answers import SessionAnswer
 from smkc.serve.api.asking import REFUSALS, REFUSED_BODIES, Asking, Here
 from smkc.serve.api.keys import COOKIE, OPEN, Keys
 
-__all__ = ["router"]
-
 router = APIRouter(route_class=GuardedRoute, tags=["session"], responses=REFUSALS)
 
 log = logging.getLogger("smkc.serve.api")
 
 
 class Login(BaseModel):
-    """What opens a session."""
+    """Body of a login request."""
 
     token: Annotated[str, Field(max_length=4096, description="a token of the service")]
 
 
 @router.post("/login", summary="Open a session", responses=REFUSED_BODIES)
 @needs(OPEN)
-async def login(content: Login, request: Request, service: Here, caller: Asking) -> SessionAnswer:
-    """Take a token; set a cookie that stands for it."""
+async def login(
+    content: Login, request: Request, response: Response, service: Here, caller: Asking
+) -> SessionAnswer:
+    """Open a session for a token by setting a cookie."""
     keys: Keys = request.app.state.keys
     if not keys:
-        return JSONResponse(_session(needs_token=False, name=None, role=caller.role))  # type: ignore[return-value]
+        return SessionAnswer(needs_token=False, name=None, role=caller.role)
     now = service.now()
     token = keys.token(content.token.strip(), now)
     if token is None:
@@ -46,31 +46,26 @@ async def login(content: Login, request: Request, service: Here, caller: Asking)
             {"WWW-Authenticate": 'Bearer realm="smkc", error="invalid_token"'},
         )
     cookie, seconds = keys.session(token, now)
-    answer = JSONResponse(_session(needs_token=True, name=token.name, role=token.role))
     is_https = service.config.public_url.startswith("https://") or request.url.scheme == "https"
-    answer.set_cookie(
+    response.set_cookie(
         COOKIE, cookie, max_age=seconds, httponly=True, samesite="strict", secure=is_https
     )
-    return answer  # type: ignore[return-value]
+    return SessionAnswer(needs_token=True, name=token.name, role=token.role)
 
 
 @router.post("/logout", status_code=204, summary="End the session")
 @needs(OPEN)
 async def logout() -> Response:
-    """Take the cookie back."""
+    """Delete the cookie."""
     answer = Response(status_code=204)
     answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return answer
 
 
-@router.get("/api/v1/session", summary="Who am I?")
+@router.get("/api/v1/session", summary="Name and role of the caller")
 @needs(OPEN)
 async def session(request: Request, caller: Asking) -> SessionAnswer:
-    """Say whether a token is needed, and who the caller is by the one sent along."""
+    """Return whether a token is needed, and the name and role of the caller."""
     return SessionAnswer(
         needs_token=bool(request.app.state.keys), name=caller.name, role=caller.role
     )
-
-
-def _session(*, needs_token: bool, name: str | None, role: str | None) -> dict[str, object]:
-    return SessionAnswer(needs_token=needs_token, name=name, role=role).model_dump()

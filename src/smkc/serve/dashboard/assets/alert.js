@@ -1,4 +1,4 @@
-// Alert: what happened, who is to blame, what was seen, and what to do about it.
+// Alert page: the story, score and causes of an alert, its evidences, and actions on it.
 
 import * as api from "./api.js";
 import { actions } from "./alert_actions.js";
@@ -18,7 +18,7 @@ const LOOK_AGAIN = 1_000;
 const USUAL_STEP = 15_000;
 const HOUR = 3_600_000;
 
-/** Show one alert; return how it follows what happens. */
+/** Show one alert; return the page's handlers of live updates. */
 export async function show(main, page, id) {
   const [alert, watches] = await Promise.all([api.alert(id), api.watches()]);
   const step = watches.find((one) => one.name === alert.watch)?.step ?? USUAL_STEP;
@@ -114,7 +114,7 @@ export async function show(main, page, id) {
   };
 }
 
-/** What the first cause did, in numbers. */
+/** Return the first cause's variable and its change in words. */
 function leadOf({ causes: [first] }) {
   return first.detail ? `${first.variable} ${first.detail}` : first.variable;
 }
@@ -137,7 +137,7 @@ function describeScore(data) {
   return `${zoned(data.since, data.until)}, at most ${score(Math.max(0, ...values))}`;
 }
 
-/** The evidences that spoke at the peak, in words, loudest first. */
+/** Return list items for the evidences of at least 1 nat at the peak, strongest first. */
 function spoken(alert) {
   const loudest = Object.entries(alert.evidences).filter(([, nats]) => nats >= 1)
     .sort((a, b) => b[1] - a[1]);

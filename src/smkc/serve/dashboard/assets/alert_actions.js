@@ -1,11 +1,11 @@
-// Actions: acknowledging an alert, and saying that it was normal; both ask before they act.
+// Actions: acknowledging an alert, and marking it as normal; both ask for confirmation.
 
 import * as api from "./api.js";
 import { announce, fill, make } from "./dom.js";
 
 const LONGEST_NOTE = 1000;
 
-/** The buttons of an alert; ``onDone`` is called with the alert as it then stands. */
+/** Return the buttons of an alert; ``onDone`` is called with the changed alert, or null. */
 export function actions(alert, onDone) {
   const done = async (words) => {
     announce(words);
@@ -40,7 +40,7 @@ export function actions(alert, onDone) {
   return parts;
 }
 
-/** Ask in a dialog, act on yes, and stay open with the reason if that fails. */
+/** Ask for confirmation in a dialog; if the action fails, stay open and show the reason. */
 function askFor({ title, words, hasNote, verb, act }) {
   const note = hasNote ? make("textarea", { id: "note", rows: 3, maxlength: LONGEST_NOTE }) : null;
   const refusal = make("p", { class: "refused", role: "alert" });

@@ -1,10 +1,10 @@
-// Lists of alerts, newest first, each leading to its page.
+// Alert list: a table of alerts with links to their pages.
 
 import { make } from "./dom.js";
 import { alertAddress, alertSigns, laneAddress } from "./state.js";
 import { alertTitle, clock, duration, laneName, score } from "./words.js";
 
-/** A table of alerts; with whose they are where they are of several lanes. */
+/** Return a table of alerts; ``withLane`` adds a column with the lane. */
 export function alertList(alerts, { withLane = false } = {}) {
   if (!alerts.length) return make("p", { class: "note" }, "No alert in what is kept.");
   const whose = withLane ? ["Recording"] : [];

@@ -1,8 +1,8 @@
-// API: asks the service, and gives the pages one shape of every answer.
+// API: requests to the service, and conversion of its answers to objects for the pages.
 //
-// All that is known of the service's JSON is here. Times are milliseconds since 1970.
+// No other script depends on the format of the service's JSON. Times are milliseconds since 1970.
 
-/** What went wrong, in the service's own words, and in how many seconds to ask again, if at all. */
+/** Error of a request: status (0 without an answer), message, and seconds to wait, or null. */
 export class Refused extends Error {
   constructor(status, message, retryAfter = null) {
     super(message);
@@ -56,62 +56,62 @@ function post(parts, content) {
   });
 }
 
-// ------------------------------------------------------------------------------- questions
+// ------------------------------------------------------------------------------- requests
 
-// How far the service's clock is ahead of the browser's.
+// Milliseconds by which the service's clock is ahead of the browser's.
 let ahead = 0;
 
-/** The service's time. */
+/** Return the service's time. */
 export const now = () => Date.now() + ahead;
 
-/** Take the service's word for what time it is. */
+/** Set the service's time. */
 export function setNow(ms) {
   ahead = ms - Date.now();
 }
 
-/** Every watch with its lanes. */
+/** Return every watch with its lanes. */
 export async function watches() {
   const answer = await ask(path(["watches"]));
   setNow(answer.now);
   return answer.watches.map(watchOf);
 }
 
-/** Scores of a lane: columns, thinned to so many points. */
+/** Return the scores of a lane as columns, thinned to at most ``points``. */
 export async function scores(watch, entity, since, until, points) {
   return scoresOf(await ask(path(["watches", watch, "scores"], { entity, since, until, points })));
 }
 
-/** Presence of a lane's variables: names, times, and a share for each name and time. */
+/** Return the presence of a lane's variables: names, times, and a share per name and time. */
 export async function presence(watch, entity, since, until, columns, names) {
   return presenceOf(
     await ask(path(["watches", watch, "presence"], { entity, since, until, columns, names })),
   );
 }
 
-/** Readings of some variables, by name. */
+/** Return the readings of some variables, by name. */
 export async function traces(watch, entity, names, since, until) {
   const query = { entity, name: names, since, until };
   return tracesOf(await ask(path(["watches", watch, "traces"], query)));
 }
 
-/** The variables that are most unusual now, the loudest first. */
+/** Return the most unusual variables of the latest row, most unusual first. */
 export async function loudest(watch, entity) {
   const answer = await ask(path(["watches", watch, "loudest"], { entity }));
   return answer.variables.map(({ p_value: pValue, ...one }) => ({ ...one, pValue }));
 }
 
-/** Alerts, newest first. */
+/** Return alerts, newest first. */
 export async function alerts(query = {}) {
   const answer = await ask(path(["alerts"], query));
   return answer.alerts.map(alertOf);
 }
 
-/** One alert. */
+/** Return one alert. */
 export async function alert(id) {
   return alertOf(await ask(path(["alerts", id])));
 }
 
-/** Who the visitor is: { needsToken, name, role }. */
+/** Return the visitor's session: { needsToken, name, role }. */
 export async function session() {
   const answer = await ask(path(["session"]));
   return { needsToken: answer.needs_token, name: answer.name, role: answer.role };
@@ -122,7 +122,7 @@ export const acknowledge = (id, note) => post(["alerts", id, "acknowledge"], { n
 export const giveFeedback = (id) => post(["alerts", id, "feedback"], {});
 export const LIVE = "/api/v1/live";
 
-// ------------------------------------------------------------------------------- shapes
+// ------------------------------------------------------------------------------- conversion
 
 function watchOf(one) {
   const lanes = one.lanes.map((lane) => laneOf(lane, one));
@@ -133,9 +133,7 @@ function watchOf(one) {
     phase: one.phase,
     progress: one.progress,
     rows: one.rows,
-    inbox: one.inbox,
     problems: one.problems,
-    lastError: one.last_error,
     lanes,
   };
 }
@@ -152,7 +150,6 @@ function laneOf(lane, watch) {
     timeLeft: lane.time_left,
     series: lane.series,
     lastTime: lane.last_time,
-    isRefitting: lane.is_refitting,
     latest: lane.latest ? verdictOf(lane.latest) : null,
     alert: lane.alert ? alertOf(lane.alert) : null,
     selfTest: lane.self_test,
@@ -160,7 +157,7 @@ function laneOf(lane, watch) {
   };
 }
 
-/** What is said of a row. */
+/** Convert a verdict. */
 export function verdictOf(one) {
   return {
     time: one.time,
@@ -172,7 +169,7 @@ export function verdictOf(one) {
   };
 }
 
-/** An alert as it stands. */
+/** Convert an alert. */
 function alertOf(one) {
   return {
     id: one.id,

@@ -1,4 +1,4 @@
-// Causes: the variables to blame, by share, with what each did around the alert.
+// Causes: the variables that contributed to an alert, by share, with their values around it.
 
 import { chart } from "./chart.js";
 import { announce, fill, make, styled } from "./dom.js";
@@ -9,17 +9,17 @@ const LISTED = 12;
 const TRACE_HEIGHT = 94;
 const MOST_JOINT = 3;
 
-// Prometheus' names of counters, of which the rate is drawn.
+// Metric names of Prometheus counters, which are plotted as rates.
 const COUNTER = /_(total|count|sum|bucket)$/;
 
-/** A list of causes; ``show`` takes the alert, the traces by name and what all charts share. */
+/** Make a list of causes; ``show`` takes the alert, traces by name and data of all charts. */
 export function causeList() {
   const node = make("ol", { class: "causes" });
   const charts = new Map();
   let written = "";
   return {
     node,
-    /** Names of the variables whose traces are drawn. */
+    /** Return the names of the variables whose traces are plotted. */
     drawn: (alert) => alert.causes.slice(0, DRAWN).map((cause) => cause.variable),
     show(alert, traces, common) {
       const shown = alert.causes.slice(0, DRAWN).filter((cause) =>
@@ -29,7 +29,7 @@ export function causeList() {
         const line = { name: "value", ...drawnTrace(variable, traces.get(variable)) };
         charts.get(variable).show({ ...common, lines: [line] });
       }
-      // Written anew only when there is something new to write: readers keep their place.
+      // Rebuild the list only when it changes, so that visitors do not lose their place.
       const drawn = new Set(shown.map((cause) => cause.variable));
       const words = JSON.stringify([alert.causes, [...drawn]]);
       if (words === written) return;
@@ -46,7 +46,7 @@ function traceChart(variable) {
   return chart({ name: variable, title, height: TRACE_HEIGHT }, describe);
 }
 
-/** What is left to say under the causes that are listed. */
+/** Return a last list item for the causes that are not listed, or if there are none. */
 function remainder(causes) {
   if (!causes.length) return make("li", { class: "card more" }, "No single variable stands out.");
   const left = causes.slice(LISTED);
@@ -58,7 +58,7 @@ function remainder(causes) {
 
 const isCounter = (variable) => COUNTER.test(metric(variable));
 
-/** What is drawn of a variable: its values, or what a counter grows by in a second. */
+/** Return what to plot of a variable: its values, or the rate per second of a counter. */
 function drawnTrace(variable, { times, values }) {
   if (!isCounter(variable)) return { times, values };
   const grown = values.slice(1).map((value, i) => (value >= values[i] ? value - values[i] : value));
@@ -87,7 +87,7 @@ function causeItem(cause, drawing) {
     drawing);
 }
 
-/** The variable as PromQL, to be copied, and where its graph is one click away. */
+/** Return the cause's PromQL with a button to copy it and links to graphs. */
 function queryOf({ query, links }) {
   if (!query) return null;
   const text = make("code", {}, query);
@@ -99,7 +99,7 @@ function queryOf({ query, links }) {
   return make("p", { class: "query" }, text, copy, ...graphs);
 }
 
-/** Copy a text; where the browser does not allow it, mark it for the visitor to copy. */
+/** Copy a text; if the browser does not allow it, select it for the visitor to copy. */
 async function copyFrom(node, text) {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,4 +1,4 @@
-// Charts: lines over time as drawings that follow the page's style, its width and its colours.
+// Charts: line charts over time in SVG, with the page's style, width and colours.
 
 import { draw, fill, label, make, onWidth } from "./dom.js";
 import { areaPath, linePath, linear, nearest, timeTicks, valueTicks } from "./scale.js";
@@ -13,12 +13,12 @@ const LEAST_DRAG = 6;
 let drawings = 0;
 
 /**
- * A chart with a time axis, and a reading under the pointer or the arrow keys.
+ * Make a chart with a time axis; the pointer or the arrow keys select a reading to show.
  *
- * ``name`` says what it shows to those who listen, ``title`` stands above it. Its ``show`` takes
+ * ``name`` is for screen readers; ``title`` is shown above the chart. ``show`` of the result takes
  * { since, until, lines: [{ name, times, values, kind, isFilled }], bands, threshold, floor, least,
- * format }: bands are spans that are shaded, and lead somewhere if they have a href. ``onZoom`` is
- * called with the span of time that was dragged over.
+ * format }. Bands are shaded time spans, which are links if they have a href. ``onZoom`` is called
+ * with the time span that the visitor selected with the mouse.
  */
 export function chart({ name, title = "", height, onZoom = null }, describe) {
   const reading = make("output", { class: "reading" });
@@ -73,7 +73,7 @@ export function chart({ name, title = "", height, onZoom = null }, describe) {
   };
 }
 
-/** Let a part of a drawing be dragged over with the mouse; ``onDone`` takes its two ends. */
+/** Let the visitor select a span by dragging the mouse; ``onDone`` takes its two ends. */
 function zooming(canvas, onDone) {
   const selection = draw("rect", { class: "selection", y: TOP, height: "100%" });
   const placeOf = (event) => event.clientX - canvas.getBoundingClientRect().left;
@@ -85,7 +85,7 @@ function zooming(canvas, onDone) {
   });
   canvas.addEventListener("pointermove", (event) => {
     if (from === null || Math.abs(placeOf(event) - from) < LEAST_DRAG) return;
-    // From here on it is no click, not even where it began on the link of an alert.
+    // Capturing the pointer prevents a click on an alert's link if the drag began there.
     canvas.setPointerCapture(event.pointerId);
     selection.setAttribute("x", Math.min(from, placeOf(event)));
     selection.setAttribute("width", Math.abs(placeOf(event) - from));
@@ -104,7 +104,7 @@ function zooming(canvas, onDone) {
   });
 }
 
-/** A small chart without axes, for a row of a table. */
+/** Make a small chart without axes, for a row of a table. */
 export function strip(height, describe) {
   const canvas = draw("svg", {
     class: "plot strip", role: "img", height, "aria-label": "no scores yet",
@@ -198,7 +198,7 @@ function values(data, y, low, high, width, bottom) {
   return [grid, labels];
 }
 
-/** The line of times under a drawing, at a height. */
+/** Return the elements of a time axis at the vertical position ``at``. */
 function timeAxis(since, until, width, at) {
   const x = linear(since, until, 0, width);
   const parts = [draw("line", { class: "axis", x1: 0, x2: width, y1: at, y2: at })];
@@ -211,7 +211,7 @@ function timeAxis(since, until, width, at) {
   return parts;
 }
 
-/** A line of times by itself, for pictures that are not drawings. */
+/** Make a separate time axis, for pictures that are not SVG. */
 export function axisBelow() {
   const canvas = draw("svg", { class: "plot", height: AXIS, "aria-hidden": "true" });
   const box = make("div", { class: "plot-box" }, canvas);

@@ -1,26 +1,26 @@
-// Elements: the one way in which anything gets onto a page.
+// Elements: the functions with which all scripts create elements.
 //
-// Text goes in as text, never as markup, so a name such as "<img onerror=...>" is only ever read, and
-// signs that hide or turn others are written out.
+// Strings are inserted as text, never as markup, so a name such as "<img onerror=...>" is harmless.
+// Invisible characters and those that change the text direction are shown as escapes.
 
 import { visible } from "./words.js";
 
-// Attributes that people read or hear; others are for the page itself.
+// Attributes that are shown to visitors or read aloud.
 const READ = new Set(["aria-label", "placeholder", "title"]);
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Make an HTML element; properties are attributes, "on" holds listeners, null is left out. */
+/** Make an HTML element; properties are attributes, "on" holds listeners, null is skipped. */
 export function make(tag, properties = {}, ...children) {
   return filled(document.createElement(tag), properties, children);
 }
 
-/** Make an element of a drawing. */
+/** Make an SVG element. */
 export function draw(tag, properties = {}, ...children) {
   return filled(document.createElementNS(SVG, tag), properties, children);
 }
 
-/** Put these children into a node instead of what it holds; who had the focus keeps it. */
+/** Replace the children of a node; the focus stays on the same or the equivalent element. */
 export function fill(node, ...children) {
   const active = document.activeElement;
   const isInside = active !== node && node.contains(active);
@@ -33,22 +33,22 @@ export function fill(node, ...children) {
   return node;
 }
 
-/** The element that stands where another stood: of the same kind, name and words. */
+/** Return the element with the same tag, id, link and text as one that was removed. */
 function likeliest(node, gone) {
   const marks = (one) => [one.id, one.getAttribute("href"), one.textContent].join("\n");
   return [...node.querySelectorAll(gone.tagName)].find((one) => marks(one) === marks(gone));
 }
 
-/** A child of a node: an element as it is, anything else as text. */
+/** Return a child for a node: an element as it is, anything else as text. */
 const seen = (child) => (child instanceof Node ? child : visible(child));
 
-/** Write a text where it is another, so that nothing is laid out anew for nothing. */
+/** Set the text of a node if it differs, to avoid needless layout. */
 export function say(node, text) {
   const shown = visible(text);
   if (node.textContent !== shown) node.textContent = shown;
 }
 
-/** Name an element for people who listen. */
+/** Set the name of an element for screen readers. */
 export function label(node, text) {
   node.setAttribute("aria-label", visible(text));
 }
@@ -58,13 +58,13 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
-/** Set one property of an element's style; a content policy allows this and forbids attributes. */
+/** Set a style property; the content security policy allows this, but not style attributes. */
 export function styled(node, name, value) {
   node.style.setProperty(name, value);
   return node;
 }
 
-/** Call back when an element's width becomes another; at first when it is laid out. */
+/** Call back with an element's width after the first layout and whenever it changes. */
 export function onWidth(node, callback) {
   let last = 0;
   new ResizeObserver(() => {
@@ -76,7 +76,7 @@ export function onWidth(node, callback) {
   }).observe(node);
 }
 
-/** Say something to people who listen rather than look. */
+/** Announce a text to screen readers. */
 export function announce(text) {
   let region = byId("announcer");
   if (!region) {

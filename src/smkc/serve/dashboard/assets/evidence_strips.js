@@ -1,4 +1,4 @@
-// Strips of evidences: how surprised each was over time, as bars of colour under one another.
+// Evidence strips: the surprise of each evidence over time, as coloured bars.
 
 import { axisBelow } from "./chart.js";
 import { fill, make } from "./dom.js";
@@ -8,10 +8,10 @@ import { clock, span } from "./words.js";
 
 const COLUMNS = 360;
 
-// Nats at the strong end of the colours, at least.
+// Minimum number of nats at the upper end of the colour scale.
 const LEAST_HIGH = 10;
 
-/** Strips for the evidences; ``show`` takes { since, until, times, evidences }. */
+/** Make strips for the evidences; ``show`` takes { since, until, times, evidences }. */
 export function evidenceStrips() {
   const node = make("div", { class: "strips" });
   const strips = new Map();
@@ -59,7 +59,7 @@ function oneStrip(name) {
   };
 }
 
-/** The strongest value in each of the columns; what lies between readings takes the one before. */
+/** Return the maximum in each column; columns between close readings repeat the previous one. */
 function columns(times, values, since, until) {
   const places = new Array(COLUMNS).fill(null);
   const width = (until - since) / COLUMNS;

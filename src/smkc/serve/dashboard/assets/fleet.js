@@ -1,4 +1,4 @@
-// Fleet: every lane in a row, those in trouble first, and the latest alerts.
+// Fleet page: a table of all lanes, those with alerts and problems first, and the latest alerts.
 
 import * as api from "./api.js";
 import { alertList } from "./alert_list.js";
@@ -17,7 +17,7 @@ const TICK = 5_000;
 
 const keyOf = (watch, entity) => JSON.stringify([watch, entity]);
 
-/** Show the fleet; return how it follows what happens. */
+/** Show the fleet; return the page's handlers of live updates. */
 export async function show(main, page) {
   const first = await api.watches();
   const range = rangeFromAddress(usualRange(first.flatMap((watch) => watch.lanes)));
@@ -51,7 +51,7 @@ export async function show(main, page) {
     make("section", { "aria-labelledby": "latest" },
       make("h2", { id: "latest" }, "Latest alerts"), alerts));
 
-  // Strips are asked for when they come near the screen, a few at a time, and drawn only there.
+  // Load the scores of rows that come near the screen, a few at a time, and draw only those rows.
   const near = new IntersectionObserver((seen) => {
     for (const entry of seen) entry.target.row.moved(entry.isIntersecting);
     askSoon();
@@ -129,7 +129,7 @@ export async function show(main, page) {
   }, LEARNING_AGAIN);
   return {
     look(found) {
-      if (!found) rows.forEach((row) => row.forget()); // rows came while nobody listened
+      if (!found) rows.forEach((row) => row.forget()); // rows were missed while disconnected
       look(found).catch(() => {});
     },
     event(kind, content) {

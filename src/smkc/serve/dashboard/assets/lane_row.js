@@ -1,4 +1,4 @@
-// Lane row: one recording in the fleet's table, updated as things happen.
+// Lane row: one lane in the fleet's table, with live updates.
 
 import * as api from "./api.js";
 import { strip } from "./chart.js";
@@ -9,7 +9,7 @@ import { ago, alertTitle, culprits, figure, laneName, score, zoned } from "./wor
 
 const STRIP_HEIGHT = 34;
 
-/** A row whose strip shows a range of time; it says by itself when it wants its scores. */
+/** Make a row with a strip of scores; ``wantsScores`` tells when they should be loaded. */
 export function laneRow(range) {
   const cells = Object.fromEntries(["doing", "name", "score", "now", "series", "alert", "last"].map(
     (name) => [name, make("span", { role: "cell", class: `cell ${name}` })]));
@@ -22,7 +22,7 @@ export function laneRow(range) {
   fill(cells.now, now);
   const chart = strip(STRIP_HEIGHT, (data) => describe(row.lane, data));
   fill(cells.score, chart.node);
-  let times = null, anomalies = null; // until they were asked for
+  let times = null, anomalies = null; // null until loaded
   let isAsked = false, isNear = false, isStale = false, frame = null;
   const redraw = () => {
     frame = null;
@@ -74,7 +74,7 @@ export function laneRow(range) {
         fill(cells.doing, stateSign(state));
       }
     },
-    /** Whether its scores should be asked for; they are then taken for asked. */
+    /** Return whether to request its scores; if so, mark them as requested. */
     wantsScores() {
       const isWanted = isNear && !isAsked && row.lane.rows > 0;
       isAsked ||= isWanted;

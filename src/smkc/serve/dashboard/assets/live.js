@@ -1,7 +1,7 @@
-// Live: what happens, as it happens; by asking again and again where that is not to be had.
+// Live: live updates by a stream of events, or by polling while the stream is broken.
 //
-// A stream of events from the service drives the pages. While it is broken the pages ask every few
-// seconds instead, and say so; while even that fails they say that the connection is lost.
+// The page shows whether the stream is open, whether it polls every few seconds, or whether polling
+// fails too and the connection is lost.
 
 import { LIVE, now, setNow, watches } from "./api.js";
 import { byId } from "./dom.js";
@@ -21,7 +21,7 @@ const WORDS = {
   lost: "connection lost",
 };
 
-/** Follow the service: ``onEvent(kind, content)`` for each event, ``onLook()`` to look again. */
+/** Follow the service: call ``onEvent(kind, content)`` for each event, ``onLook`` to reload. */
 export function follow(onEvent, onLook) {
   let source = null;
   let poller = null;

@@ -1,12 +1,12 @@
-// Login: sends the token once, to this service, and goes on to where the visitor wanted to be.
+// Login page: sends the token to the service and opens the page that the visitor wanted.
 
 import { byId } from "./dom.js";
 
-/** Where to go afterwards: a page of this service, whatever the address says. */
+/** Return the URL to open after the login; never one of another site. */
 function destination() {
   const wanted = new URLSearchParams(location.search).get("next") ?? "/";
   const target = new URL(wanted, location.origin);
-  // A path such as "/.//host" becomes "//host", which by itself names another host.
+  // A path such as "/.//host" is normalized to "//host", which would name another host.
   const isOurs = target.origin === location.origin && !target.pathname.startsWith("//")
     && !target.pathname.startsWith("/login");
   return isOurs ? target.href : "/";

@@ -1,9 +1,9 @@
-// Loudest: the variables that are most unusual now, though nothing alerts.
+// Loudest: the most unusual variables now, whether or not there is an alert.
 
 import { fill, make } from "./dom.js";
 import { figure, kindWords, oneIn } from "./words.js";
 
-/** A list of variables; ``show`` takes them, the loudest first. */
+/** Make a list of variables; ``show`` takes them, most unusual first. */
 export function loudestList() {
   const node = make("ol", { class: "loudest" });
   return {

@@ -1,4 +1,4 @@
-// The way in: which page an address means, and what it hears of the service.
+// Main: the entry point; shows the page of the URL and passes live updates to it.
 
 import * as alertPage from "./alert.js";
 import * as api from "./api.js";
@@ -16,18 +16,18 @@ const main = byId("content");
 const page = {
   /** Whether the visitor may acknowledge and give feedback. */
   mayAct: false,
-  /** Name the page in the browser's title. */
+  /** Set the title of the page. */
   title(words) {
     document.title = visible(`${words} - smkc`);
   },
-  /** Say where the page lies: words, each with an address unless it is the page itself. */
+  /** Set the breadcrumbs: pairs of text and URL; null for the current page. */
   trail(steps) {
     const home = make("li", {}, make("a", { href: "/", class: "home" }, "smkc"));
     fill(byId("trail"), home, ...steps.map(([words, address]) => make("li", {},
       address ? make("a", { href: address }, words)
         : make("span", { "aria-current": "page" }, words))));
   },
-  /** Say that something could not be had. */
+  /** Show that the page could not be loaded. */
   failed(error) {
     fill(main, make("h1", {}, error.status === 404 ? "Not there" : "This cannot be shown"),
       make("p", { class: "sub" }, error.message),
@@ -36,7 +36,7 @@ const page = {
   },
 };
 
-/** Say who the visitor is, and let them come and go. */
+/** Show the visitor's name, with a button to log out or a link to log in. */
 function greet(visitor) {
   page.mayAct = visitor.role === "admin";
   const place = byId("visitor");
@@ -47,7 +47,7 @@ function greet(visitor) {
     : make("a", { href: "/login" }, "Log in"));
 }
 
-/** Say in whose time the page speaks, with a button for the other. */
+/** Show the time zone, with a button to switch between UTC and the visitor's own. */
 function tellZone() {
   const now = Date.now();
   const other = make("button", { type: "button", class: "plain", on: { click: changeZone } },
@@ -74,7 +74,7 @@ async function start() {
   };
   await api.session().then(greet).catch((error) => console.warn(error.message));
   await open();
-  // A page that could not be shown at first is tried again as long as it may be there.
+  // Retry a page that could not be loaded, unless it does not exist.
   const tryAgain = () => {
     if (view !== null || isMissing) return;
     again ??= setTimeout(() => { again = null; open(); }, TRY_AGAIN);

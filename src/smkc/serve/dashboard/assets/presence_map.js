@@ -1,4 +1,4 @@
-// Presence map: which variables were observed when, a line each.
+// Presence map: when each variable was observed, one line per variable.
 
 import { axisBelow } from "./chart.js";
 import { fill, make, say, styled } from "./dom.js";
@@ -12,7 +12,7 @@ const LEAST_HEIGHT = 60;
 const MOST_HEIGHT = 448;
 const MOST_LISTED = 40;
 
-/** A map of presence; ``show`` takes what the service answers, and the time it spans. */
+/** Make a presence map; ``show`` takes the presence from the API and its time span. */
 export function presenceMap() {
   const picture = raster(["--empty", "--presence"], "presence");
   const reading = make("output", { class: "reading" });
@@ -63,7 +63,7 @@ function place(at, size, cells) {
   return Math.max(0, Math.min(cells - 1, Math.floor((at / size) * cells)));
 }
 
-/** Who came and who went in this time, as lists for those who cannot see the map. */
+/** Return lists of the variables that appeared and vanished, for those who cannot see the map. */
 function cameAndWent({ names, share }) {
   const filled = share[0].map((_, column) => share.some((line) => line[column]));
   const first = filled.indexOf(true), last = filled.lastIndexOf(true);

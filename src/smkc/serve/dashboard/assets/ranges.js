@@ -1,4 +1,4 @@
-// Ranges: how much time a page shows, chosen by buttons and kept in its address.
+// Ranges: the time range of a page, chosen by buttons and kept in the URL.
 
 import { now } from "./api.js";
 import { fill, make } from "./dom.js";
@@ -15,13 +15,13 @@ export const RANGES = {
   "30d": { span: 30 * 24 * HOUR, words: "30 days" },
 };
 
-/** The range that shows lanes best before anybody chooses: an hour while they are young. */
+/** Return the default range: 1 hour if no lane has 2 hours of rows yet, else 6 hours. */
 export function usualRange(lanes) {
   const age = Math.max(0, ...lanes.map((lane) => lane.rows * lane.step));
   return age < YOUNG ? "1h" : "6h";
 }
 
-/** Read the range from the page's address. */
+/** Read the range from the URL. */
 export function rangeFromAddress(usual) {
   const query = new URLSearchParams(location.search);
   const name = query.get("range");
@@ -35,7 +35,7 @@ export function rangeFromAddress(usual) {
   };
 }
 
-/** Write the range into the page's address without a new entry in the browser's history. */
+/** Write the range into the URL without adding an entry to the browser's history. */
 function keep(range) {
   const query = new URLSearchParams(location.search);
   query.set("range", range.name);
@@ -46,19 +46,19 @@ function keep(range) {
   history.replaceState(null, "", `${location.pathname}?${query}`);
 }
 
-/** Since when and until when a range reaches; to now where it has no end of its own. */
+/** Return start and end of a range; without an end of its own it ends now. */
 export function reach(range) {
   const until = range.until ?? now();
   return { since: until - spanOf(range), until };
 }
 
-/** How long a range is: as one of the buttons says, or as it was drawn on a chart. */
+/** Return the length of a range: as selected on a chart, else as chosen by a button. */
 const spanOf = (range) => range.span ?? RANGES[range.name].span;
 
 /**
- * Buttons for the range; ``onChange`` is called after each change.
+ * Make buttons for the range; ``onChange`` is called after each change.
  *
- * ``zoom`` shows a part of what is shown; any button leads back.
+ * ``zoom`` of the result selects a part of the range; the length buttons and Now reset it.
  */
 export function rangeButtons(range, names, onChange) {
   const node = make("div", { class: "ranges" });

@@ -1,4 +1,4 @@
-// Rasters: maps of numbers as pictures, a cell a point, in the page's colours.
+// Rasters: heat maps with one pixel per cell, in the page's colours.
 
 import { label, make } from "./dom.js";
 
@@ -11,7 +11,7 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   }
 });
 
-/** A picture of cells; ``show`` takes their colours' places, 0 to 1 or null, row by row. */
+/** Make a heat map; ``show`` takes places on the colour scale, 0 to 1 or null, row by row. */
 export function raster(colours, className = "raster") {
   const canvas = make("canvas", { class: className, role: "img" });
   let shown = null;

@@ -1,4 +1,4 @@
-// Scales: where a time or a value lies on a drawing, and which of them are written beside it.
+// Scales: positions of times and values in a chart, ticks, and paths of lines.
 
 import { day, timeOfDay } from "./words.js";
 import { ahead } from "./zone.js";
@@ -11,16 +11,16 @@ const TIME_STEPS = [
 ];
 const LABEL_WIDTH = 76;
 
-// A line is broken where so many usual steps passed without a reading.
+// A line is interrupted after this many usual steps without a reading.
 const GAP_STEPS = 3.5;
 
-/** A straight line from a range of values to a range of places. */
+/** Return a function that maps one range linearly to another. */
 export function linear(from, to, low, high) {
   const slope = (high - low) / (to - from || 1);
   return (value) => low + (value - from) * slope;
 }
 
-/** Round times inside a range, with the words for each. */
+/** Return round times inside a range, with a label for each. */
 export function timeTicks(since, until, width) {
   const room = Math.max(1, Math.floor(width / LABEL_WIDTH));
   const step = TIME_STEPS.find((one) => (until - since) / one <= room) ?? TIME_STEPS.at(-1);
@@ -31,7 +31,7 @@ export function timeTicks(since, until, width) {
   return ticks;
 }
 
-/** Round values inside a range, about so many. */
+/** Return about ``wanted`` round values inside a range. */
 export function valueTicks(low, high, wanted) {
   const rough = (high - low) / Math.max(wanted, 1);
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -41,7 +41,7 @@ export function valueTicks(low, high, wanted) {
   return ticks;
 }
 
-/** The path of a line through readings; broken at gaps and where there is no reading. */
+/** Return the SVG path of a line through readings, interrupted at gaps. */
 export function linePath(times, values, x, y) {
   const longest = GAP_STEPS * usualStep(times);
   let path = "";
@@ -56,7 +56,7 @@ export function linePath(times, values, x, y) {
   return path;
 }
 
-/** The outline of what lies between a line and a level. */
+/** Return the SVG path of the area between a line and a level. */
 export function areaPath(times, values, x, y, level) {
   const longest = GAP_STEPS * usualStep(times);
   let path = "";
@@ -78,13 +78,13 @@ export function areaPath(times, values, x, y, level) {
   return path;
 }
 
-/** The middle of the steps from one time to the next. */
+/** Return the median step between times. */
 function usualStep(times) {
   const steps = times.slice(1).map((at, i) => at - times[i]).sort((a, b) => a - b);
   return steps.length ? steps[Math.floor(steps.length / 2)] : Infinity;
 }
 
-/** Which of the ascending times lies nearest to one. */
+/** Return the index of the time nearest to a given one; the times are ascending. */
 export function nearest(times, at) {
   let low = 0, high = times.length - 1;
   while (high - low > 1) {

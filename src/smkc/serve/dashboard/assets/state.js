@@ -1,15 +1,15 @@
-// States: what a lane is doing, in a word, and which lanes deserve attention first.
+// States: the state of a lane in words, and the order of lanes by urgency.
 
 import { make } from "./dom.js";
 import { duration, figure, laneName, percent } from "./words.js";
 
 const RANKS = { alert: 0, waiting: 1, learning: 2, calm: 3 };
 
-// Rows are late after so many steps, but not before so many milliseconds.
+// Rows are late after this many steps, but at least this many milliseconds.
 const LATE_STEPS = 10;
 const LATE_LEAST = 30_000;
 
-/** What a lane is doing at a time: its kind, for the colour, and the words for it. */
+/** Return the state of a lane at a time: a kind, which sets the colour, and words. */
 export function stateOf(lane, now) {
   if (lane.alert) return { kind: "alert", words: "alert" };
   if (lane.phase === "waiting") return { kind: "waiting", words: "waiting" };
@@ -30,12 +30,12 @@ export function stateOf(lane, now) {
   return { kind: "calm", words: "calm" };
 }
 
-/** A word with its colour and a sign that does without colour. */
+/** Return an element with the words of a state, styled by its kind. */
 export function stateSign(state) {
   return make("span", { class: `state ${state.kind}` }, state.words);
 }
 
-/** Lanes in order: open alerts by strength, then what waits or learns, then the rest by name. */
+/** Sort lanes: open alerts by anomaly, then waiting, learning and calm lanes, each by name. */
 export function byTrouble(lanes, now) {
   const rank = (lane) => RANKS[stateOf(lane, now).kind];
   const weight = (lane) => lane.alert?.anomaly ?? 0;
@@ -43,17 +43,17 @@ export function byTrouble(lanes, now) {
     || (laneName(a) < laneName(b) ? -1 : Number(laneName(a) > laneName(b))));
 }
 
-/** Where a lane's page is. */
+/** Return the URL of a lane's page. */
 export function laneAddress(lane, further = {}) {
   const query = { ...(lane.entity ? { entity: lane.entity } : {}), ...further };
   const search = new URLSearchParams(query).toString();
   return `/watches/${encodeURIComponent(lane.watch)}${search ? `?${search}` : ""}`;
 }
 
-/** Where an alert's page is. */
+/** Return the URL of an alert's page. */
 export const alertAddress = (alert) => `/alerts/${encodeURIComponent(alert.id)}`;
 
-/** What an alert is at: open or over, and whether somebody has seen it. */
+/** Return signs for an alert: open or over, acknowledged, and whether it was normal. */
 export function alertSigns(alert) {
   const state = alert.isOpen ? { kind: "alert", words: "open" } : { kind: "over", words: "over" };
   return [

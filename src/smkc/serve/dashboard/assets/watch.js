@@ -1,4 +1,4 @@
-// Watch: one recording over time: its score, what the evidences said, and who was observed.
+// Watch page: scores, evidences and presence of one lane over time.
 
 import * as api from "./api.js";
 import { alertList } from "./alert_list.js";
@@ -22,7 +22,7 @@ const PRESENCE_AGAIN = 30_000;
 const LOUDEST_AGAIN = 2_000;
 const LEARNING_AGAIN = 5_000;
 
-/** Show one lane of a watch; return how it follows what happens. */
+/** Show one lane of a watch; return the page's handlers of live updates. */
 export async function show(main, page, name) {
   const watch = (await api.watches()).find((one) => one.name === name);
   if (!watch) throw new api.Refused(404, `there is no watch called ${name}`);
@@ -35,7 +35,7 @@ export async function show(main, page, name) {
   return lane ? laneView(main, page, watch, lane) : emptyView(main, page, watch);
 }
 
-/** A watch that has taken no row yet. */
+/** Show a watch that has no rows yet. */
 function emptyView(main, page, watch) {
   page.title(watch.name);
   page.trail([[watch.name, null]]);
@@ -44,7 +44,7 @@ function emptyView(main, page, watch) {
       ? "Nothing has been pushed to this watch yet. Its first row appears here when it closes."
       : "No row has been taken yet. It appears here when the source answers."),
     ...watch.problems.map((problem) => make("p", { class: "problem" }, problem)));
-  // A lane tells of its rows only once it judges them: until then the page asks.
+  // There are no events for rows that are not judged yet, so the page polls.
   const look = async () => {
     const now = (await api.watches()).find((one) => one.name === watch.name);
     if (now?.lanes.length) location.reload();
@@ -194,7 +194,7 @@ async function laneView(main, page, watch, lane) {
   };
 }
 
-/** Add what is said of one more row to the columns. */
+/** Append a verdict to the columns. */
 function append(data, verdict) {
   data.times.push(verdict.time);
   for (const name of ["anomaly", "cardinality", "appeared", "vanished"]) {

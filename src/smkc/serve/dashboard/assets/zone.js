@@ -1,15 +1,15 @@
-// Zone: whether times are shown in the visitor's own zone or in UTC.
+// Zone: the choice between the visitor's own time zone and UTC.
 
 const KEY = "smkc-zone";
 const MINUTE = 60_000;
 
-/** Whether times are shown in UTC though the visitor lives elsewhere. */
+/** Whether the visitor has chosen UTC. */
 export const isUniversal = kept() === "UTC";
 
-/** How many milliseconds the shown time is ahead of UTC at a moment. */
+/** Return the milliseconds by which the shown time is ahead of UTC at a moment. */
 export const ahead = (ms) => (isUniversal ? 0 : -new Date(ms).getTimezoneOffset() * MINUTE);
 
-/** The zone's name at a moment: UTC, UTC+2 or UTC-3:30. */
+/** Return the zone's name at a moment: UTC, UTC+2 or UTC-3:30. */
 export function zone(ms) {
   const minutes = ahead(ms) / MINUTE;
   if (minutes === 0) return "UTC";
@@ -18,16 +18,16 @@ export function zone(ms) {
   return `UTC${minutes < 0 ? "-" : "+"}${Math.floor(size / 60)}${rest}`;
 }
 
-/** Whether the visitor's own zone is another than UTC. */
+/** Return whether the visitor's own zone differs from UTC at a moment. */
 export const isElsewhere = (ms) => new Date(ms).getTimezoneOffset() !== 0;
 
-/** Show all times in the other zone from now on. */
+/** Switch between UTC and the visitor's own zone. */
 export function changeZone() {
   keep(isUniversal ? "" : "UTC");
   location.reload();
 }
 
-// A browser may refuse to keep anything; times are then the visitor's own.
+// A browser may refuse access to storage; then the visitor's own zone is used.
 function kept() {
   try {
     return localStorage.getItem(KEY);

@@ -1,0 +1,177 @@
+"""Wording: the causes of a row's score, described for people.
+
+In: the contribution of each variable, the rows concerned, and the fitted model. Out: causes, the
+largest share first.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.decide import Cause
+from smkc.decide.words import EVIDENCES
+from smkc.evidence.causes.movement import movements
+from smkc.evidence.model import ReferenceEvidence
+from smkc.evidence.settings import SETTINGS
+from smkc.evidence.state import Blame
+from smkc.evidence.variables import QUESTIONS
+from smkc.recording import Recording
+from smkc.recording.counters import clock, rates
+from smkc.recording.times import show_time
+
+# Name of a further reason for a cause: how far a variable went from its own normal.
+MOVEMENT = "movement"
+
+# Kind of cause that each evidence, and each question asked of single variables, indicates.
+KIND_OF_EVIDENCE = {
+    **{name: words.kind for name, words in EVIDENCES.items()},
+    "apart from peers": "peers",
+    **{question.name: question.kind for question in QUESTIONS},
+    MOVEMENT: "level",
+}
+
+# Largest number of causes, and smallest share of a cause.
+MAX_CAUSES, MIN_CAUSE_SHARE = 64, 0.01
+
+# Share given to variables that fell silent at once, if a large share of all did.
+SILENT_SHARE = 0.9
+
+# Values within this many spreads of the middle are called usual.
+USUAL_SPREADS = 2.0
+
+# Spread of a variable that is constant in the reference, and of any that hardly moves.
+CONSTANT_SPREAD = 1e-30
+
+
+def causes_of(blame: Blame, rows: Recording, known: ReferenceEvidence) -> list[Cause]:
+    """Return the causes of a score, the largest share first.
+
+    If a large share of the variables fell silent at once, they are 1 cause, the first.
+
+    Parameters
+    ----------
+    blame
+        the contribution of each variable.
+    rows
+        the rows of the recording that the details describe.
+    known
+        the fitted model.
+    """
+    causes = _causes_of_values(blame, rows, known)
+    if not blame.silent:
+        return causes
+    first, *others = blame.silent
+    silent = Cause(
+        variable=first,
+        share=SILENT_SHARE,
+        kind="presence",
+        joint_with=tuple(others),
+        detail=f"{len(blame.silent)} of {blame.n_usual} series fell silent at once",
+    )
+    rest = [replace(cause, share=(1.0 - SILENT_SHARE) * cause.share) for cause in causes]
+    return [silent, *rest]
+
+
+def _causes_of_values(blame: Blame, rows: Recording, known: ReferenceEvidence) -> list[Cause]:
+    """Return the causes by the values of variables, the largest share first.
+
+    A variable's share is the mean, weighted by the settings, of its share in three sums: the nats
+    that the evidences attribute to variables, the nats of variables that are loud by themselves,
+    and how far variables moved. The second has the largest weight, as it is mostly what raises
+    alerts. The square root keeps a variable that moved 100 times its reach from dominating.
+    """
+    voices: list[dict[str, dict[str, float]]] = [
+        {
+            evidence: {name: blame.evidences[evidence] * share for name, share in shares.items()}
+            for evidence, shares in blame.by_evidence.items()
+        },
+        {question: dict(nats) for question, nats in blame.by_question.items()},
+        {MOVEMENT: {name: sqrt(far) for name, far in movements(rows, known).items()}},
+    ]
+    shares: dict[str, dict[str, float]] = {}
+    weights = SETTINGS.evidence_weight, SETTINGS.loud_weight, SETTINGS.movement_weight
+    for voice, weight in zip(voices, weights, strict=True):
+        whole = sum(sum(said.values()) for said in voice.values())
+        for reason, said in voice.items():
+            for name, much in said.items():
+                if much > 0:
+                    by_reason = shares.setdefault(name, {})
+                    by_reason[reason] = by_reason.get(reason, 0.0) + weight * much / whole
+    totals = {name: sum(by_reason.values()) for name, by_reason in shares.items()}
+    whole = sum(totals.values())
+    ranked = sorted(totals, key=lambda name: (-totals[name], name))
+    return [
+        Cause(
+            variable=name,
+            share=totals[name] / whole,
+            kind=KIND_OF_EVIDENCE.get(reason, reason),
+            detail=detail_of(name, rows, known),
+            reason=reason,
+        )
+        for name, reason in ((name, _reason(shares[name])) for name in ranked[:MAX_CAUSES])
+        if totals[name] >= MIN_CAUSE_SHARE * whole
+    ]
+
+
+def _reason(by_reason: Mapping[str, float]) -> str:
+    """Return the reason with the largest share; movement only if there is no other."""
+    reasons = [reason for reason in by_reason if reason != MOVEMENT] or [MOVEMENT]
+    return max(reasons, key=lambda reason: by_reason[reason])
+
+
+def detail_of(name: str, rows: Recording, known: ReferenceEvidence) -> str:
+    """Describe in words what a variable did in these rows, in its own unit."""
+    scaling = known.scaling
+    values = rows.trace(name) if name in rows.names else np.full(len(rows), np.nan)
+    seen = np.flatnonzero(np.isfinite(values))
+    if not len(seen):
+        return f"was not seen from {show_time(rows.times[0])} to {show_time(rows.times[-1])}"
+    if name not in scaling.names:
+        middle = float(np.median(values[seen].astype(np.float64)))
+        top = seen[int(np.argmax(np.abs(values[seen] - middle)))]
+        return (
+            f"is new to the reference data; was {values[top]:.4g} at "
+            f"{show_time(rows.times[top])}, {middle:.4g} in the middle"
+        )
+    at = scaling.names.index(name)
+    centre, spread = float(scaling.centre[at]), float(scaling.spread[at])
+    if scaling.counter[at]:
+        return _detail_of_counter(values[seen], rows.times[seen], centre, spread)
+    usual = [known.usual(name, rows.times[row]) for row in seen]
+    middles = np.array([centre if one is None else one.middle for one in usual])
+    farthest = int(np.argmax(np.abs(values[seen].astype(np.float64) - middles)))
+    was = f"was {values[seen[farthest]]:.4g} at {show_time(rows.times[seen[farthest]])}"
+    season = usual[farthest]
+    if season is None:
+        return f"{was}; usual is {_usual(centre, spread)}"
+    low, high = (season.middle + sign * USUAL_SPREADS * season.spread for sign in (-1, 1))
+    return f"{was}; usual {season.when} is {low:.4g} to {high:.4g}"
+
+
+def _detail_of_counter(
+    values: NDArray[Any], times: NDArray[Any], centre: float, spread: float
+) -> str:
+    """Describe how fast a counter grew where that was least usual."""
+    usual = _usual(centre, spread)
+    grown = rates(np.zeros(len(values), int), values.astype(np.float64), clock(times, times[0]))
+    if np.isnan(grown).all():
+        return f"a counter whose usual rate is {usual}"
+    farthest = int(np.nanargmax(np.abs(grown - centre)))
+    unit = " per second" if times.dtype.kind == "M" else ""
+    return f"grew by {grown[farthest]:.4g}{unit} at {show_time(times[farthest])}; usual is {usual}"
+
+
+def _usual(centre: float, spread: float) -> str:
+    """Describe the usual values of a variable.
+
+    Examples
+    --------
+    >>> _usual(0.25, 0.012), _usual(3.0, 1e-60)
+    ('0.25, give or take 0.012', 'always 3')
+    """
+    is_constant = spread <= CONSTANT_SPREAD
+    return f"always {centre:.4g}" if is_constant else f"{centre:.4g}, give or take {spread:.2g}"

@@ -1,0 +1,294 @@
+"""Scorer: the surprise of each evidence, the joined scores, and the p-values of rows.
+
+In: consecutive rows, in calls of any size. Out: scores that depend on these and earlier rows only,
+and not on how the rows were divided into calls.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.evidence.choices import Choices
+from smkc.evidence.columns.block import Block
+from smkc.evidence.decision._loops import hold
+from smkc.evidence.decision.budget import Budget
+from smkc.evidence.decision.recent_median import RecentMedian
+from smkc.evidence.saving import prefixed, under
+from smkc.evidence.settings import SETTINGS
+from smkc.evidence.system.components import ComponentsPart
+from smkc.evidence.system.contract import Evidence, Ring
+from smkc.evidence.system.nulls import Nulls, joined, most_nats
+from smkc.evidence.variables import (
+    N_LOOKS,
+    Heard,
+    Tails,
+    VariableQuestions,
+    VariableState,
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Normal:
+    """Statistics and scores of normal rows that the evidences were not fitted on.
+
+    Parameters
+    ----------
+    statistics
+        (E, n) sample of the statistics of each evidence, NaN where it has fewer than n.
+    totals
+        (m,) sample of the scores of the same rows.
+    n_independent
+        number of windows that fit into these rows without overlap.
+    system
+        the tail of the joined surprise of all evidences.
+    """
+
+    statistics: NDArray[np.float64]
+    totals: NDArray[np.float64]
+    n_independent: float
+    system: Tails
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scored:
+    """Scores of n rows.
+
+    Parameters
+    ----------
+    statistics, nats
+        (n, E) statistic and surprise of each evidence.
+    scores
+        (n,) of the joined evidences.
+    loudest
+        (n,) part of the loudest single variables, to be added to the scores.
+    p_values
+        (n,) p-value of each row.
+    marks
+        (n,) :class:`~smkc.decide.Mark` of each row.
+    residuals
+        (n, C) the part of each value that the other variables do not explain.
+    """
+
+    statistics: NDArray[np.float64]
+    nats: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    loudest: NDArray[np.float64]
+    p_values: NDArray[np.float64]
+    marks: NDArray[np.int8]
+    residuals: NDArray[np.float32]
+
+
+class Scorer:
+    """The state of all evidences and questions at one moment of a recording.
+
+    Parameters
+    ----------
+    evidences, choices
+        of the model.
+    before
+        rows before the first; there may be none.
+    normal, variables
+        what is normal for the evidences, and the questions asked of single variables. Both are None
+        while the model is being fitted; surprises are then 0 and p-values 1.
+    """
+
+    def __init__(
+        self,
+        evidences: Sequence[Evidence],
+        choices: Choices,
+        before: Block,
+        normal: Normal | None = None,
+        variables: VariableQuestions | None = None,
+    ) -> None:
+        self.choices = choices
+        self.ring = Ring(choices.memory)
+        self.parts = [evidence.start(before, self.ring) for evidence in evidences]
+        self.relation = next(part for part in self.parts if isinstance(part, ComponentsPart))
+        self.normal = normal
+        self.system = RecentMedian(2 * SETTINGS.lasting_rows)
+        self.budget = Budget()
+        self.variables: VariableState | None = None
+        self.n_asked = 0
+        if variables is not None:
+            self.variables = variables.start(before.values, before.clocks, self.ring.size)
+            self.n_asked = variables.n_asked
+        # The joined surprises of the latest rows, and the nats of all rows in the ring.
+        self.recent = np.zeros(2 * choices.window - 2)
+        self.said = np.zeros((self.ring.size, len(evidences)))
+        self.most_nats = np.inf
+        if normal is not None:
+            self.nulls = Nulls.of(normal.statistics)
+            self.most_nats = most_nats(normal.n_independent * choices.window)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows scored so far."""
+        return self.ring.n_rows
+
+    def push(self, rows: Block) -> Scored:
+        """Score the next rows, in blocks counted from the first row ever scored."""
+        parts: list[Scored] = []
+        at, n, size = 0, len(rows.rows), self.choices.block
+        while at < n or not parts:
+            end = min(n, at + size - self.n_rows % size)
+            parts.append(self._push(rows.part(slice(at, end))))
+            at = end
+        if len(parts) == 1:
+            return parts[0]
+        names = [field.name for field in fields(Scored)]
+        return Scored(**{k: np.concatenate([getattr(p, k) for p in parts]) for k in names})
+
+    def _push(self, block: Block) -> Scored:
+        n = len(block.rows)
+        statistics = np.stack([part.push(block) for part in self.parts], axis=1)
+        nats, loudest, p_values = np.zeros(statistics.shape), np.zeros(n), np.ones(n)
+        residuals, marks = self.relation.residuals, np.zeros(n, np.int8)
+        if self.normal is not None:
+            nats = self.nulls.nats(statistics)
+            # P-values use surprises without a cap; with it, a model with a short reference could
+            # not tell a fault from a rare row. Scores use capped ones, so that no single evidence
+            # decides alone.
+            system = self._of_system(joined(nats), self.normal.system)
+            nats = np.minimum(nats, self.most_nats)
+            if self.variables is not None:
+                n_related = self.variables.fitted.n_related
+                heard = self.variables.push(
+                    block.values, block.fresh_values, residuals[:, :n_related], block.clocks
+                )
+                loudest = added_by_loudest(heard, block.values.shape[1])
+                marks = heard.marks
+                surprises = joint_surprise(heard.surprises, system, self.n_asked)
+                p_values = np.exp(-self.budget.charge(surprises))
+        scores, self.recent = held(joined(nats), self.recent, self.choices.window)
+        self.said[self.ring.places(n)] = nats
+        self.ring.n_rows += n
+        return Scored(
+            statistics=statistics,
+            nats=nats,
+            scores=scores,
+            loudest=loudest,
+            p_values=p_values,
+            marks=marks,
+            residuals=residuals,
+        )
+
+    def _of_system(self, surprises: NDArray[np.float64], tail: Tails) -> NDArray[np.float64]:
+        """Return (n,) surprises of the (n,) joined surprises, minus their recent median."""
+        nats = tail.nats(surprises[:, None].astype(np.float32))[:, 0]
+        return self.system.rise_above(nats.astype(np.float64))
+
+    def accept(self, first: int, last: int) -> None:
+        """Take what was loud in rows first to last - 1, by number, as normal from now on.
+
+        For the joined surprise, the median of all rows since ``first`` becomes the usual one.
+        """
+        self.system.accept(self.n_rows - first)
+        if self.variables is not None:
+            self.variables.accept(first, last)
+
+    # ------------------------------------------------------------------ contributions
+
+    def made_by(self, first: int, last: int) -> list[NDArray[np.float64]]:
+        """Return for each evidence (V,) the mean nats per row that each variable contributed.
+
+        Rows are first to last - 1. The nats of a row are divided in proportion to the part of its
+        statistic that each variable contributed.
+        """
+        places = np.arange(first, last) % self.ring.size
+        out = []
+        for e, part in enumerate(self.parts):
+            made = part.made(places)
+            whole = made.sum(axis=1, keepdims=True)
+            shares = made / np.where(whole > 0, whole, 1.0)
+            out.append((np.nan_to_num(self.said[places, e])[:, None] * shares).mean(axis=0))
+        return out
+
+    def mean_nats(self, first: int, last: int) -> NDArray[np.float64]:
+        """Return (E,) the mean surprise of each evidence in rows first to last - 1; NaN is 0."""
+        places = np.arange(first, last) % self.ring.size
+        mean: NDArray[np.float64] = np.nan_to_num(self.said[places]).mean(axis=0)
+        return mean
+
+    # ------------------------------------------------------------------ saving
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that :meth:`restore` needs to continue exactly."""
+        arrays = {"recent": self.recent, "said": self.said, "n_rows": np.array([self.n_rows])}
+        arrays |= prefixed("system", self.system.to_arrays())
+        arrays |= prefixed("budget", self.budget.to_arrays())
+        if self.variables is not None:
+            arrays |= prefixed("variables", self.variables.to_arrays())
+        for e, part in enumerate(self.parts):
+            arrays |= prefixed(f"part{e}", part.to_arrays())
+        return arrays
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Restore the state that :meth:`to_arrays` returned."""
+        self.ring.n_rows = int(arrays["n_rows"][0])
+        self.recent = arrays["recent"].copy()
+        self.said = arrays["said"].copy()
+        self.system.restore(under("system", arrays))
+        self.budget.restore(under("budget", arrays))
+        if self.variables is not None:
+            self.variables.restore(under("variables", arrays))
+        for e, part in enumerate(self.parts):
+            part.restore(under(f"part{e}", arrays))
+
+
+def joint_surprise(
+    loudest: NDArray[np.float64], system: NDArray[np.float64], n_columns: int
+) -> NDArray[np.float64]:
+    """Return (n,) minus the logarithm of the joint p-value of the loudest column and the system.
+
+    Two p-values are computed: that of the larger surprise alone, and that of both by Fisher's
+    method, where the sum of two independent surprises exceeds s with probability (1 + s) exp(-s).
+    The smaller one counts, doubled as the correction for two tests. The loudest column is itself 1
+    of the ``n_columns`` columns of the system; the smaller surprise is therefore multiplied by
+    1 - 1 / ``n_columns``.
+
+    If both p-values were exact, the false-alarm rate would be exceeded by up to a third. That of
+    the loudest column, however, is an upper bound, corrected for the number of columns as if they
+    were independent.
+
+    Notes
+    -----
+    R. A. Fisher, Statistical Methods for Research Workers, 4th edition (1932), section 21.1.
+
+    Examples
+    --------
+    >>> joint_surprise(np.array([0.0, 8.0, 5.0]), np.array([0.0, 0.0, 5.0]), 100).round(2).tolist()
+    [0.0, 7.31, 6.86]
+    """
+    larger, smaller = np.maximum(loudest, system), np.minimum(loudest, system)
+    both = larger + (1.0 - 1.0 / max(n_columns, 1)) * smaller
+    joint: NDArray[np.float64] = np.maximum(larger, both - np.log1p(both)) - np.log(N_LOOKS)
+    return np.maximum(joint, 0.0)
+
+
+def added_by_loudest(heard: Heard, n_columns: int) -> NDArray[np.float64]:
+    """Return (n,) the part of the loudest columns in the scores.
+
+    ``n_columns`` is the number of columns that the reference knows.
+    """
+    # Newcomers do not count for the mean's length: those of later rows must not change this row.
+    top = heard.nats[:, : min(SETTINGS.n_loudest, n_columns)]
+    added: NDArray[np.float64] = SETTINGS.loudest_weight * top.mean(axis=1, dtype=np.float64)
+    return added
+
+
+def held(
+    together: NDArray[np.float64], before: NDArray[np.float64], window: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return (n,) scores of (n,) joined surprises, and the ``before`` of the next rows.
+
+    A score is half the largest surprise of the window that ends at the row, and half the mean of
+    that maximum over the last w rows: a surprise is held for as long as windows cover its rows.
+    ``before`` (2 w - 2,) are the joined surprises of the rows before.
+    """
+    covered = np.concatenate([before, together])
+    scores = np.empty(len(together))
+    hold(covered, window, scores)
+    return scores, covered[len(together) :]

@@ -1,0 +1,196 @@
+"""The state of the questions asked of single variables, row after row.
+
+In: consecutive rows of scaled values, after a model was fitted. Out: the loudest columns of each
+row, and the arrays from which the state can be continued.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smkc.decide import Mark
+from smkc.evidence.settings import SETTINGS
+from smkc.evidence.variables.loudest import N_KEPT, Heard, Loudest
+from smkc.evidence.variables.questions import FROZEN, LEVEL, QUESTIONS, Statistics
+
+if TYPE_CHECKING:
+    from smkc.evidence.variables.model import VariableQuestions
+
+# Number of questions that are asked of newcomers.
+N_ASKED_OF_NEWCOMERS = sum(question.is_asked_of_newcomers for question in QUESTIONS)
+
+# Surprise of certain trouble, far above any threshold or cost of earlier alerts.
+CERTAIN_NATS = 100.0
+
+
+class VariableState:
+    """The state of all questions at one moment of a recording.
+
+    Parameters
+    ----------
+    fitted
+        what is normal.
+    before
+        (m, C) rows before the first, with seasonal distances; there may be none.
+    n_kept_rows
+        number of latest rows whose loudest columns are remembered.
+    """
+
+    def __init__(
+        self, fitted: "VariableQuestions", before: NDArray[np.float32], n_kept_rows: int
+    ) -> None:
+        self.fitted = fitted
+        n_columns = len(fitted.constant)
+        self.statistics = Statistics(n_columns)
+        if len(before):
+            self.statistics.push(before)
+        is_lasting = [question.is_lasting for question in QUESTIONS]
+        rows = [question.rows_of_level for question in QUESTIONS]
+        self.loudest = Loudest(is_lasting, n_columns, fitted.places, rows)
+        self.silence = fitted.silence.start()
+        self.newcomer_counts = np.zeros(0, np.int64)
+        # (Q, F) the largest surprise of each newcomer before it had enough observations.
+        self.newcomer_peaks = np.zeros((len(QUESTIONS), 0), np.float32)
+        self.kept: dict[str, NDArray[Any]] = {
+            "columns": np.full((n_kept_rows, N_KEPT), -1, np.int32),
+            "questions": np.full((n_kept_rows, N_KEPT), -1, np.int8),
+            "nats": np.zeros((n_kept_rows, N_KEPT), np.float32),
+        }
+
+    def push(
+        self,
+        values: NDArray[np.float32],
+        newcomers: NDArray[np.float32],
+        residuals: NDArray[np.float32],
+        clocks: NDArray[np.float64],
+    ) -> Heard:
+        """Return the loudest columns of the next n rows.
+
+        Parameters
+        ----------
+        values, newcomers
+            (n, A) and (n, F) scaled values of known columns and of newcomers.
+        residuals
+            (n, at most A) the part of each value that the other variables do not explain.
+        clocks
+            (n,) times of the rows.
+        """
+        values = self.fitted.with_distances(values, clocks)
+        wide = np.concatenate([values, newcomers], axis=1) if newcomers.shape[1] else values
+        statistics = self.statistics.push(wide, residuals)
+        nats = np.zeros(statistics.shape, np.float32)
+        n_known = values.shape[1]
+        for number, fitted in enumerate(self.fitted.of_questions):
+            nats[number, :, :n_known] = fitted.nats(statistics[number, :, :n_known])
+        nats[FROZEN, :, :n_known][self.fitted.frozen.are_at_edges(values)] = 0.0
+        self._ask_constants(values, nats)
+        asked = self.fitted.asked_nats
+        if newcomers.shape[1]:
+            self._ask_newcomers(newcomers, statistics, nats)
+            of_each = np.log(self.fitted.n_groups * N_ASKED_OF_NEWCOMERS)
+            asked = np.concatenate([asked, np.full(newcomers.shape[1], of_each)])
+        first = self.loudest.n_rows
+        heard = self.loudest.push(nats, asked, statistics)
+        is_silent = self.silence.push(values)
+        if is_silent.any():
+            heard = replace(
+                heard,
+                surprises=np.where(is_silent, CERTAIN_NATS, heard.surprises),
+                marks=np.where(is_silent & (heard.marks == Mark.ECHO), np.int8(0), heard.marks),
+            )
+        self._keep(first, heard)
+        return heard
+
+    def _ask_constants(self, values: NDArray[np.float32], nats: NDArray[np.float32]) -> None:
+        """Let targets that died speak as a level, and other constants that moved be named."""
+        fitted = self.fitted
+        some = np.flatnonzero(fitted.is_constant)
+        if not len(some):
+            return
+        has_moved = ~np.isnan(values[:, some]) & (values[:, some] != fitted.constant[some])
+        surprise = np.where(fitted.is_target[some], CERTAIN_NATS, fitted.asked_nats[some])
+        nats[LEVEL][:, some] = np.where(has_moved, surprise, 0.0)
+
+    def _ask_newcomers(
+        self,
+        newcomers: NDArray[np.float32],
+        statistics: NDArray[np.float32],
+        nats: NDArray[np.float32],
+    ) -> None:
+        """Judge newcomers with enough observations by the tails that known columns share.
+
+        Surprises up to the largest of a newcomer's first observations are limited to that of an
+        event seen once in these. The correction for the number of newcomers counts those that have
+        enough observations by that row, so that it does not depend on later rows.
+        """
+        n_known, n_new = len(self.fitted.constant), newcomers.shape[1]
+        more = n_new - len(self.newcomer_counts)
+        self.newcomer_counts = np.pad(self.newcomer_counts, (0, more))
+        self.newcomer_peaks = np.pad(self.newcomer_peaks, ((0, 0), (0, more)))
+        counts = np.cumsum(~np.isnan(newcomers), axis=0) + self.newcomer_counts
+        n_before = 2 * SETTINGS.settled_observations
+        is_young = counts < n_before
+        n_asked = (~is_young).sum(axis=1, keepdims=True)
+        for_number = np.log(np.maximum(n_asked, 1))
+        most_seen = np.float32(np.log(n_before + 1.0))
+        self.newcomer_counts = counts[-1] if len(counts) else self.newcomer_counts
+        for number, question in enumerate(QUESTIONS):
+            if question.is_asked_of_newcomers:
+                fitted = self.fitted.tails[question.name]
+                found = fitted.shared(n_new).nats(statistics[number, :, n_known:])
+                peaks = np.where(is_young, found, 0.0).max(axis=0, initial=0.0)
+                self.newcomer_peaks[number] = np.maximum(self.newcomer_peaks[number], peaks)
+                overstated = np.maximum(self.newcomer_peaks[number] - most_seen, 0.0)
+                found = np.minimum(found, np.maximum(most_seen, found - overstated))
+                nats[number, :, n_known:] = np.where(is_young, 0.0, found - for_number)
+
+    def _keep(self, first: int, heard: Heard) -> None:
+        places = (first + np.arange(len(heard.columns))) % len(self.kept["columns"])
+        for key in self.kept:
+            self.kept[key][places] = getattr(heard, key)
+
+    def accept(self, first: int, last: int) -> None:
+        """Mute the columns that were loud in rows first to last - 1: these rows were normal."""
+        places = np.arange(first, last) % len(self.kept["columns"])
+        columns = np.unique(self.kept["columns"][places])
+        columns = columns[columns >= 0]
+        self.loudest.mute(columns[self.loudest.were_loud_since(first)[columns]])
+
+    def loudest_of(self, first: int, last: int) -> dict[int, dict[int, float]]:
+        """Return the largest nats in rows first to last - 1, by question and column."""
+        places = np.arange(first, last) % len(self.kept["columns"])
+        found: dict[int, dict[int, float]] = {}
+        rows = (self.kept[key][places].ravel().tolist() for key in ("columns", "questions", "nats"))
+        for column, question, nats in zip(*rows, strict=True):
+            if column >= 0:
+                of_question = found.setdefault(question, {})
+                of_question[column] = max(of_question.get(column, 0.0), nats)
+        return found
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that :meth:`restore` needs to continue exactly."""
+        parts = {
+            "statistics": self.statistics.to_arrays(),
+            "loudest": self.loudest.to_arrays(),
+            "silence": self.silence.to_arrays(),
+        }
+        arrays = {f"{part}.{key}": a for part, some in parts.items() for key, a in some.items()}
+        arrays |= {f"kept.{key}": array for key, array in self.kept.items()}
+        arrays |= {"newcomer_counts": self.newcomer_counts, "newcomer_peaks": self.newcomer_peaks}
+        return arrays
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Restore the state that :meth:`to_arrays` returned."""
+        of = {
+            part: {k[len(part) + 1 :]: a for k, a in arrays.items() if k.startswith(part + ".")}
+            for part in ("statistics", "loudest", "silence", "kept")
+        }
+        self.statistics.restore(of["statistics"])
+        self.silence.restore(of["silence"])
+        self.loudest.restore(of["loudest"])
+        self.kept = {key: of["kept"][key].copy() for key in self.kept}
+        self.newcomer_counts = arrays["newcomer_counts"].copy()
+        self.newcomer_peaks = arrays["newcomer_peaks"].copy()
