@@ -110,13 +110,16 @@ def test_the_tutorial_of_prometheus_runs_against_a_real_one(tmp_path: Path) -> N
 
 
 def history_of(fleet: Fleet) -> str:
-    """Write a fleet as OpenMetrics, so that its last row is the latest multiple of 30 s.
+    """Write a fleet as OpenMetrics, so that its last row is ten minutes from now.
 
+    Prometheus repeats the last value of a series that ends, which looks frozen: the page must have
+    been read before the history ends, however slow the machine is.
     A scrape that finds a series gone marks it so. Text cannot hold that mark, but it can hold NaN.
     """
     recordings = (fleet.reference, fleet.live)
     times = np.concatenate([one.times for one in recordings]).astype("datetime64[s]")
-    seconds = times.astype(np.int64) + int(time.time()) // 30 * 30 - int(times[-1].astype(np.int64))
+    end = int(time.time()) // 30 * 30 + 600
+    seconds = times.astype(np.int64) + end - int(times[-1].astype(np.int64))
     series: dict[str, np.ndarray] = {}
     for one, first in zip(recordings, (0, len(fleet.reference)), strict=True):
         for code, name in enumerate(one.names):

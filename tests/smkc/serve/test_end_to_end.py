@@ -104,7 +104,10 @@ class Shop:
         return "# TYPE load gauge\n" + "\n".join(chain.from_iterable(found.values())) + "\n"
 
     def write(self) -> None:
-        """Write every file whole, and remove those of pods that are gone."""
+        """Write every file whole, and empty those of pods that are gone.
+
+        A file that vanished between the exporter's listing and reading would count as an error.
+        """
         now = self.values(int(time.time()))
         for name, values in now.items():
             lines = "".join(f"{metric} {value!r}\n" for metric, value in values.items())
@@ -112,7 +115,7 @@ class Shop:
             beside.write_text(f"# HELP load Of a part.\n# TYPE load gauge\n{lines}")
             os.replace(beside, self._folder / f"{name}.prom")
         for name in self._files - set(now):
-            (self._folder / f"{name}.prom").unlink()
+            (self._folder / f"{name}.prom").write_text("")
         self._files = set(now)
 
     @contextmanager
