@@ -218,8 +218,9 @@ def hear(
     rows after a row above ``lasting`` count as above it, too. ``loud_row`` is the latest row above
     ``lasting``.
 
-    ``marks`` (n,) become 1, news, where the largest surprise is above ``news``, no column of the
-    same place was above it in the last ``calm_rows`` rows, and no other place began to be in these.
+    ``marks`` (n,) become 1, news, where the surprise of a column is above ``news``, no column of
+    the same place was above it in the last ``calm_rows`` rows, and no other place began to be in
+    these. It need not be the largest: trouble that goes on elsewhere may be louder.
     ``places`` are given for the first columns; ``past_row`` holds the latest row in which each
     place was above ``news``, ``news_row`` (1,) the latest in which any place began to be.
 
@@ -238,7 +239,7 @@ def hear(
         top_questions[i, :] = -1
         top_nats[i, :] = 0.0
         top_surprises[i, :] = -np.inf
-        of_news = 0.0
+        is_news = False
         for j in range(n_columns):
             said[:] = 0.0
             asked[:] = -1
@@ -266,8 +267,7 @@ def hear(
             surprise = best - asked_nats[j]
             if surprise > news and j < len(places):
                 if row - past_row[places[j]] > calm_rows:
-                    if row - news_row[0] > calm_rows:
-                        of_news = max(of_news, surprise)
+                    is_news |= row - news_row[0] > calm_rows
                     news_row[0] = row
                 past_row[places[j]] = row
             if surprise > top_surprises[i, n_kept - 1]:
@@ -282,7 +282,7 @@ def hear(
                 top_nats[i, k] = best
                 top_columns[i, k] = j
                 top_questions[i, k] = which
-        if of_news > 0.0 and of_news >= top_surprises[i, 0]:
+        if is_news:
             marks[i] = 1
         elif top_surprises[i, 0] > 0.0:
             n_loud, n_shown = 0, 0

@@ -94,12 +94,15 @@ class VariableState:
             asked = np.concatenate([asked, np.full(newcomers.shape[1], of_each)])
         first = self.loudest.n_rows
         heard = self.loudest.push(nats, asked, statistics)
+        was_silent = bool(self.silence.is_gone.any())
         is_silent = self.silence.push(values)
         if is_silent.any():
+            begins = is_silent & ~np.concatenate([[was_silent], is_silent[:-1]])
+            marks = np.where(is_silent & (heard.marks == Mark.ECHO), np.int8(0), heard.marks)
             heard = replace(
                 heard,
                 surprises=np.where(is_silent, CERTAIN_NATS, heard.surprises),
-                marks=np.where(is_silent & (heard.marks == Mark.ECHO), np.int8(0), heard.marks),
+                marks=np.where(begins, np.int8(Mark.NEWS), marks),
             )
         self._keep(first, heard)
         return heard

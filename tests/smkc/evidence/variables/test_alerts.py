@@ -125,6 +125,15 @@ def with_constant(rng, name):
     return detector.alerts(live), detector.p_values(live)
 
 
+def test_many_silent_variables_begin_another_alert_while_one_is_open(detector, live):
+    live[300:500, 3] += 30.0
+    live[400:440, 10:] = np.nan
+    first, second = judged(detector, live)
+    assert (first.first_row, first.causes[0].variable) == (300, "v0003")
+    assert 400 <= second.first_row <= 400 + SETTINGS.silent_rows
+    assert second.causes[0].kind == "presence"
+
+
 @pytest.mark.parametrize("name", ["up", 'up{job="node"}'])
 def test_a_target_that_is_down_is_alerted(rng, name):
     (alert,), p_values = with_constant(rng, name)

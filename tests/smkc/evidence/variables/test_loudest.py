@@ -179,6 +179,13 @@ def test_news_is_a_place_that_was_quiet_while_no_other_begins(cuts):
     assert news(nats, cuts, places=[0, 1]) == [10]  # the others are newcomers
 
 
+def test_a_quieter_place_is_news_beside_a_louder_one():
+    nats = np.full((150, 2), QUIET)
+    nats[10:100, 0] = 2 * LOUD
+    nats[60:80, 1] = LOUD
+    assert news(nats) == [10, 60]
+
+
 def test_what_is_muted_is_no_news():
     nats = np.full((2 * SETTINGS.lasting_rows, 1), LOUD)
     assert news(nats, places=[0]) == [0]
