@@ -60,6 +60,11 @@ class Method:
     name: str
     changes: str = ""
 
+    @property
+    def is_default(self) -> bool:
+        """Whether this is the default detector, with its own or with other settings."""
+        return self.key not in real.METHODS
+
     def judge(self, series: Series) -> tuple[NDArray[np.float64], list[FoundAlert]]:
         """Return (T,) scores of the live rows, and the alerts in order of time.
 

@@ -1,7 +1,7 @@
 """The picture of the alert benchmark: recall against false alerts, one panel per method.
 
-In: names and plain numbers. Out: a matplotlib figure. Drawing needs the extra ``plot``; importing
-this module does not.
+In: names and plain numbers. Out: a matplotlib figure. Importing this module does not import
+matplotlib.
 """
 
 from collections.abc import Mapping
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.libraries import library
 from smkc.errors import InputError
-from smkc.plot.extra import need
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +44,7 @@ def alert_figure(points: Mapping[str, Mapping[str, tuple[float, float]]]) -> "Fi
         raise InputError("no method has run on a labelled dataset; there is nothing to draw")
     n_across = min(PANELS_PER_ROW, len(points))
     n_down = ceil(len(points) / n_across)
-    figure: Figure = need("matplotlib.figure").Figure(
+    figure: Figure = library("matplotlib.figure", "matplotlib").Figure(
         figsize=(4.6 * n_across, 4.2 * n_down + 0.4), layout="constrained"
     )
     figure.suptitle(

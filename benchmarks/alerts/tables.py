@@ -12,17 +12,24 @@ import numpy as np
 
 from benchmarks.alerts.columns import DATASETS, DEMO, LABELLED, OWN, QUIET, columns
 from benchmarks.alerts.jobs import AlertJob, Measures, measured, run_jobs
+from benchmarks.alerts.left_out import choices_left_out
 from benchmarks.alerts.methods import LEFT_OUT, Method
 from benchmarks.alerts.picture import alert_figure
 from benchmarks.provenance import provenance
 from benchmarks.real.jobs import check_datasets
 from benchmarks.real.plan import Column
-from benchmarks.report import Outcome, write_table
+from benchmarks.report import Outcome, save_png, write_table
 from benchmarks.running import Failed
 from benchmarks.table import Cell, Row, Table
-from smkc.plot import save_png
 
-__all__ = ["AlertPlan", "dataset_table", "headlines", "run_tables", "summary_table"]
+__all__ = [
+    "AlertPlan",
+    "dataset_table",
+    "headlines",
+    "left_out_table",
+    "run_tables",
+    "summary_table",
+]
 
 COUNTS = {"n_events": "events", "n_found": "found", "n_false": "false alerts"}
 MEANS = {
@@ -114,6 +121,7 @@ def run_tables(plan: AlertPlan, command: str) -> Outcome:
     given = [dataset_table(plan, figures)]
     if any(name in DATASETS for name in plan.datasets):  # not only recordings given as folders
         given.insert(0, summary_table(plan, figures))
+        given.append(left_out_table(plan, figures))
     tables = [table for table in given if table.rows]
     files = [path for table in tables for path in write_table(table, made, plan.folder)]
     points = _points(plan, figures)
@@ -190,6 +198,43 @@ def summary_table(plan: AlertPlan, figures: Figures) -> Table:
         *_heads_of_own(figures),
     )
     return Table("summary", "Alerts: every method over all datasets", heads, tuple(rows), NOTES)
+
+
+def left_out_table(plan: AlertPlan, figures: Figures) -> Table:
+    """Return the table of settings chosen by leave-one-dataset-out; no rows without variants."""
+    labelled = [column for column in plan.columns if column.dataset in LABELLED]
+    r1k = {
+        method.name: {str(column): _mean(figures[method.key, column], "r1k") for column in labelled}
+        for method in plan.methods
+        if method.is_default and all((method.key, column) in figures for column in labelled)
+    }
+    rows: list[Row] = []
+    if len(r1k) > 1:
+        dataset_of = {str(column): column.dataset for column in labelled}
+        first = next(iter(r1k.values()))
+        chosen: list[float] = []
+        for choice in choices_left_out(r1k, dataset_of):
+            own = [first[column] for column, of in dataset_of.items() if of == choice.dataset]
+            name = f"{choice.dataset}: {choice.setting}"
+            rows.append(Row(name, (_mean_cell(choice.r1k), _mean_cell(own))))
+            chosen += choice.r1k
+        rows.append(Row("mean of all columns", (_mean_cell(chosen), _mean_cell([*first.values()]))))
+    return Table(
+        "left_out",
+        "Alerts: settings chosen without the dataset they are judged on",
+        ("R1k", "R1k of the first row"),
+        tuple(rows),
+        (
+            "For each dataset, the setting with the largest mean R1k on all other datasets was "
+            "chosen; the figures are of the dataset itself. The first row is the first setting "
+            "given, as a rule the default.",
+        ),
+    )
+
+
+def _mean_cell(values: Sequence[float]) -> Cell:
+    """Return the mean of some figures as a cell."""
+    return Cell(round(float(np.mean(values)), DIGITS))
 
 
 def _heads_of_own(figures: Figures) -> list[str]:
