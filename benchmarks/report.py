@@ -1,12 +1,14 @@
 """Reports: a table -> a Markdown page and a JSON file, both with provenance.
 
-In: a table and its provenance. Out: ``<name>.md`` and ``<name>.json``, each written atomically.
+In: a table and its provenance. Out: ``<name>.md`` and ``<name>.json``, each written atomically;
+figures are written as PNG files.
 """
 
 import json
 import math
 import os
 import tempfile
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +23,7 @@ __all__ = [
     "grid",
     "markdown",
     "read_table",
+    "save_png",
     "strict_json",
     "write_table",
     "write_whole",
@@ -248,3 +251,12 @@ def write_whole(target: Path, text: str) -> None:
         raise InputError(
             f"cannot write {target}: {error.strerror}; choose another place"
         ) from error
+
+
+def save_png(figure: Any, path: Path) -> Path:
+    """Write a matplotlib figure to a PNG file and return its path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # names in scripts without a font
+        figure.savefig(path, dpi=120)
+    return path

@@ -1,14 +1,13 @@
 """The picture of the cause benchmark: Avg@5 by variable, one panel per cut.
 
-In: the table. Out: a matplotlib figure. Drawing needs the extra ``plot``; importing this module
-does not.
+In: the table. Out: a matplotlib figure. Importing this module does not import matplotlib.
 """
 
 from typing import TYPE_CHECKING
 
+from benchmarks.libraries import library
 from benchmarks.table import Table
 from smkc.errors import InputError
-from smkc.plot.extra import need
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,7 +28,9 @@ def cause_figure(table: Table) -> "Figure":
     """Draw a bar per method and dataset, one panel per cut."""
     if not table.rows:
         raise InputError("no method has run on any dataset; there is nothing to draw")
-    figure: Figure = need("matplotlib.figure").Figure(figsize=(10, 6.4), layout="constrained")
+    figure: Figure = library("matplotlib.figure", "matplotlib").Figure(
+        figsize=(10, 6.4), layout="constrained"
+    )
     figure.suptitle(
         "How often the responsible variable is among the first five blamed (Avg@5)",
         fontsize=11,

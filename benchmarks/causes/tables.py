@@ -16,10 +16,9 @@ from benchmarks.causes.methods import Method
 from benchmarks.causes.picture import cause_figure
 from benchmarks.provenance import provenance
 from benchmarks.real.jobs import check_datasets
-from benchmarks.report import Outcome, write_table
+from benchmarks.report import Outcome, save_png, write_table
 from benchmarks.running import Failed
 from benchmarks.table import Cell, Row, Table
-from smkc.plot import save_png
 
 __all__ = ["CausePlan", "cause_table", "run_tables"]
 

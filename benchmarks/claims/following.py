@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.libraries import library
 from benchmarks.provenance import circumstances
-from smkc import plot
+from benchmarks.report import save_png
 from smkc.detector import Detector
 from smkc.evidence.settings import SETTINGS
-from smkc.plot.extra import need
 
 N_VARIABLES, REFERENCE_ROWS, LIVE_ROWS = 8, 3000, 2400
 FIRST = 600
@@ -92,7 +92,9 @@ def page(detector: Detector, found: dict[str, NDArray[np.float64]]) -> str:
 
 def picture(found: dict[str, NDArray[np.float64]], threshold: float) -> Any:
     """Draw the median surprise over the seeds, and its interquartile range."""
-    figure = need("matplotlib.figure").Figure(figsize=(10, 6), layout="constrained")
+    figure = library("matplotlib.figure", "matplotlib").Figure(
+        figsize=(10, 6), layout="constrained"
+    )
     for axes, (case, p_values) in zip(
         figure.subplots(len(found), sharex=True), found.items(), strict=True
     ):
@@ -117,7 +119,7 @@ def main() -> None:
     detector, found = measured()
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(page(detector, found), encoding="utf-8")
-    plot.save_png(picture(found, -np.log(detector.false_alarm_rate)), out.with_suffix(".png"))
+    save_png(picture(found, -np.log(detector.false_alarm_rate)), out.with_suffix(".png"))
     print(out.read_text(encoding="utf-8"))
 
 

@@ -12,12 +12,12 @@ from benchmarks.paper import pictures
 from benchmarks.paper.diagnostic_table import diagnose
 from benchmarks.paper.plan import Plan
 from benchmarks.protocols import CARDINALITIES, RATES
+from benchmarks.report import save_png
 from benchmarks.table import Table
 from benchmarks.windows import Windows
 from benchmarks.world import EVALUATION, find_world, generate
 from smkc.paper.kernel import images
 from smkc.paper.sketch import Sketch
-from smkc.plot import save_png
 
 __all__ = ["draw"]
 

@@ -1,7 +1,7 @@
 """The pictures: tables as curves and scatter plots, and the paper's 3 figures.
 
-In: plain arrays and numbers. Out: matplotlib figures, for :func:`smkc.plot.save_png` to write; no
-GUI window is opened. Drawing needs the extra ``plot``; importing this module does not.
+In: plain arrays and numbers. Out: matplotlib figures, for :func:`benchmarks.report.save_png` to
+write; no GUI window is opened. Drawing needs matplotlib; importing this module does not.
 """
 
 import math
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from benchmarks.libraries import library
 from smkc.errors import InputError
 from smkc.paper.kernel import CHANNELS
-from smkc.plot.extra import need
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -359,7 +359,9 @@ def _colour_of(groups: Sequence[str]) -> dict[str, str]:
 
 
 def _figure(width: float, height: float, title: str) -> "Figure":
-    made: Figure = need("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")
+    made: Figure = library("matplotlib.figure", "matplotlib").Figure(
+        figsize=(width, height), layout="constrained"
+    )
     made.suptitle(title, fontsize=12, color=INK)
     return made
 

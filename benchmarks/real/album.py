@@ -11,8 +11,8 @@ import numpy as np
 from benchmarks.real import pictures
 from benchmarks.real.main_table import HEADLINE
 from benchmarks.real.measures import METRICS
+from benchmarks.report import save_png
 from benchmarks.table import Table
-from smkc.plot import save_png
 
 __all__ = ["draw"]
 

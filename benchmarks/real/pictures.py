@@ -1,7 +1,7 @@
 """The pictures of the real-data benchmark: a heat map, loss under churn, drift.
 
-In: names and plain numbers. Out: matplotlib figures, which :func:`smkc.plot.save_png` writes.
-Drawing needs the extra ``plot``; importing this module does not.
+In: names and plain numbers. Out: matplotlib figures, which :func:`benchmarks.report.save_png`
+writes. Drawing needs matplotlib; importing this module does not.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from benchmarks.libraries import library
 from smkc.errors import InputError
-from smkc.plot.extra import need
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -132,7 +132,7 @@ def _bare(axes: "Axes", metric: str) -> None:
 
 
 def _legend(figure: "Figure", colours: Mapping[str, str]) -> None:
-    lines = need("matplotlib.lines")
+    lines = library("matplotlib.lines", "matplotlib")
     marks = [
         lines.Line2D([], [], color=colour, marker="o", linestyle="none", label=name)
         for name, colour in colours.items()
@@ -143,6 +143,8 @@ def _legend(figure: "Figure", colours: Mapping[str, str]) -> None:
 
 
 def _figure(width: float, height: float, title: str) -> "Figure":
-    made: Figure = need("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")
+    made: Figure = library("matplotlib.figure", "matplotlib").Figure(
+        figsize=(width, height), layout="constrained"
+    )
     made.suptitle(title, fontsize=12, color=INK)
     return made

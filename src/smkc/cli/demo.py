@@ -1,7 +1,7 @@
-"""``smkc demo``: detection on synthetic or recorded telemetry with known incidents.
+"""``smkc demo``: detection on synthetic telemetry with known incidents.
 
-In: a seed, or a recording to replay. Out: a summary that compares alerts with the planted
-incidents, a report page, and the telemetry as files for trying other commands.
+In: a seed. Out: a summary that compares alerts with the planted incidents, a report page, and the
+telemetry as files for trying other commands.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ from smkc.cli import options
 from smkc.cli.failure import explained_failures
 
 if TYPE_CHECKING:
-    from smkc.decide import Alert, Scored
+    from smkc.decide import Alert
     from smkc.fleet import Finding, Fleet
 
 
@@ -22,14 +22,6 @@ def demo(
         "smkc-demo"
     ),
     seed: Annotated[int, typer.Option(min=0, help="Another seed gives another fleet.")] = 0,
-    replay: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DATASET",
-            help="Use a recording of a real system instead: hostwatch, shop, cache or pipeline.",
-        ),
-    ] = None,
-    png: Annotated[bool, typer.Option("--png", help="Also write the plots as PNG files.")] = False,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
@@ -43,29 +35,20 @@ def demo(
     The telemetry is written to the same folder, to try other commands on: reference and live, each
     as Parquet (long) and CSV (wide), and the incidents as labels.csv.
 
-    With `--replay` the telemetry is real, recorded by Prometheus while faults were injected:
-    hostwatch is a machine with a small fleet of services; shop is nginx, PostgreSQL, Redis and an
-    application whose replicas are rolled out and scaled; cache is a Redis cluster whose nodes are
-    replaced one by one; pipeline is RabbitMQ with producers, consumers and jobs that come and go.
-    The recordings are part of a checkout of the project, in data/.
-
     **Examples**
 
     - `smkc demo`
-    - `smkc demo --out /tmp/demo --seed 7 --png`
-    - `smkc demo --replay shop`
+    - `smkc demo --out /tmp/demo --seed 7`
     """
     with explained_failures(quiet or as_json):
         from smkc.detector import Detector
-        from smkc.fleet import hold_against, make_fleet, replay_fleet, write_fleet
+        from smkc.fleet import hold_against, make_fleet, write_fleet
         from smkc.plot import report
-        from smkc.plot.extra import need
+        from smkc.plot.page import need
 
-        need("matplotlib")  # fail before the work rather than after it
-        need("jinja2")
+        need("jinja2")  # fail before the work rather than after it
         out.mkdir(parents=True, exist_ok=True)
-        fleet = make_fleet(seed) if replay is None else replay_fleet(replay)
-        subject = "A small fleet's day" if replay is None else "A real system, recorded"
+        fleet = make_fleet(seed)
         data = write_fleet(fleet, out)
         scored = Detector().fit(fleet.reference).score(fleet.live)
         alerts = scored.alerts()
@@ -73,32 +56,14 @@ def demo(
         page = report(
             out / "report.html",
             scored,
-            title=f"{subject}: what smkc found",
+            title="A small fleet's day: what smkc found",
             incidents=fleet.incidents,
             routine=fleet.routine,
         )
-        pictures = _save_pictures(out, fleet, scored) if png else []
         if as_json:
-            _print_record(fleet, alerts, finding, page, pictures, data)
+            _print_record(fleet, alerts, finding, page, data)
         else:
-            _print_summary(fleet, finding, page, pictures, data, quiet)
-
-
-def _save_pictures(out: Path, fleet: "Fleet", scored: "Scored") -> list[Path]:
-    from smkc import plot
-
-    live, alerts = fleet.live, scored.alerts()
-    figures = {
-        "score": plot.score_figure(
-            live.times, scored.alarms, scored.alarm_threshold, alerts, fleet.incidents
-        ),
-        "presence": plot.presence_figure(live, alerts, fleet.incidents),
-    }
-    for view in plot.view_alerts(scored):
-        figures[f"alert-{view.number}-traces"] = plot.trace_figure(view)
-        if isinstance(view.detail, plot.EvidenceView):
-            figures[f"alert-{view.number}-evidences"] = plot.evidence_figure(view.detail)
-    return [plot.save_png(figure, out / f"{name}.png") for name, figure in figures.items()]
+            _print_summary(fleet, finding, page, data, quiet)
 
 
 def _print_record(
@@ -106,7 +71,6 @@ def _print_record(
     alerts: "list[Alert]",
     finding: "Finding",
     page: Path,
-    pictures: list[Path],
     data: list[Path],
 ) -> None:
     from smkc.cli.printing import alert_record, print_json, time_value
@@ -129,7 +93,6 @@ def _print_record(
             "false_alarms": len(finding.false_alarms),
             "alerts": [alert_record(alert) for alert in alerts],
             "report": str(page),
-            "pictures": [str(picture) for picture in pictures],
             "data": [str(path) for path in data],
         }
     )
@@ -139,7 +102,6 @@ def _print_summary(
     fleet: "Fleet",
     finding: "Finding",
     page: Path,
-    pictures: list[Path],
     data: list[Path],
     quiet: bool,
 ) -> None:
@@ -166,10 +128,7 @@ def _print_summary(
         )
     screen.print(table)
     count = len(finding.false_alarms)
-    hit = sum(
-        any(a.start <= change.end and change.start <= a.end for a in finding.false_alarms)
-        for change in fleet.routine
-    )
+    hit = sum(any(map(change.meets, finding.false_alarms)) for change in fleet.routine)
     screen.print(
         f"\nFound {finding.n_found} of {len(finding.by_incident)} incidents; "
         f"{count} false alarm{'s' * (count != 1)}; "
@@ -180,5 +139,3 @@ def _print_summary(
         screen.print(alert_table(finding.false_alarms))
     screen.print(f"\nReport: {page}", markup=False)
     screen.print(f"Telemetry: {', '.join(path.name for path in data)}", markup=False)
-    if pictures:
-        screen.print(f"Pictures: {len(pictures)} PNG files beside it")

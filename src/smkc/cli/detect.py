@@ -128,7 +128,7 @@ def detect(
         from smkc.loading import load, make_detector
 
         if report is not None:
-            from smkc.plot.extra import need
+            from smkc.plot.page import need
 
             need("jinja2")  # fail before the work rather than after it
         own = {

@@ -70,7 +70,7 @@ def doctor(
         from smkc.loading import make_detector
 
         if out is not None:
-            from smkc.plot.extra import need
+            from smkc.plot.page import need
 
             need("jinja2")  # fail before the work rather than after it
         own = {

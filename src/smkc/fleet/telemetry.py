@@ -55,11 +55,7 @@ def make_fleet(seed: int = 0, *, with_incidents: bool = True) -> Fleet:
     plan = Plan(rngs[0], with_incidents)
     metrics = _simulate(plan, rngs[1])
     times = FIRST_TIME + np.arange(TOTAL_ROWS) * np.timedelta64(STEP_SECONDS, "s")
-    incidents = (
-        tuple(trouble.tell(times, metrics, rngs[2]) for trouble in plan.troubles)
-        if with_incidents
-        else ()
-    )
+    incidents = [trouble.tell(times, metrics, rngs[2]) for trouble in plan.troubles]
     whole = _observe(plan, metrics, times, rngs[3])
     routine = tuple(
         Change(start=times[first], end=times[last - 1], kind=kind, story=story)

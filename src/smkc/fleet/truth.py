@@ -20,6 +20,10 @@ class Change:
     kind: str
     story: str
 
+    def meets(self, alert: Alert) -> bool:
+        """Return whether an alert overlaps the change in time."""
+        return bool(alert.start <= self.end and self.start <= alert.end)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Incident(Change):
@@ -53,11 +57,7 @@ class Finding:
 
 def hold_against(alerts: Sequence[Alert], incidents: Sequence[Incident]) -> Finding:
     """Match alerts with the incidents whose time spans they overlap."""
-
-    def meets(alert: Alert, incident: Incident) -> bool:
-        return bool(alert.start <= incident.end and incident.start <= alert.end)
-
     return Finding(
-        by_incident=tuple((one, tuple(a for a in alerts if meets(a, one))) for one in incidents),
-        false_alarms=tuple(a for a in alerts if not any(meets(a, one) for one in incidents)),
+        by_incident=tuple((one, tuple(filter(one.meets, alerts))) for one in incidents),
+        false_alarms=tuple(a for a in alerts if not any(one.meets(a) for one in incidents)),
     )

@@ -56,7 +56,7 @@ def cardinality_chart(recording: Recording, alerts: Sequence[Alert]) -> Chart:
     return {
         **_over_time(recording.times[rows]),
         "height": 190,
-        "label": "variables a row",
+        "label": "variables per row",
         "low": 0,
         "lines": [line("variables observed", counts[rows], is_stepped=True)],
         "spans": _bands(alerts),

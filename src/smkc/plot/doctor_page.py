@@ -134,7 +134,6 @@ def _rate_chart(diagnosis: Diagnosis) -> Chart:
 
 
 def _false_alarms(diagnosis: Diagnosis) -> list[dict[str, Any]]:
-    found = [*([diagnosis.untouched] if diagnosis.untouched else []), *diagnosis.churn]
     return [
         {
             "kind": one.kind,
@@ -142,7 +141,7 @@ def _false_alarms(diagnosis: Diagnosis) -> list[dict[str, Any]]:
             "rate": one.rate,
             "episodes": one.episodes,
         }
-        for one in found
+        for one in diagnosis.false_alarms
     ]
 
 

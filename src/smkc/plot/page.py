@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from smkc.decide.words import KINDS, OTHER_KIND
-from smkc.errors import InputError
+from smkc.errors import InputError, install_command, optional_module
 from smkc.plot.charts import Chart
-from smkc.plot.extra import need
 from smkc.plot.wording import clock, duration, figure, odds, percent, span
 from smkc.version import VERSION
 
@@ -50,6 +49,11 @@ def write_page(
             f"cannot write {target}: {error.strerror}; choose another place"
         ) from error
     return target
+
+
+def need(module: str) -> Any:
+    """Import a module of the extra ``plot``, or raise an error that says how to install it."""
+    return optional_module(module, module, install_command("plot"))
 
 
 def safe_json(value: object) -> str:

@@ -15,7 +15,7 @@ from smkc.evidence.variables import told_seasons
 from smkc.fleet import Change, Incident, hold_against
 from smkc.plot.charts import Chart, cardinality_chart, presence_chart, score_chart, trace_chart
 from smkc.plot.page import Tile, write_page
-from smkc.plot.pictures import pictures
+from smkc.plot.pictures import evidence_strips
 from smkc.plot.thinning import presence_grid
 from smkc.plot.views import AlertView, view_alerts
 from smkc.plot.wording import duration, figure, percent, span
@@ -94,7 +94,7 @@ def report(
             score_words=SCORE_WORDS.get(scored.settings["detector"], WINDOW_WORDS),
             truth=_truth(found, incidents, routine) if incidents or routine else None,
             grid=presence_grid(recording),
-            views=[(view, pictures(view.detail)) for view in views],
+            views=[(view, evidence_strips(view)) for view in views],
             max_named=MAX_NAMED,
             n_alerts=len(found),
             moments=moments,
@@ -173,10 +173,7 @@ def _truth(
                 "start": change.start,
                 "kind": change.kind,
                 "story": change.story,
-                "is_alarmed": any(
-                    alert.start <= change.end and change.start <= alert.end
-                    for alert in finding.false_alarms
-                ),
+                "is_alarmed": any(map(change.meets, finding.false_alarms)),
             }
             for change in routine
         ],
