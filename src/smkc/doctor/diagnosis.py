@@ -65,7 +65,7 @@ class Diagnosis:
         (T,) times and surprises of the unchanged held-out rows.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[Finding, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
     untouched: FalseAlarms | None = None
     churn: tuple[FalseAlarms, ...] = ()
@@ -174,7 +174,7 @@ class Diagnosis:
 
     def _alarm_rows(self) -> list[list[str]]:
         rows = [["churn", "rows", "stretches"]]
-        for one in self._false_alarms:
+        for one in self.false_alarms:
             kind = "none (untouched)" if one is self.untouched else one.kind
             rows.append([kind, f"{one.rate:.2%}", str(one.episodes)])
         return rows
@@ -189,7 +189,8 @@ class Diagnosis:
         return rows
 
     @property
-    def _false_alarms(self) -> list[FalseAlarms]:
+    def false_alarms(self) -> list[FalseAlarms]:
+        """Those on the unchanged rows, then those with churn of each kind."""
         return [*([self.untouched] if self.untouched else []), *self.churn]
 
     def to_dict(self) -> dict[str, Any]:
@@ -200,7 +201,7 @@ class Diagnosis:
             "findings": [asdict(one) for one in self.findings],
             "anomalies": [_outcome_record(one, self.rates) for one in self.outcomes],
             "false_alarms": [
-                {**asdict(one), "rate": _number(one.rate)} for one in self._false_alarms
+                {**asdict(one), "rate": _number(one.rate)} for one in self.false_alarms
             ],
             "rates": [
                 {

@@ -5,7 +5,7 @@ In: a recording and, optionally, a detector. Out: a :class:`Diagnosis`.
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,12 @@ from smkc import progress
 from smkc.detector import Detector
 from smkc.doctor.churning import CHURN, add_churn
 from smkc.doctor.diagnosis import Diagnosis
-from smkc.doctor.findings import LEAST_CAUGHT, Counted, Other, find, too_little
+from smkc.doctor.findings import find, too_little
 from smkc.doctor.held_out import HeldOut, hold_out
 from smkc.doctor.look import look_at
 from smkc.doctor.planting import KINDS, LARGE, SIZES, plant
 from smkc.doctor.trial import FalseAlarms, Fate, Judge, Outcome, choose_places, fate, over
 from smkc.errors import InputError, SettingError
-from smkc.paper import KnnDetector
 from smkc.recording import Recording, read
 
 # A planted anomaly lasts 1/100 of the held-out rows, within these bounds.
@@ -40,9 +39,6 @@ FEWEST_PLACES = 3
 
 # Largest number of rows judged; the trials judge them about 30 times.
 MOST_HELD_OUT = 20_000
-
-# Share of the reference that is learned from to judge the rest of the reference.
-FORWARD_SHARE = 0.6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +158,7 @@ def _rows_needed(share: float, length: int | None) -> int:
 def _with_trials(recording: Recording, detector: Any, plan: _Plan, seed: int) -> Diagnosis:
     reference = recording.rows(0, plan.n_reference).canonical()
     watched = recording.rows(plan.n_reference, plan.n_reference + plan.n_held_out).canonical()
-    n_steps = 3 + len(CHURN) + len(plan.sizes) * len(KINDS) * plan.n_copies
+    n_steps = 2 + len(CHURN) + len(plan.sizes) * len(KINDS) * plan.n_copies
     with progress.task("trying the detector", total=n_steps) as advance, progress.quiet():
         judge = Judge(detector.fit(reference))
         seasons: Mapping[str, float] = getattr(getattr(detector, "fitted_", None), "seasons", {})
@@ -171,38 +167,19 @@ def _with_trials(recording: Recording, detector: Any, plan: _Plan, seed: int) ->
         untouched = judge.scores(watched)
         counts = FalseAlarms.count("untouched", untouched, judge.threshold)
         found = judge.alerts(watched, explain=False)
-        advance(1, "the reference itself")
-        forward = _forward(reference, detector, plan.length)
         advance(1)
         churn = []
         for at, kind in enumerate(CHURN):
             changed = add_churn(held, kind, np.random.default_rng([seed, 0, at]))
             churn.append(FalseAlarms.count(kind, judge.scores(changed), judge.threshold))
             advance(1, f"churn, {kind}")
-        trials = _Trials(held=held, plan=plan, seed=seed)
         outcomes: list[Outcome] = []
         for kind in KINDS:
             for size in plan.sizes:
-                outcomes += trials.outcome(judge, untouched, kind, size)
+                outcomes += _outcome(held, plan, seed, judge, untouched, kind, size)
                 advance(plan.n_copies, kind)
-        missed = [one.kind for one in outcomes if one.size == LARGE and one.share < LEAST_CAUGHT]
-        other = _try_other(detector, reference, missed, trials) if missed else None
-    counted = Counted(
-        judge=judge,
-        outcomes=outcomes,
-        untouched=counts,
-        churn=churn,
-        scores=untouched,
-        alerts=found,
-        forward=forward,
-        look=look_at(reference),
-        length=plan.length,
-        other=other,
-        seasons=seasons,
-    )
     n_scored = max(1, counts.rows)
-    return Diagnosis(
-        findings=find(counted),
+    counted = Diagnosis(
         outcomes=tuple(outcomes),
         untouched=counts,
         churn=tuple(churn),
@@ -216,65 +193,39 @@ def _with_trials(recording: Recording, detector: Any, plan: _Plan, seed: int) ->
         scores=untouched,
         **_about(recording, detector, plan, seed),
     )
+    findings = find(counted, found, look_at(reference), judge.doubts, seasons)
+    return replace(counted, findings=findings)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Trials:
-    """Copies of the held-out rows with planted anomalies.
+def _outcome(
+    held: HeldOut,
+    plan: _Plan,
+    seed: int,
+    judge: Judge,
+    untouched: NDArray[np.float64],
+    kind: str,
+    size: int,
+) -> list[Outcome]:
+    """Return the outcome for one kind and size, or an empty list if none can be planted.
 
-    Kinds, sizes and seed are the same for every detector; the places avoid its false alarms.
+    ``untouched`` is (T,), the judge's scores of the unchanged held-out rows.
     """
-
-    held: HeldOut
-    plan: _Plan
-    seed: int
-
-    def outcome(
-        self, judge: Judge, untouched: NDArray[np.float64], kind: str, size: int
-    ) -> list[Outcome]:
-        """Return the outcome for one kind and size, or an empty list if none can be planted.
-
-        ``untouched`` is (T,), the judge's scores of the unchanged held-out rows.
-        """
-        plan = self.plan
-        alarms = over(untouched, judge.threshold)
-        # The seed does not depend on the size, so every size has the same places.
-        rng = np.random.default_rng([self.seed, 1, tuple(KINDS).index(kind)])
-        places = choose_places(alarms, plan.n_places, plan.length, rng)
-        fates: list[Fate] = []
-        for first in range(plan.n_copies):
-            some = places[first :: plan.n_copies]
-            planted, plants = plant(self.held, kind, size, some, plan.length, rng)
-            if not plants:
-                continue
-            # Rows after the last anomaly do not affect the counts.
-            planted = planted.rows(0, some[-1] + 2 * plan.length)
-            scores = judge.scores(planted)
-            alerts = judge.alerts(planted) if size == LARGE else None
-            fates += [fate(one, judge, scores, untouched, plan.length, alerts) for one in plants]
-        return [Outcome.of(kind, size, fates)] if fates else []
-
-
-def _try_other(
-    detector: Any, reference: Recording, kinds: Sequence[str], trials: _Trials
-) -> Other | None:
-    """Try the other untrained detector on the kinds of which large anomalies were missed.
-
-    Return None if the recording is too short for it.
-    """
-    is_default = getattr(detector, "kind", None) == Detector.kind
-    another = (KnnDetector if is_default else Detector)(false_alarm_rate=detector.false_alarm_rate)
-    try:
-        judge = Judge(another.fit(reference))
-        untouched = judge.scores(trials.held.recording)
-        found = [one for kind in kinds for one in trials.outcome(judge, untouched, kind, LARGE)]
-    except InputError:
-        return None  # the reference, or a copy that ends after its last anomaly, is too short
-    return Other(
-        name="smkc.paper.KnnDetector" if is_default else "smkc.Detector",
-        outcomes={one.kind: one for one in found},
-        untouched=FalseAlarms.count("untouched", untouched, judge.threshold),
-    )
+    alarms = over(untouched, judge.threshold)
+    # The seed does not depend on the size, so every size has the same places.
+    rng = np.random.default_rng([seed, 1, tuple(KINDS).index(kind)])
+    places = choose_places(alarms, plan.n_places, plan.length, rng)
+    fates: list[Fate] = []
+    for first in range(plan.n_copies):
+        some = places[first :: plan.n_copies]
+        planted, plants = plant(held, kind, size, some, plan.length, rng)
+        if not plants:
+            continue
+        # Rows after the last anomaly do not affect the counts.
+        planted = planted.rows(0, some[-1] + 2 * plan.length)
+        scores = judge.scores(planted)
+        alerts = judge.alerts(planted) if size == LARGE else None
+        fates += [fate(one, judge, scores, untouched, plan.length, alerts) for one in plants]
+    return [Outcome.of(kind, size, fates)] if fates else []
 
 
 def _about(recording: Recording, detector: Any, plan: _Plan, seed: int) -> dict[str, Any]:
@@ -288,16 +239,3 @@ def _about(recording: Recording, detector: Any, plan: _Plan, seed: int) -> dict[
         "length": plan.length,
         "seed": seed,
     }
-
-
-def _forward(reference: Recording, detector: Any, length: int) -> FalseAlarms | None:
-    """Count alarms in the last part of the reference after learning from its first part."""
-    cut = int(FORWARD_SHARE * len(reference))
-    if len(reference) - cut < 2 * length:
-        return None
-    try:
-        judge = Judge(copy.copy(detector).fit(reference.rows(0, cut).canonical()))
-        scores = judge.scores(reference.rows(cut).canonical())
-    except InputError:
-        return None  # too short for this detector
-    return FalseAlarms.count("reference", scores, judge.threshold)

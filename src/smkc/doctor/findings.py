@@ -1,19 +1,17 @@
 """Findings: problems stated in words, with remedies.
 
-In: the counts of the trials. Out: findings, most serious first.
+In: a diagnosis with the counts of the trials. Out: findings, most serious first.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smkc.decide import Alert
-from smkc.doctor.diagnosis import Finding
+from smkc.doctor.diagnosis import Diagnosis, Finding
 from smkc.doctor.look import Look
-from smkc.doctor.planting import KINDS, LARGE
-from smkc.doctor.trial import FalseAlarms, Judge, Outcome
+from smkc.doctor.planting import KINDS
+from smkc.doctor.trial import Outcome
 from smkc.evidence.variables import told_seasons
 from smkc.recording.times import show_time
 
@@ -44,43 +42,31 @@ NOT_TRIED = {
 WEIGHTS = ("no", "partly", "note")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Other:
-    """Outcomes of another detector for large anomalies, by kind, and its false alarms."""
+def find(
+    counted: Diagnosis,
+    alerts: Sequence[Alert],
+    look: Look,
+    doubts: Sequence[str],
+    seasons: Mapping[str, float],
+) -> tuple[Finding, ...]:
+    """Return problems and notes, most serious first.
 
-    name: str
-    outcomes: Mapping[str, Outcome]
-    untouched: FalseAlarms
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Counted:
-    """Counts of all trials; see :class:`Diagnosis` for the fields of the same name.
-
-    ``alerts`` are those in the unchanged held-out rows. ``forward`` counts false alarms in the last
-    part of the reference after learning from its first part; None if the reference is too short.
-    ``other`` has the outcomes for the kinds that this detector missed; None if it was not tried.
-    ``seasons`` has the period of each variable that has a season.
+    Parameters
+    ----------
+    counted
+        the counts of all trials.
+    alerts
+        those in the unchanged held-out rows.
+    look
+        properties of the reference.
+    doubts
+        texts of the detector's calibration warnings.
+    seasons
+        period of each variable that has a season.
     """
-
-    judge: Judge
-    outcomes: Sequence[Outcome]
-    untouched: FalseAlarms
-    churn: Sequence[FalseAlarms]
-    scores: NDArray[np.float64]
-    alerts: Sequence[Alert]
-    forward: FalseAlarms | None
-    look: Look
-    length: int
-    other: Other | None
-    seasons: Mapping[str, float]
-
-
-def find(counted: Counted) -> tuple[Finding, ...]:
-    """Return problems and notes, most serious first."""
     broken = _broken_scores(counted)
-    findings = [broken] if broken else [*_alarms(counted), *_caught(counted)]
-    findings += [*_reference(counted), *_notes(counted)]
+    findings = [broken] if broken else [*_alarms(counted, alerts), *_caught(counted, look)]
+    findings += _notes(counted, look, doubts, seasons)
     return tuple(sorted(findings, key=lambda one: WEIGHTS.index(one.weight)))
 
 
@@ -95,11 +81,11 @@ def too_little(n_rows: int, needed: int, reason: str) -> Finding:
     )
 
 
-def _large(counted: Counted, kinds: Sequence[str]) -> list[Outcome]:
-    return [one for one in counted.outcomes if one.size == LARGE and one.kind in kinds]
+def _large_simple(counted: Diagnosis) -> list[Outcome]:
+    return [one for one in counted.large if one.kind in SIMPLE_KINDS]
 
 
-def _broken_scores(counted: Counted) -> Finding | None:
+def _broken_scores(counted: Diagnosis) -> Finding | None:
     """Return a finding if the scores are missing, constant or reversed, or nothing was planted."""
     scores = counted.scores[np.isfinite(counted.scores)]
     if len(scores) < LEAST_SCORED * len(counted.scores):
@@ -110,7 +96,7 @@ def _broken_scores(counted: Counted) -> Finding | None:
             remedy="read with a coarser --step so that rows are filled, or lower least_filled",
             weight="no",
         )
-    simple = _large(counted, SIMPLE_KINDS)
+    simple = _large_simple(counted)
     planted = sum(one.planted for one in simple)
     if planted == 0:
         return Finding(
@@ -145,11 +131,12 @@ def _broken_scores(counted: Counted) -> Finding | None:
     return None
 
 
-def _alarms(counted: Counted) -> Iterator[Finding]:
+def _alarms(counted: Diagnosis, alerts: Sequence[Alert]) -> Iterator[Finding]:
     """Yield findings about too many false alarms, on unchanged rows and under churn."""
-    rate, one = counted.judge.rate, counted.untouched
+    rate, one = counted.false_alarm_rate, counted.untouched
+    assert one is not None
     if _is_too_much(one.alarmed, one.rows, counted):
-        strongest = sorted(counted.alerts, key=lambda alert: -alert.score)[:3]
+        strongest = sorted(alerts, key=lambda alert: -alert.score)[:3]
         when = ", ".join(show_time(alert.start) for alert in strongest)
         yield Finding(
             problem="false alarms on untouched rows",
@@ -178,17 +165,17 @@ def _alarms(counted: Counted) -> Iterator[Finding]:
             )
 
 
-def _is_too_much(n_alarms: int, n_rows: int, counted: Counted) -> bool:
+def _is_too_much(n_alarms: int, n_rows: int, counted: Diagnosis) -> bool:
     """Return whether the alarms exceed 3 times the rate by more than half an anomaly's length.
 
     The margin keeps one run of alarms from counting as proof.
     """
-    return n_alarms > TOO_MANY * counted.judge.rate * n_rows + 0.5 * counted.length
+    return n_alarms > TOO_MANY * counted.false_alarm_rate * n_rows + 0.5 * counted.length
 
 
-def _caught(counted: Counted) -> Iterator[Finding]:
+def _caught(counted: Diagnosis, look: Look) -> Iterator[Finding]:
     """Yield findings about missed kinds of anomaly and wrongly named variables."""
-    simple = _large(counted, SIMPLE_KINDS)
+    simple = _large_simple(counted)
     caught, planted = sum(one.caught for one in simple), sum(one.planted for one in simple)
     if planted and caught < LEAST_CAUGHT * planted:
         yield Finding(
@@ -196,11 +183,11 @@ def _caught(counted: Counted) -> Iterator[Finding]:
             evidence=f"{caught} of {planted} large spikes, shifts, ramps and bursts of noise are "
             "caught",
             remedy=f"{_how_to_catch(counted, simple)}; faults in the reference also hide later "
-            f"ones ({counted.look.far:.1%} of its rows lie far from the others)",
+            f"ones ({look.far:.1%} of its rows lie far from the others)",
             weight="no",
         )
     else:
-        for one in _large(counted, tuple(KINDS)):
+        for one in counted.large:
             if one.share < LEAST_CAUGHT:
                 yield Finding(
                     problem=f"{KINDS[one.kind].many} are missed",
@@ -220,43 +207,27 @@ def _caught(counted: Counted) -> Iterator[Finding]:
         )
 
 
-def _how_to_catch(counted: Counted, ones: Sequence[Outcome]) -> str:
+def _how_to_catch(counted: Diagnosis, ones: Sequence[Outcome]) -> str:
     """Return the lowest rate that would catch enough, or else other things to try."""
     planted = sum(one.planted for one in ones)
-    for at, rate in enumerate(counted.judge.rates):
+    for at, rate in enumerate(counted.rates):
         caught = sum(one.caught_at[at] for one in ones)
-        if rate > counted.judge.rate and caught >= LEAST_CAUGHT * planted:
+        if rate > counted.false_alarm_rate and caught >= LEAST_CAUGHT * planted:
             return (
                 f"false_alarm_rate={rate:g} would catch {caught} of {planted}; or keep the rate "
                 "and learn from a longer time"
             )
     return (
-        f"no false_alarm_rate up to {counted.judge.rates[-1]:g} helps{_told_other(counted, ones)}; "
-        "a longer reference or a coarser --step, which makes slow changes stand out, might (not "
-        "tried here); ignore this if such faults do not occur in your system"
+        f"no false_alarm_rate up to {counted.rates[-1]:g} helps; a longer reference or a coarser "
+        "--step, which makes slow changes stand out, might (not tried here); ignore this if such "
+        "faults do not occur in your system"
     )
 
 
-def _told_other(counted: Counted, ones: Sequence[Outcome]) -> str:
-    """Return a clause on how many of these anomalies another detector caught, if it was tried."""
-    other = counted.other
-    if other is None:
-        return ""
-    tried = [other.outcomes[one.kind] for one in ones if one.kind in other.outcomes]
-    if not tried:
-        return ""
-    caught, planted = sum(one.caught for one in tried), sum(one.planted for one in tried)
-    if caught <= sum(one.caught for one in ones):
-        return f", nor does {other.name} ({caught} of {planted})"
-    return (
-        f"; {other.name} caught {caught} of {planted}, with alarms in "
-        f"{other.untouched.rate:.1%} of the untouched rows"
-    )
-
-
-def _reference(counted: Counted) -> Iterator[Finding]:
-    """Yield a finding about anomalies or changes within the reference."""
-    look, forward, untouched = counted.look, counted.forward, counted.untouched
+def _notes(
+    counted: Diagnosis, look: Look, doubts: Sequence[str], seasons: Mapping[str, float]
+) -> Iterator[Finding]:
+    """Yield findings about an unsuitable reference, and notes."""
     if look.far > MANY_FAR:
         yield Finding(
             problem="the reference seems full of anomalies",
@@ -265,24 +236,7 @@ def _reference(counted: Counted) -> Iterator[Finding]:
             "faults (--share, or smkc fit on another file); if these rows are a second normal "
             "state, nothing is wrong",
         )
-    elif (
-        forward is not None
-        and _is_too_much(forward.alarmed, forward.rows, counted)
-        and forward.rate > TOO_MANY * untouched.rate
-    ):
-        yield Finding(
-            problem="the reference is not of one piece",
-            evidence=f"{forward.rate:.1%} of its last rows alarm after learning from its first "
-            f"rows, but only {untouched.rate:.1%} of the held-out rows",
-            remedy="look for faults in it and learn from a time without them; if it merely "
-            "drifts, learn from a longer time",
-        )
-
-
-def _notes(counted: Counted) -> Iterator[Finding]:
-    """Yield findings about a short or empty reference, and notes."""
-    look = counted.look
-    for doubt in counted.judge.doubts[:1]:
+    for doubt in doubts[:1]:
         yield Finding(
             problem="the reference is short for this false-alarm rate",
             evidence=doubt,
@@ -297,10 +251,10 @@ def _notes(counted: Counted) -> Iterator[Finding]:
             "fault",
             weight="note",
         )
-    if counted.seasons:
+    if seasons:
         yield Finding(
             problem="seasons",
-            evidence=told_seasons(counted.seasons),
+            evidence=told_seasons(seasons),
             remedy="values are also compared with those usual at the same time of the season; "
             "learn from more periods if a season is missing",
             weight="note",

@@ -19,8 +19,7 @@ def test_seasons_are_reported(rng):
     assert [one.evidence for one in told] == ["3 daily"]
 
 
-def test_another_detector_that_needs_more_rows_is_left_out():
-    """Copies end after their last anomaly: with few rows, before the other has a window."""
+def test_only_the_requested_sizes_are_planted():
     table = worlds.coupled(np.random.default_rng(0), 600, 6)
     columns = {f"v{j}": column for j, column in enumerate(table.T)}
     found = diagnose({"time": np.arange(600), **columns}, share=0.5, places=3, sizes=("large",))
