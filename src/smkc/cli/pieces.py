@@ -3,7 +3,6 @@
 In: the options of ``smkc detect``. Out: a file of scores, and a summary on standard output.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from smkc.cli.reading import read_entities
 from smkc.cli.settings import Settings
 from smkc.errors import SettingError, SmkcError
 from smkc.loading import load, make_detector
-from smkc.scale import RayCluster, ScaleSettings, Source, Summary, fit_file, score_file
+from smkc.scale import RayCluster, ScaleSettings, Source, Summary, score_file
 
 # Files with more observations than this are read in pieces; one takes about 60 bytes of memory.
 LARGE = 50_000_000
@@ -72,12 +71,12 @@ class InPieces:
             "settings": limits,
             "resume": self.resume,
         }
+        detectors = self._detectors()
         if self.engine == "ray":
             with RayCluster(self.workers, self.address) as cluster:
-                detectors = self._detectors(cluster.fit_file)
                 summary = cluster.score_file(self.file, detectors, self.out, **kept)
         else:
-            summary = score_file(self.file, self._detectors(fit_file), self.out, **kept)
+            summary = score_file(self.file, detectors, self.out, **kept)
         if as_json:
             self._print_json(summary)
         else:
@@ -102,16 +101,18 @@ class InPieces:
         except SmkcError:
             return False  # not Parquet, or an error that reading it will report
 
-    def _detectors(
-        self, fit_large: Callable[..., BaseDetector]
-    ) -> BaseDetector | dict[str, BaseDetector]:
+    def _detectors(self) -> BaseDetector | dict[str, BaseDetector]:
         """Return the detector for all entities, or one for each."""
         if self.model is not None:
             return load(self.model)
         assert self.reference is not None
         settings, read = self.settings.detector, self.settings.read
         if self.entity is None and self._is_large(self.reference, None):
-            return fit_large(self.reference, make_detector(settings), read=read)
+            raise SettingError(
+                f"{self.reference} has more than {LARGE:,} observations, and what is normal is "
+                "learned from all rows at once; write a stretch of normal rows that fits into "
+                "memory to a file of its own, and give that as --reference"
+            )
         learned = read_entities(self.reference, read, self.entity)
         if self.entity is None:
             return make_detector(settings).fit(learned[None])

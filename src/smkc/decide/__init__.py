@@ -7,7 +7,7 @@ hysteresis, and their causes. ``contract`` defines the protocols that a detector
 
 from smkc.decide.alerts import Alert, Cause, Mark, find_alerts
 from smkc.decide.calibration import Calibration, Thresholds, check_rate
-from smkc.decide.contract import Fitted, RowScores, Scan, ScoredWindows, Windows
+from smkc.decide.contract import Fitted, RowScores, Scan, ScoredWindows
 from smkc.decide.scored import Learned, Scored
 from smkc.decide.scores import ALIGNMENTS, WindowScores, step_scores
 
@@ -25,7 +25,6 @@ __all__ = [
     "ScoredWindows",
     "Thresholds",
     "WindowScores",
-    "Windows",
     "check_rate",
     "find_alerts",
     "step_scores",

@@ -56,14 +56,6 @@ class ScoredWindows:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Windows:
-    """Windows to score, with all rows that they need: a time range and the rows before it."""
-
-    prepared: Recording  # the rows, scaled if the detector scales them
-    starts: NDArray[np.int64]  # (B,) the rows of ``prepared`` at which the windows start
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
 class RowScores:
     """Scores of n rows, each array (n,).
 
@@ -79,20 +71,10 @@ class RowScores:
 
 
 class Scan(Protocol):
-    """Piecewise scoring of one recording; the scores equal those of the whole.
+    """Piecewise scoring of one recording; the scores equal those of the whole."""
 
-    ``begin`` and ``end`` do what must be done in the order of the rows. If windows are independent
-    (:attr:`Fitted.has_independent_windows`), ``score`` may run in between in another process.
-    """
-
-    def begin(self, rows: Recording) -> Windows:
-        """Take the next rows; return the windows that end in them."""
-
-    def score(self, windows: Windows) -> NDArray[np.float64]:
-        """Return (B,) or (B, k) scores of windows, in the form that :meth:`end` expects."""
-
-    def end(self, n_rows: int, windows: Windows, scores: NDArray[np.float64]) -> RowScores:
-        """Return the scores of the last ``n_rows`` rows, from the scores of their windows."""
+    def push(self, rows: Recording) -> RowScores:
+        """Take the next rows and return their scores."""
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return arrays and a JSON-able header from which :meth:`restore` continues exactly."""
@@ -146,23 +128,10 @@ class Fitted(Protocol):
     def causes(self, scored: ScoredWindows, numbers: Sequence[int]) -> list[list[Cause]]:
         """Return the causes of each of the windows given by number."""
 
-    def kernel_images(
-        self, scored: ScoredWindows, numbers: Sequence[int]
-    ) -> NDArray[np.float32] | None:
-        """Return (n, K, L, L) kernel images of windows; None if scores do not come from any."""
-
     def usual_band(
         self, variable: str, times: NDArray[Any]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """Return (R,) lower and (R,) upper end of a variable's usual values; None if unknown."""
-
-    def reference_steps(
-        self, reference: Recording
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return (T,) scores and (T,) alarms of reference rows, as if not learned from them.
-
-        NaN for rows that cannot be scored so.
-        """
 
     def scan(self) -> Scan:
         """Return a scan that has seen no row yet."""

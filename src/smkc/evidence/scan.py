@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.decide import RowScores, Windows
+from smkc.decide import RowScores
 from smkc.evidence.model import ReferenceEvidence
 from smkc.recording import Recording
 
@@ -24,23 +24,14 @@ class EvidenceScan:
     def __init__(self, model: ReferenceEvidence) -> None:
         self._state = model.start()
 
-    def begin(self, rows: Recording) -> Windows:
-        """Return the windows of the next rows; one ends at each row."""
-        return Windows(prepared=rows, starts=np.arange(len(rows)))
-
-    def score(self, windows: Windows) -> NDArray[np.float64]:
-        """Return (n, 4): the score of each row's window, the row's own, its alarm and its mark."""
-        rows = windows.prepared
+    def push(self, rows: Recording) -> RowScores:
+        """Take the next rows and return their scores; a window ends at each row."""
         parts = [np.empty((0, 4))]
         for first in range(0, len(rows), ROWS_AT_A_TIME):
             part = self._state.push_rows(rows.rows(first, first + ROWS_AT_A_TIME))
             alarms = -np.log(part.p_values)
             parts.append(np.column_stack([part.scores, part.loudest, alarms, part.marks]))
-        return np.concatenate(parts)
-
-    def end(self, n_rows: int, windows: Windows, scores: NDArray[np.float64]) -> RowScores:
-        """Return the result of :meth:`score` as row scores."""
-        held, prompt, alarms, marks = np.ascontiguousarray(scores.T)
+        held, prompt, alarms, marks = np.ascontiguousarray(np.concatenate(parts).T)
         return RowScores(held=held, prompt=prompt, alarms=alarms, marks=marks.astype(np.int8))
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:

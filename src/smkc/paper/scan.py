@@ -1,7 +1,6 @@
 """Scan of windows: a recording given piece by piece, scored as if given whole.
 
-In: rows in order of time. Out: the windows that end in them, with the rows that they need, so that
-they can be scored in any process.
+In: rows in order of time. Out: the scores of the windows that end in them.
 """
 
 from collections.abc import Mapping
@@ -12,10 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc import progress
-from smkc.decide import RowScores, Windows
+from smkc.decide import RowScores
+from smkc.errors import ModelFileError
 from smkc.model_file import below
 from smkc.paper.densities import Density
 from smkc.recording import Recording, Scaling
+
+# Types in which times are saved.
+TIME_TYPES = ("<M8[ns]", "<i8", "<f8")
 
 
 class KernelScan:
@@ -26,43 +29,37 @@ class KernelScan:
         self._stride = stride
         self._scaling = scaling.start() if scaling is not None else None
         self._halo: Recording | None = None  # rows that later windows need, scaled
-        self._n_rows = 0
-        self._next_start = 0  # row at which the next window starts
+        self.n_rows = 0
 
-    def begin(self, rows: Recording) -> Windows:
-        """Take the next rows; return the windows that end in them."""
-        prepared = self._scaling.scale(rows) if self._scaling is not None else rows
-        joined = prepared if self._halo is None else Recording.concat([self._halo, prepared])
-        first = self._n_rows + len(rows) - len(joined)  # number of joined's first row
-        self._n_rows += len(rows)
-        end = self._n_rows - self._density.window + 1
-        starts = np.arange(self._next_start, end, self._stride)
-        if len(starts):
-            self._next_start = int(starts[-1]) + self._stride
-        kept = joined.rows(min(max(self._next_start - first, 0), len(joined))).canonical()
-        self._halo = _copied(kept) if len(kept) else None
-        return Windows(prepared=joined, starts=starts - first)
+    @property
+    def _next_start(self) -> int:
+        """Row at which the next window starts."""
+        n_ended = max(self.n_rows - self._density.window + 1, 0)
+        return -(-n_ended // self._stride) * self._stride
 
-    def score(self, windows: Windows) -> NDArray[np.float64]:
-        """Return (B,) scores of windows; each depends on its own rows only."""
-        if not len(windows.starts):
-            return np.empty(0)
-        with progress.quiet():
-            return self._density.scores(windows.prepared, windows.starts)
-
-    def end(self, n_rows: int, windows: Windows, scores: NDArray[np.float64]) -> RowScores:
-        """Return scores of the last ``n_rows`` rows: each window's score at the row where it ends.
+    def push(self, rows: Recording) -> RowScores:
+        """Take the next rows; return each window's score at the row where it ends.
 
         Rows at which no window ends have -inf.
         """
-        held = np.full(n_rows, -np.inf)
-        first = len(windows.prepared) - n_rows
-        held[windows.starts + self._density.window - 1 - first] = scores
+        prepared = self._scaling.scale(rows) if self._scaling is not None else rows
+        joined = prepared if self._halo is None else Recording.concat([self._halo, prepared])
+        next_start = self._next_start
+        self.n_rows += len(rows)
+        first = self.n_rows - len(joined)  # number of joined's first row
+        starts = np.arange(next_start, self.n_rows - self._density.window + 1, self._stride) - first
+        kept = joined.rows(min(max(self._next_start - first, 0), len(joined))).canonical()
+        self._halo = _copied(kept) if len(kept) else None
+        held = np.full(len(rows), -np.inf)
+        if len(starts):
+            with progress.quiet():
+                scores = self._density.scores(joined, starts)
+            held[starts + self._density.window - 1 - (len(joined) - len(rows))] = scores
         return RowScores(held=held)
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return arrays and a JSON-able header from which :meth:`restore` resumes exactly."""
-        header: dict[str, Any] = {"n_rows": self._n_rows, "next_start": self._next_start}
+        header: dict[str, Any] = {"n_rows": self.n_rows}
         parts: dict[str, Any] = {}
         if self._scaling is not None:
             parts["scaling"] = self._scaling.to_arrays()
@@ -75,11 +72,17 @@ class KernelScan:
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         """Restore the results of :meth:`to_arrays`; call it before the first row."""
-        self._n_rows, self._next_start = header["n_rows"], header["next_start"]
+        n_rows = header["n_rows"]
+        if type(n_rows) is not int or n_rows < 0:
+            raise ModelFileError(f"{n_rows!r} is no number of rows")
+        self.n_rows = n_rows
         if self._scaling is not None:
             self._scaling.restore(below(arrays, "scaling."), header["scaling"])
         if "halo" in header:
             self._halo = _recording_of(below(arrays, "halo."), header["halo"])
+        n_held = 0 if self._halo is None else len(self._halo)
+        if n_held != max(n_rows - self._next_start, 0):
+            raise ModelFileError(f"it holds {n_held} of {n_rows} rows, a wrong number")
 
 
 def _copied(recording: Recording) -> Recording:
@@ -103,10 +106,24 @@ def _recording_arrays(recording: Recording) -> tuple[dict[str, NDArray[Any]], di
 
 
 def _recording_of(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Recording:
-    return Recording(
-        arrays["times"].view(header["time_type"]),
-        arrays["indptr"],
-        arrays["codes"],
-        arrays["values"],
-        tuple(header["names"]),
-    )
+    names, time_type = header["names"], header["time_type"]
+    indptr, codes, values = arrays["indptr"], arrays["codes"], arrays["values"]
+    if time_type not in TIME_TYPES or arrays["times"].dtype != np.int64:
+        raise ModelFileError(f"{time_type!r} is no type of times")
+    times, counts = arrays["times"].view(time_type), np.diff(indptr)
+    if (
+        not all(isinstance(name, str) for name in names)
+        or indptr.dtype != np.int64
+        or codes.dtype != np.int32
+        or values.dtype != np.float32
+        or counts.shape != times.shape
+        or (counts < 0).any()
+        or not codes.shape == values.shape == (counts.sum(),)
+        or (codes < 0).any()
+        or (codes >= len(names)).any()
+        or not np.isfinite(values).all()
+        or not (times[1:] > times[:-1]).all()
+    ):
+        raise ModelFileError("its latest rows do not fit the model")
+    rows = np.repeat(np.arange(len(counts)), counts)
+    return Recording.from_observations(times, rows, codes, values, names)

@@ -8,13 +8,11 @@ complete (``held.py``); complete rows are scored in order of time for each entit
 ``placing.py``). Final scores are written in parts beside the output, together with the state from
 which an interrupted run continues (``work.py``, ``block.py``). A run (``run.py``) consists of
 blocks of entities, processed one after another on this machine, or in parallel on a Ray cluster
-(``cluster.py``, extra ``ray``). Reference data larger than memory are learned from in stretches
-(``fitting.py``).
+(``cluster.py``, extra ``ray``).
 """
 
 from smkc.scale.block import ScaleSettings
 from smkc.scale.cluster import RayCluster
-from smkc.scale.fitting import fit_file
 from smkc.scale.run import Summary, score_file
 from smkc.scale.source import Source
 
@@ -23,6 +21,5 @@ __all__ = [
     "ScaleSettings",
     "Source",
     "Summary",
-    "fit_file",
     "score_file",
 ]

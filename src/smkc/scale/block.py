@@ -5,16 +5,13 @@ process is killed at any moment, the next call continues after the last complete
 """
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from smkc.decide import Windows
 from smkc.errors import ReadError, SettingError
 from smkc.model_file import below
 from smkc.recording import Recording
@@ -25,9 +22,8 @@ from smkc.scale.scoring import FinalSteps, Scorer
 from smkc.scale.source import Batch, Source
 from smkc.scale.work import BlockFolder, Part, Progress, score_table
 
-# Rows of one time range: many more than the rows before it that its first windows need, and few
-# enough to spread over workers.
-RANGE_ROWS = 8_192
+# Rows scored at a time, to limit memory.
+ROWS_AT_A_TIME = 8_192
 
 # Largest number of scores kept in memory before they are written.
 MAX_UNWRITTEN_ROWS = 4_000_000
@@ -64,11 +60,6 @@ class ScaleSettings:
             raise SettingError(f"seconds={self.seconds!r}: give a number of at least 0")
 
 
-# Function that has the windows of an entity scored by another process, and returns the function
-# that waits for their (B,) scores.
-Submit = Callable[[str | None, Windows], Callable[[], NDArray[np.float64]]]
-
-
 @dataclass(kw_only=True, eq=False)
 class _Entity:
     """State of one entity at one moment."""
@@ -80,38 +71,25 @@ class _Entity:
 
 
 class Block:
-    """Some entities of a source, or a whole source without entities, and the folder of its parts.
-
-    With ``submit``, which requires detectors that score each window by itself, other processes
-    score windows, at most ``ahead`` time ranges at once.
-    """
+    """Some entities of a source, or all rows of a source without entities, and their folder."""
 
     def __init__(
-        self,
-        source: Source,
-        models: Models,
-        folder: Path,
-        settings: ScaleSettings,
-        submit: Submit | None = None,
-        ahead: int = 0,
+        self, source: Source, models: Models, folder: Path, settings: ScaleSettings
     ) -> None:
         self._source = source
         self._models = models
         self._folder = BlockFolder(folder)
         self._settings = settings
-        self._submit = submit
-        self._ahead = ahead
         self._known: dict[str | None, _Entity] = {}
-        self._under_way: deque[tuple[str | None, NDArray[Any], Windows, Any]] = deque()
         self._part = Part()
         self._progress = self._folder.progress()
 
     def run(
         self, entities: Sequence[str] | None, tell: Callable[[Progress], None] = lambda now: None
-    ) -> Progress:
+    ) -> None:
         """Score all rows; ``tell`` is called with the progress after each batch."""
         if self._progress.done:
-            return self._progress
+            return
         for entity, arrays, header in self._folder.states(self._progress.part):
             _restore(self._entity(entity), arrays, header)
         written = time.monotonic()
@@ -134,7 +112,6 @@ class Block:
         self._finish()
         self._write()
         tell(self._progress)
-        return self._progress
 
     # ------------------------------------------------------------------ rows
 
@@ -163,22 +140,10 @@ class Block:
                 self._push(name, rows)
 
     def _push(self, name: str | None, rows: Recording) -> None:
-        entity = self._known[name]
         self._progress = replace(self._progress, rows=self._progress.rows + len(rows))
-        for first in range(0, len(rows), RANGE_ROWS):
-            part = rows.rows(first, first + RANGE_ROWS)
-            if self._submit is None:
-                self._keep(name, entity.scorer.push(part))
-                continue
-            windows = entity.scorer.begin(part)
-            self._under_way.append((name, part.times, windows, self._submit(name, windows)))
-            self._collect(self._ahead)
-
-    def _collect(self, leave: int) -> None:
-        """Collect the scores of time ranges in order, until at most ``leave`` are pending."""
-        while len(self._under_way) > leave:
-            name, times, windows, wait = self._under_way.popleft()
-            self._keep(name, self._known[name].scorer.end(times, windows, wait()))
+        for first in range(0, len(rows), ROWS_AT_A_TIME):
+            part = rows.rows(first, first + ROWS_AT_A_TIME)
+            self._keep(name, self._known[name].scorer.push(part))
 
     def _keep(self, name: str | None, scored: FinalSteps) -> None:
         entity = self._known[name]
@@ -192,7 +157,6 @@ class Block:
             rows = entity.held.rest()
             if rows is not None:
                 self._push(name, rows)
-            self._collect(0)
             n_short += entity.scorer.is_too_short
             self._keep(name, entity.scorer.finish())
             self._part.alerts += [(name, alert) for alert in entity.finder.finish()]
@@ -206,7 +170,6 @@ class Block:
     # ------------------------------------------------------------------ files
 
     def _write(self) -> None:
-        self._collect(0)
         n_unscored = sum(entity.scorer.n_unscored for entity in self._known.values())
         self._progress = self._folder.write(
             self._part, self._states(), replace(self._progress, unscored=n_unscored)

@@ -1,36 +1,31 @@
-"""Cluster: the blocks of a run, or its time ranges, in parallel on Ray's workers.
+"""Cluster: the blocks of a run, in parallel on Ray's workers.
 
 In: the same as for one machine, and optionally a cluster's address. Out: the same file. A lost
 worker is replaced, and its work continues from the last state it wrote.
 """
 
-import itertools
 import logging
 import os
 import signal
+import socket
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from smkc.base import BaseDetector
-from smkc.decide import Windows
 from smkc.errors import SettingError, SmkcError, install_command, optional_module
-from smkc.scale.block import ScaleSettings
-from smkc.scale.fitting import MAX_SAMPLED_OBSERVATIONS, fit_stretches
+from smkc.scale.block import Block, ScaleSettings
 from smkc.scale.models import Models
 from smkc.scale.run import Run, Summary
-from smkc.scale.worker import Worker
+from smkc.scale.source import Source
 
 # Number of times that a worker may be lost before the run fails.
 MOST_LOSSES = 5
 
-# Memory that workers share, for pending time ranges; Ray's default is 30% of the machine.
+# Memory that workers share; Ray's default is 30% of the machine, and little is shared here.
 STORE_BYTES = 256 * 2**20
 
 # Seconds within which all workers must have started.
@@ -39,15 +34,35 @@ START_SECONDS = 180
 # Seconds between two checks of the progress of blocks.
 LOOK_EVERY = 0.5
 
-# Pending time ranges per worker: one in work, one waiting.
-AHEAD = 2
-
 # Environment variables that Ray reads when it starts; the first keeps it from sending statistics.
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_IGNORE_UNHANDLED_ERRORS": "1",  # of workers whose results are no longer needed
 }
+
+
+class Worker:
+    """One process of a cluster; it uses 1 thread, since other workers share the machine."""
+
+    def __init__(self) -> None:
+        os.environ["SMKC_THREADS"] = "1"
+        os.environ["SMKC_PROGRESS"] = "0"
+
+    def whoami(self) -> str:
+        """Return the machine and the process id."""
+        return f"{socket.gethostname()}:{os.getpid()}"
+
+    def run_block(
+        self,
+        source: Source,
+        models: Path,
+        entities: tuple[str, ...] | None,
+        folder: Path,
+        settings: ScaleSettings,
+    ) -> None:
+        """Score a block of entities into its folder; continue from its saved progress."""
+        Block(source, Models.load(models, entities), folder, settings).run(entities)
 
 
 class RayCluster:
@@ -103,51 +118,14 @@ class RayCluster:
     ) -> Summary:
         """Score Parquet files on the workers; the arguments are those of ``scale.score_file``.
 
-        Each worker reads and scores blocks of entities. If there are fewer entities than workers
-        and the detector scores each window by itself (all but ``evidence``), this process reads
-        the data and the workers score time ranges, each with the rows before it that its first
-        windows need. ``evidence`` adapts row by row: one worker scores all rows of an entity.
+        Each worker reads and scores blocks of entities; one worker scores all rows of an entity.
         """
         models = Models(detectors)
-        least = self.n_workers if models.have_independent_windows else 1
         out = Path(out).absolute()
-        run = Run.open(path, models, out, read, entity, settings, resume, self.n_workers, least)
-        models.save(_models_of(run))
-        if models.have_independent_windows and len(run.blocks) == 1:
-            workers = itertools.cycle(self._workers)
-
-            def submit(name: str | None, windows: Windows) -> Callable[[], NDArray[np.float64]]:
-                asked = next(workers).score_windows.remote(_models_of(run), name, windows)
-                return lambda: np.array(self._get(asked))
-
-            run.score(submit, AHEAD * self.n_workers)
-        else:
-            self._score_blocks(run)
+        run = Run.open(path, models, out, read, entity, settings, resume, self.n_workers)
+        models.save(run.folder / "models")
+        self._score_blocks(run)
         return run.finished()
-
-    def fit_file(
-        self,
-        path: str | Path,
-        detector: BaseDetector,
-        *,
-        read: Mapping[str, Any] | None = None,
-        sample: int = MAX_SAMPLED_OBSERVATIONS,
-    ) -> BaseDetector:
-        """Fit a detector (``knn``) on the workers; the arguments are those of ``scale.fit_file``.
-
-        The result is the same as on one machine, up to rounding.
-        """
-
-        def on_workers(work: Callable[..., Any], common: Any, *parts: Sequence[Any]) -> list[Any]:
-            shared = self._ray.put(common)
-            asked = [
-                self._workers[at % self.n_workers].call.remote(work, shared, *own)
-                for at, own in enumerate(zip(*parts, strict=True))
-            ]
-            results: list[Any] = self._get(asked)
-            return results
-
-        return fit_stretches(path, detector, read, sample, on_workers)
 
     # ------------------------------------------------------------------ work
 
@@ -163,7 +141,7 @@ class RayCluster:
                         number, worker = left.pop(0), free.pop(0)
                         asked = worker.run_block.remote(
                             run.source,
-                            _models_of(run),
+                            run.folder / "models",
                             run.blocks[number],
                             run.block_folder(number),
                             run.settings,
@@ -254,8 +232,3 @@ class RayCluster:
             )
         names: list[str] = self._get(asked)
         return names
-
-
-def _models_of(run: Run) -> Path:
-    """Return the folder of a run's models; workers cache loaded models by this path."""
-    return run.folder / f"models-{run.models.fingerprint[:16]}"

@@ -36,16 +36,6 @@ class Models:
             )
         return found
 
-    @property
-    def is_one(self) -> bool:
-        """Whether there is one detector for all entities."""
-        return None in self._detectors
-
-    @property
-    def have_independent_windows(self) -> bool:
-        """Whether all detectors score each window by itself."""
-        return all(one.fitted_.has_independent_windows for one in self._detectors.values())
-
     @cached_property
     def fingerprint(self) -> str:
         """Text that identifies the detectors by what they learned and by their settings."""

@@ -21,7 +21,7 @@ from smkc import progress
 from smkc.base import BaseDetector
 from smkc.decide import Alert
 from smkc.errors import InputError, SmkcError, UnscoredWarning
-from smkc.scale.block import Block, ScaleSettings, Submit
+from smkc.scale.block import Block, ScaleSettings
 from smkc.scale.models import Models
 from smkc.scale.source import Source
 from smkc.scale.work import BlockFolder, Progress, join_parts, whole_file, write_json
@@ -138,11 +138,10 @@ class Run:
         settings: ScaleSettings | None,
         resume: bool,
         n_blocks: int = 1,
-        least: int = 1,
     ) -> "Run":
         """Open the source, and find or make the folder of parts beside the output.
 
-        With at least ``least`` entities, they are divided into at least ``n_blocks`` blocks.
+        Entities are divided into at least ``n_blocks`` blocks, if there are as many.
         """
         target = Path(out)
         if target.suffix.lower() != ".parquet":
@@ -160,19 +159,19 @@ class Run:
             if entity is not None:
                 for name in counts:
                     models.of(name)  # raises an error before any work if one is missing
-                blocks = _blocks(counts, settings.entities, n_blocks if len(counts) >= least else 1)
+                blocks = _blocks(counts, settings.entities, n_blocks)
             plan = {"fingerprint": fingerprint, "blocks": blocks, "entities": len(counts) or 1}
             folder.mkdir(parents=True, exist_ok=True)
             write_json(folder / "run.json", plan)
         blocks = tuple(None if names is None else tuple(names) for names in plan["blocks"])
         return cls(source, models, target, settings, blocks, plan["entities"])
 
-    def score(self, submit: Submit | None = None, ahead: int = 0) -> None:
-        """Score block after block in this process; see :class:`Block` for the arguments."""
+    def score(self) -> None:
+        """Score block after block in this process."""
         with self.shown() as tell:
             for number, entities in enumerate(self.blocks):
                 folder = self.block_folder(number)
-                block = Block(self.source, self.models, folder, self.settings, submit, ahead)
+                block = Block(self.source, self.models, folder, self.settings)
                 block.run(entities, partial(tell, number))
 
     @property

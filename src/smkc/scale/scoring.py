@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.base import BaseDetector
-from smkc.decide import Windows
 from smkc.model_file import below
 from smkc.recording import Recording
 from smkc.scale.placing import Placing
@@ -34,11 +33,7 @@ class FinalSteps:
 
 
 class Scorer:
-    """Scorer of the rows of one entity as they arrive.
-
-    :meth:`begin` and :meth:`end` do what must be done in order (scaling, placing). In between, the
-    windows of a detector that scores each by itself may be scored in another process.
-    """
+    """Scorer of the rows of one entity as they arrive."""
 
     def __init__(self, detector: BaseDetector) -> None:
         fitted = detector.fitted_
@@ -61,22 +56,14 @@ class Scorer:
 
     def push(self, rows: Recording) -> FinalSteps:
         """Add the next rows; return the time steps whose score has become final."""
-        windows = self.begin(rows)
-        return self.end(rows.times, windows, self._scan.score(windows))
-
-    def begin(self, rows: Recording) -> Windows:
-        """Add the next rows; return the windows that end in them."""
         self._n_rows += len(rows)
-        return self._scan.begin(rows)
-
-    def end(self, times: NDArray[Any], windows: Windows, scores: NDArray[np.float64]) -> FinalSteps:
-        """Add the scores of the windows of :meth:`begin`, in the same order; see :meth:`push`."""
-        by_row = self._scan.end(len(times), windows, scores)
+        by_row = self._scan.push(rows)
         self.n_unscored += int(np.isnan(by_row.held).sum())
         if by_row.prompt is not None and by_row.alarms is not None and by_row.marks is not None:
             own = np.column_stack([by_row.prompt, by_row.alarms, by_row.marks])
             self._own = np.concatenate([self._own, own])
         final = self._scores.add(by_row.held)
+        times = rows.times
         waiting = times if self._times is None else np.concatenate([self._times, times])
         self._times = waiting[len(final) :].copy()
         return self._final(waiting[: len(final)], final)

@@ -74,14 +74,12 @@ def test_large_files_are_read_in_pieces_by_default(large, tmp_path, monkeypatch)
     assert "in pieces" not in run(*arguments(large, out, "--no-stream")).stdout
 
 
-def test_large_reference_is_learned_in_stretches_if_the_detector_can(large, tmp_path, monkeypatch):
+def test_a_reference_larger_than_memory_is_refused_with_the_remedy(large, tmp_path, monkeypatch):
     monkeypatch.setattr(pieces, "LARGE", 1000)
     live, reference = str(large / "live.parquet"), str(large / "reference.parquet")
     told = ["detect", live, "--reference", reference, "--out", str(tmp_path / "out.parquet")]
-    wrong(run(*told), "parts cannot be learned apart", "detector='knn'")
-    done = run(*told, "--set", "detector=knn", *QUICK)
-    assert done.exit_code == 0, done.output
-    assert "Judged 600 rows, 3,600 observations" in " ".join(done.stdout.split())
+    wrong(run(*told), "more than 1,000 observations", "a stretch of normal rows")
+    wrong(run(*told, "--set", "detector=knn"), "more than 1,000 observations")
 
 
 def test_options_that_exclude_reading_in_pieces(large, files, tmp_path):

@@ -9,18 +9,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from tests import promise
-from tests.smkc.scale.conftest import (
-    SMALL,
-    check_agree,
-    churning,
-    long_table,
-    scores_of,
-    write,
-)
+from tests.smkc.scale.conftest import check_agree, long_table, scores_of, write
 
 from smkc.errors import InputError, ReadError, SettingError
-from smkc.paper import KnnDetector
-from smkc.scale import RayCluster, ScaleSettings, block, fit_file, fitting, score_file
+from smkc.scale import RayCluster, ScaleSettings, score_file
 
 pytest.importorskip("ray", reason='Ray is not installed; run: pip install ".[ray]"')
 pytestmark = [
@@ -60,8 +52,7 @@ def test_cluster_writes_the_same_file_as_one_machine(cluster, fleet, detectors, 
 
 
 @pytest.mark.parametrize("kind", ["knn", "knn stride"])
-def test_time_ranges_of_one_entity(cluster, live, detectors, kind, tmp_path, monkeypatch):
-    monkeypatch.setattr(block, "RANGE_ROWS", 50)
+def test_a_file_without_entities(cluster, live, detectors, kind, tmp_path):
     path = write(tmp_path / "live.parquet", long_table(live))
     here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"
     expected = score_file(path, detectors[kind], here, settings=PIECES)
@@ -100,17 +91,6 @@ def test_lost_worker_is_replaced(cluster, fleet, live, detectors, kind, tmp_path
     killer.join()
     assert killed
     check_agree((there, summary), (here, expected), kind)
-
-
-def test_fit_equals_fit_on_one_machine(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr(fitting, "STRETCH_OBSERVATIONS", 500)
-    monkeypatch.setattr(fitting, "STRETCH_WINDOWS", 8)
-    path = write(tmp_path / "reference.parquet", long_table(churning(7, 3000)), 400)
-    settings = {**SMALL, "reference_size": 300}
-    here = fit_file(path, KnnDetector(**settings)).fitted_.to_arrays()[0]
-    there = cluster.fit_file(path, KnnDetector(**settings)).fitted_.to_arrays()[0]
-    for name, expected in here.items():
-        promise.assert_features_agree(there[name], expected)
 
 
 @pytest.mark.slow

@@ -22,12 +22,12 @@ def test_interrupted_anywhere_and_resumed_it_writes_the_same_bytes(
     arguments = {"entity": "host", "settings": settings}
     expected = score_file(fleet, detectors[kind], whole, **arguments)
     n_scored, n_replaced = 0, 0
-    score, replace = Scorer.end, os.replace
+    score, replace = Scorer.push, os.replace
 
-    def counting(self, times, *rest):
+    def counting(self, rows):
         nonlocal n_scored
-        n_scored += len(times)
-        return score(self, times, *rest)
+        n_scored += len(rows)
+        return score(self, rows)
 
     def failing(*paths):
         nonlocal n_replaced
@@ -36,7 +36,7 @@ def test_interrupted_anywhere_and_resumed_it_writes_the_same_bytes(
             raise Killed
         replace(*paths)
 
-    monkeypatch.setattr(Scorer, "end", counting)
+    monkeypatch.setattr(Scorer, "push", counting)
     monkeypatch.setattr(os, "replace", failing)
     n_kills = 0
     while True:
