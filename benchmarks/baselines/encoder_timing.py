@@ -151,7 +151,7 @@ class _Version:
         # Otherwise code compiled for another window length would be generalised to both.
         torch.compiler.reset()
         self.encoder.compile(dynamic=False)
-        self.network.compile_parts()
+        self.network.compile(dynamic=False)
 
 
 def _median(work: Callable[[], object], device: torch.device) -> float:

@@ -68,8 +68,6 @@ class Training:
     bf16
         whether training computes its forward pass in bfloat16 on a GPU; networks with recurrent
         layers do not.
-    compiled
-        whether to compile networks that support it, on a GPU: worthwhile for long trainings.
     """
 
     epochs: int = 60
@@ -83,7 +81,6 @@ class Training:
     checkpoint: Path | None = None
     checkpoint_seconds: float = 20.0
     bf16: bool = True
-    compiled: bool = False
 
     def __post_init__(self) -> None:
         for name in ("epochs", "patience", "batch_size"):
@@ -180,9 +177,6 @@ class Network(nn.Module, ABC):
         The default does nothing. A network that uses ``total_steps`` must set ``keeps_last``,
         because its weights then depend on the length of the training.
         """
-
-    def compile_parts(self) -> None:
-        """Compile parts of the network for a GPU; the default does nothing."""
 
     def validation_loss(self, batch: Batch, epoch: int) -> Tensor:
         """Return the scalar loss that early stopping uses, in evaluation mode.

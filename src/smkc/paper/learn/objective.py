@@ -63,10 +63,6 @@ class Objective(Network):
         given = self.settings
         return repr((given.channels, given.heads, given.backbone, given.tokens, given.masking))
 
-    def compile_parts(self) -> None:
-        """Compile the masked forward pass."""
-        self.compile(dynamic=False)
-
     def loss(self, batch: Batch, epoch: int, phase: int = 0) -> Tensor:
         """Return the scalar loss under masks drawn from torch's default generator."""
         images, tau = batch

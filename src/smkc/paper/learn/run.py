@@ -81,8 +81,6 @@ class Run:
         # Under autocast recurrent layers use float16, in which gradients of small errors vanish.
         is_recurrent = any(isinstance(layer, nn.RNNBase) for layer in network.modules())
         self.is_low = is_gpu and training.bf16 and not is_recurrent
-        if is_gpu and training.compiled:
-            network.compile_parts()
         self.phases = [network.phase_parameters(phase) for phase in range(network.n_phases)]
         is_graphed = is_gpu and network.is_steady
         # A tensor, because a graph reads the rate from memory; a number would be frozen in it.
