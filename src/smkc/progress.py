@@ -66,47 +66,37 @@ def task(description: str, total: float | None = None) -> Iterator[Advance]:
     if not _is_wanted():
         yield lambda amount, note="": None
         return
-    bar = _Bar(description, total)
-    try:
-        yield bar.advance
-    finally:
-        bar.close()
+    started, done = time.monotonic(), 0.0
+    shown: Any = None
 
-
-class _Bar:
-    """A progress bar of rich, built only once the work has lasted a second."""
-
-    def __init__(self, description: str, total: float | None) -> None:
-        self._description = description
-        self._total = total
-        self._done = 0.0
-        self._started = time.monotonic()
-        self._shown: Any = None
-
-    def advance(self, amount: float, note: str = "") -> None:
-        self._done += amount
-        if self._shown is None:
-            if time.monotonic() - self._started < APPEARS_AFTER_SECONDS:
+    def advance(amount: float, note: str = "") -> None:
+        nonlocal done, shown
+        done += amount
+        if shown is None:
+            if time.monotonic() - started < APPEARS_AFTER_SECONDS:
                 return
-            self._open()
-        text = f"{self._description}: {note}" if note else self._description
-        self._shown.update(self._shown.task_ids[0], completed=self._done, description=text)
+            shown = _bar()
+            shown.add_task(description, total=total)
+            shown.start()
+        text = f"{description}: {note}" if note else description
+        shown.update(shown.task_ids[0], completed=done, description=text)
 
-    def _open(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    try:
+        yield advance
+    finally:
+        if shown is not None:
+            shown.stop()
 
-        self._shown = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.percentage:>3.0f}%"),
-            TimeRemainingColumn(),
-            console=Console(stderr=True, force_terminal=True),
-            transient=True,
-        )
-        self._shown.add_task(self._description, total=self._total)
-        self._shown.start()
 
-    def close(self) -> None:
-        if self._shown is not None:
-            self._shown.stop()
+def _bar() -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True, force_terminal=True),
+        transient=True,
+    )
