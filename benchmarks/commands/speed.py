@@ -23,7 +23,6 @@ class Part(StrEnum):
 
     windows = "windows"
     growing = "growing"
-    live = "live"
     process = "process"
     evidence_windows = "evidence-windows"
     evidence_rows = "evidence-rows"
@@ -46,12 +45,12 @@ def speed(
     The exit code is 1 when a target is missed.
 
     Other measurements are modules with a command line each: `python -m
-    benchmarks.speed.neighbours`, `serve_load`, `scale_pieces`, `scale_ray`, and on a GPU
-    `gpu_windows` and `gpu_neighbours`.
+    benchmarks.speed.serve_load`, `scale_pieces`, `scale_ray`, and on a GPU `gpu_windows` and
+    `gpu_neighbours`.
 
     **Examples**
 
-    - `python -m benchmarks speed --only live`
+    - `python -m benchmarks speed --only growing`
     - `python -m benchmarks speed --out results/speed.md`
     """
     with explained_failures():

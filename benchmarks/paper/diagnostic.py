@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from benchmarks.metrics import auprc, auroc
 from benchmarks.windows import Windows
 from smkc.errors import InputError, SettingError
-from smkc.paper.kernel import Representation, features_of_states
+from smkc.paper.kernel import Representation
+from smkc.paper.kernel._compare import compare_lags
+from smkc.paper.kernel._select import NO_GUESS
 from smkc.paper.sketch import Sketch
 
 __all__ = ["COLUMNS", "TASKS", "Diagnosis", "Diagnostic", "Example"]
@@ -146,9 +148,12 @@ class Diagnostic:
         """(B, 2, L, L) Cos(g) and LogDist(g) of (B, L, 2m) states."""
         n_windows, length, _ = states.shape
         kernels = np.empty((n_windows, 2, length, length), np.float32)
-        for kernel, state in zip(kernels, states, strict=True):
+        places, guesses = np.array(KERNELS.places, np.int64), np.full(3, NO_GUESS)
+        first, sigma = np.zeros(1, np.int64), np.empty(1)
+        for at, state in enumerate(states):
             by_bucket = np.ascontiguousarray(state.T)
-            kernel[:] = features_of_states(by_bucket, KERNELS).reshape(kernel.shape)
+            out = kernels[at : at + 1]
+            compare_lags(by_bucket, first, length, length - 1, places, True, guesses, out, sigma)
         return kernels
 
 

@@ -6,7 +6,8 @@ class checks rows and saves the state; each detector has a subclass that scores 
 
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import compress
 from math import isnan, nan
 from pathlib import Path
 from typing import Any, Self
@@ -16,10 +17,14 @@ from numpy.typing import NDArray
 
 from smkc import model_file
 from smkc.errors import InputError, ModelFileError
+from smkc.recording import Recording, canonical
 from smkc.recording.times import as_times, moment, show_time
 
 # Integers from here on do not fit NumPy's int64.
 LARGEST_WHOLE = 2**63
+
+# Number of name spellings that are cached; when there are more, the cache is cleared.
+MAX_SPELLINGS = 65_536
 
 
 class Stream(ABC):
@@ -32,6 +37,11 @@ class Stream(ABC):
         self.window = window
         self._last_time: Any = None
         self._score = nan
+        self._name_of: dict[str, str] = {}
+        # Names of the latest row as given, in canonical order, and the position of each as given.
+        self._spelled: tuple[str, ...] | None = None
+        self._names: tuple[str, ...] = ()
+        self._order = np.empty(0, np.int64)
 
     def push(self, time: Any, observations: Mapping[str, float | None]) -> float | None:
         """Add the next row and return its score, that of the window that ends there.
@@ -41,7 +51,7 @@ class Stream(ABC):
         too little was observed. The default detector scores every row from the first on.
         """
         stamp = next_time(time, self._last_time)
-        self._score = self._push(stamp, observations)
+        self._score = self._push(self._recording(stamp, observations))
         self._last_time = stamp
         return None if isnan(self._score) else self._score
 
@@ -82,8 +92,8 @@ class Stream(ABC):
         """Number of rows pushed so far."""
 
     @abstractmethod
-    def _push(self, stamp: Any, observations: Mapping[str, float | None]) -> float:
-        """Return the score of the next row; NaN if it has none."""
+    def _push(self, row: Recording) -> float:
+        """Return the score of the next row, a recording of one row; NaN if it has none."""
 
     @abstractmethod
     def _p_value(self) -> float:
@@ -100,6 +110,51 @@ class Stream(ABC):
     @abstractmethod
     def _restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         """Restore the state that :meth:`_to_arrays` returned."""
+
+    # ------------------------------------------------------------------ rows
+
+    def _recording(self, stamp: Any, observations: Mapping[str, float | None]) -> Recording:
+        """Return a row as a recording."""
+        values = row_values(observations)
+        spelled = tuple(observations)
+        if spelled != self._spelled:
+            self._names, self._order = self._laid_out(spelled)
+            self._spelled = spelled
+        with np.errstate(over="ignore", invalid="ignore"):
+            kept = values.astype(np.float32)[self._order]
+        names, is_seen = self._names, np.isfinite(kept)
+        if not is_seen.all():
+            names, kept = tuple(compress(names, is_seen)), kept[is_seen]
+        n = len(kept)
+        ends, codes = np.array([0, n]), np.arange(n, dtype=np.int32)
+        return Recording(np.array([stamp]), ends, codes, kept, names)
+
+    def _laid_out(self, spelled: tuple[str, ...]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+        """Return names in canonical spelling and order, and the position of each in the row."""
+        names = self._canonical(spelled)
+        if len(set(names)) < len(names):
+            raise InputError(
+                "a row names one variable twice, with its labels in different order; name each "
+                f"variable once (row of {len(names)}, starting with {names[0]!r})"
+            )
+        order = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
+        return tuple(names[at] for at in order), order
+
+    def _canonical(self, spelled: Iterable[str]) -> list[str]:
+        """Return names in canonical spelling; the spellings of earlier rows are cached."""
+        try:
+            return list(map(self._name_of.__getitem__, spelled))
+        except (KeyError, TypeError):
+            if len(self._name_of) > MAX_SPELLINGS:
+                self._name_of.clear()
+            self._name_of |= {name: _name(name) for name in spelled if name not in self._name_of}
+            return list(map(self._name_of.__getitem__, spelled))
+
+
+def _name(name: Any) -> str:
+    if not isinstance(name, str):
+        raise InputError(f"a variable is called {name!r}; names are text")
+    return canonical(name)
 
 
 def next_time(time: Any, last_time: Any) -> Any:

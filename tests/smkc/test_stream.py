@@ -8,8 +8,8 @@ import smkc
 from smkc import model_file
 from smkc.errors import InputError, ModelFileError
 from smkc.paper import KnnDetector
-from smkc.paper.names import MOST_KNOWN_NAMES
 from smkc.recording import Recording
+from smkc.stream import MAX_SPELLINGS
 
 SMALL = {"window": 16, "neighbours": 5, "components": 32, "false_alarm_rate": 0.05}
 REPRESENTATIONS = [
@@ -191,9 +191,9 @@ def test_a_hundred_thousand_names_over_time_are_not_all_remembered(det):
     for t in range(400):
         stream.push(t, {f"pod-{t}-{j}": float(j % 7) for j in range(500)} | {"v001": 1.0})
     assert stream.n_rows * 500 == 200_000
-    assert len(stream._names._number_of) <= MOST_KNOWN_NAMES + 1000
-    assert len(stream._names._slots) <= 2 * (MOST_KNOWN_NAMES + 1000)
-    scaling = stream._scaling
+    assert len(stream._name_of) <= MAX_SPELLINGS + 1000
+    assert len(stream._scan._halo.names) <= 16 * 501
+    scaling = stream._scan._scaling
     assert len(scaling._slot_of) <= 2 * scaling._max_variables + 1000
     assert len(scaling._table) <= 4 * scaling._max_variables + 1000
     assert np.isfinite(stream.push(400, {"v001": 1.0}))
@@ -266,11 +266,16 @@ def with_nan(array):
 
 
 HOSTILE = {
-    "no states": (lambda a: a.pop("states"), None),
-    "short states": (lambda a: a.update(states=a["states"][:, 1:]), None),
-    "states of float64": (lambda a: a.update(states=a["states"].astype(float)), None),
-    "NaN in states": (lambda a: a.update(states=with_nan(a["states"])), None),
-    "filled as numbers": (lambda a: a.update(is_filled=a["is_filled"].astype(int)), None),
+    "no values": (lambda a: a.pop("halo.values"), None),
+    "too few values": (lambda a: a.update({"halo.values": a["halo.values"][1:]}), None),
+    "values as int": (lambda a: a.update({"halo.values": a["halo.values"].astype(int)}), None),
+    "NaN in values": (lambda a: a.update({"halo.values": with_nan(a["halo.values"])}), None),
+    "an unknown variable": (lambda a: a.update({"halo.codes": a["halo.codes"] + 9}), None),
+    "a negative code": (lambda a: a.update({"halo.codes": a["halo.codes"] - 9}), None),
+    "too few rows": (lambda a: a.update({"halo.indptr": a["halo.indptr"][1:]}), None),
+    "times backwards": (lambda a: a.update({"halo.times": a["halo.times"][::-1].copy()}), None),
+    "no latest rows": (None, lambda h: h.pop("halo")),
+    "names as numbers": (None, lambda h: h["halo"].update(names=[3] * len(h["halo"]["names"]))),
     "no last time": (lambda a: a.pop("last_time"), None),
     "no scaling arrays": (lambda a: a.pop("scaling.seen"), None),
     "NaN in scaling": (lambda a: a.update({"scaling.count": a["scaling.count"] - 10**6}), None),
@@ -317,9 +322,8 @@ def test_a_row_that_is_not_names_and_numbers_is_refused_by_name(det, row, messag
 @pytest.mark.parametrize(
     "change",
     [
-        {"states": 3e38},
-        {"states": np.nan},
         {"n_rows": -1},
+        {"n_rows": 3},
         {"n_rows": True},
         {"time_type": "<U2"},
         {"time_type": "V8"},
@@ -333,9 +337,6 @@ def test_a_state_that_cannot_be_is_refused(det, tmp_path, change):
         live.push(t, {"v0": float(t % 3), "v1": 1.0})
     live.save(tmp_path / "state")
     arrays, header = model_file.read(tmp_path / "state")
-    if "states" in change:
-        arrays["states"] = np.full_like(arrays["states"], change["states"])
-    header |= {key: value for key, value in change.items() if key != "states"}
-    model_file.write(tmp_path / "state", arrays, header)
+    model_file.write(tmp_path / "state", arrays, header | change)
     with pytest.raises(ModelFileError, match="start the stream afresh"):
         det.stream(resume=tmp_path / "state")

@@ -4,27 +4,22 @@ In: a fitted detector and one row after another. Out: the score of each row, and
 what was normal when the row came. Memory is bounded, and the time per row does not grow.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
-from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smkc.decide import Cause
-from smkc.errors import InputError
 from smkc.evidence.causes.wording import causes_of
 from smkc.evidence.now import LoudVariable, loudest_of
 from smkc.evidence.state import EvidenceScores, EvidenceState
-from smkc.recording import Recording, canonical
-from smkc.stream import Stream, row_values
+from smkc.recording import Recording
+from smkc.stream import Stream
 
 if TYPE_CHECKING:
     from smkc.evidence.fitted import EvidenceFitted
-
-# Number of name spellings that are cached; when there are more, the cache is cleared.
-MAX_SPELLINGS = 65_536
 
 
 class EvidenceStream(Stream):
@@ -48,48 +43,9 @@ class EvidenceStream(Stream):
         self._fitted = fitted
         self._state: EvidenceState = fitted.known.start()
         self._latest_p_value = float("nan")
-        self._name_of: dict[str, str] = {}
-        # Names of the latest row as given, in canonical order, and the position of each as given.
-        self._spelled: tuple[str, ...] | None = None
-        self._names: tuple[str, ...] = ()
-        self._order = np.empty(0, np.int64)
 
-    def _push(self, stamp: Any, observations: Mapping[str, float | None]) -> float:
-        values = row_values(observations)
-        spelled = tuple(observations)
-        if spelled != self._spelled:
-            self._names, self._order = self._laid_out(spelled)
-            self._spelled = spelled
-        with np.errstate(over="ignore", invalid="ignore"):
-            kept = values.astype(np.float32)[self._order]
-        names, is_seen = self._names, np.isfinite(kept)
-        if not is_seen.all():
-            names, kept = tuple(compress(names, is_seen)), kept[is_seen]
-        n = len(kept)
-        ends, codes = np.array([0, n]), np.arange(n, dtype=np.int32)
-        row = Recording(np.array([stamp]), ends, codes, kept, names)
+    def _push(self, row: Recording) -> float:
         return float(self.push_rows(row).totals[0])
-
-    def _laid_out(self, spelled: tuple[str, ...]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-        """Return names in canonical spelling and order, and the position of each in the row."""
-        names = self._canonical(spelled)
-        if len(set(names)) < len(names):
-            raise InputError(
-                "a row names one variable twice, with its labels in different order; name each "
-                f"variable once (row of {len(names)}, starting with {names[0]!r})"
-            )
-        order = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
-        return tuple(names[at] for at in order), order
-
-    def _canonical(self, spelled: Iterable[str]) -> list[str]:
-        """Return names in canonical spelling; the spellings of earlier rows are cached."""
-        try:
-            return list(map(self._name_of.__getitem__, spelled))
-        except (KeyError, TypeError):
-            if len(self._name_of) > MAX_SPELLINGS:
-                self._name_of.clear()
-            self._name_of |= {name: _name(name) for name in spelled if name not in self._name_of}
-            return list(map(self._name_of.__getitem__, spelled))
 
     def push_rows(self, rows: Recording) -> EvidenceScores:
         """Score the next rows of a recording.
@@ -160,9 +116,3 @@ class EvidenceStream(Stream):
     def _restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         self._state = self._fitted.known.start().restored(arrays, header["state"])
         self._last_time = self._state.last_time
-
-
-def _name(name: Any) -> str:
-    if not isinstance(name, str):
-        raise InputError(f"a variable is called {name!r}; names are text")
-    return canonical(name)

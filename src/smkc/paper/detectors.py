@@ -134,12 +134,8 @@ class KnnDetector(KernelDetector):
     components
         length of a window's vector after the random projection of its features.
     **others
-        as in :class:`smkc.paper.detectors.KernelDetector`: ``window``, ``stride``,
-        ``representation``, ``buckets``, ``presence``, ``saturate``, ``normalise``,
-        ``neighbours``, ``reference_size``, ``scaling``, ``counters``, ``identity``,
-        ``false_alarm_rate``, ``least_filled``, ``align``, ``seed`` (of the projection and of the
-        choice of reference windows), ``device``. From 100,000 reference windows on, an approximate
-        index finds the neighbours and misses a few, if faiss is installed (extra ``ann``).
+        as in :class:`smkc.paper.detectors.KernelDetector`; ``seed`` is that of the projection and
+        of the choice of reference windows.
 
     Examples
     --------
@@ -151,7 +147,6 @@ class KnnDetector(KernelDetector):
     """
 
     kind = "knn"
-    learns_apart = True
 
     components: int = 256
 

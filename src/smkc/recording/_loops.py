@@ -83,32 +83,6 @@ def scale_rows(
 
 
 @njit(cache=True)
-def scale_row(
-    table: NDArray[Any],
-    clock: float,
-    slots: NDArray[np.int64],
-    values: NDArray[np.floating[Any]],
-    tick: int,
-    clip: float,
-    out: NDArray[np.float32],
-) -> int:
-    """Scale one row into ``out`` and return the number of newcomers.
-
-    Values that are not finite as float32 count as not observed.
-    """
-    newcomers = 0
-    for i in range(len(slots)):
-        value = np.float32(values[i])
-        if not math.isfinite(value):
-            out[i] = np.nan
-            continue
-        known = table[slots[i]]
-        newcomers += known.seen < 0 and not known.settled
-        out[i] = _scale(known, _plain(known, clock, value, tick), clip)
-    return newcomers
-
-
-@njit(cache=True)
 def _plain(known: Any, clock: float, value: np.float32, tick: int) -> float:
     """Return an observation's value, or a counter's rate, which is NaN at its first reading."""
     x = float(np.float64(value))

@@ -1,7 +1,7 @@
 """State of the scaling at one moment of a recording, advanced row by row.
 
-In: rows in order of time, as a recording or one at a time. Out: the same rows with scaled values,
-which depend on that row and the rows before it only.
+In: rows in order of time. Out: the same rows with scaled values, which depend on that row and the
+rows before it only.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.errors import InputError, ModelFileError
-from smkc.recording._loops import KNOWN, scale_row, scale_rows
+from smkc.recording._loops import KNOWN, scale_rows
 from smkc.recording.counters import clock
 from smkc.recording.recording import Recording
 
@@ -55,9 +55,6 @@ class ScalingState:
         self._n_followed = 0
         self._tick = 0
         self._origin: int | float | None = None
-        self._generation = 0
-
-    # ------------------------------------------------------------------ whole recordings
 
     def scale(self, recording: Recording) -> Recording:
         """Scale a recording's rows in order, and advance the state past its last row.
@@ -71,7 +68,7 @@ class ScalingState:
         if len(recording) == 0:
             return recording, recording.values
         clocks = self._clocks(recording.times)
-        slot_of = self.slots(recording.names)
+        slot_of = self._slots(recording.names)
         scaled = np.empty(recording.n_observations, np.float32)
         plain = np.empty(recording.n_observations, np.float32)
         row = 0
@@ -95,18 +92,8 @@ class ScalingState:
         self._release()
         return recording.with_values(scaled), plain[~np.isnan(scaled)]
 
-    # ------------------------------------------------------------------ one row at a time
-
-    @property
-    def generation(self) -> int:
-        """Number that changes when slots returned before become invalid."""
-        return self._generation
-
-    def slots(self, names: Sequence[str]) -> NDArray[np.int64]:
-        """Return the slot of each variable, new ones for unknown variables.
-
-        Slots are valid until :attr:`generation` changes.
-        """
+    def _slots(self, names: Sequence[str]) -> NDArray[np.int64]:
+        """Return the slot of each variable, new ones for unknown variables."""
         try:
             return np.fromiter(map(self._slot_of.__getitem__, names), np.int64, len(names))
         except KeyError:
@@ -121,22 +108,6 @@ class ScalingState:
             slot = self._slot_of[name] = len(self._slot_of)
             priors[slot], counters[slot] = self._scaling.newcomer(name)
         return np.fromiter(map(self._slot_of.__getitem__, names), np.int64, len(names))
-
-    def scale_row(
-        self, time: Any, slots: NDArray[np.int64], values: NDArray[np.floating[Any]]
-    ) -> NDArray[np.float32]:
-        """Scale one row, each slot at most once; NaN for values that count as not observed.
-
-        ``time`` is a datetime64[ns] or a number, like the recording's times. ``values`` are rounded
-        to float32 first, as in a recording; those that are not finite count as not observed.
-        """
-        scaled = np.empty(len(slots), np.float32)
-        at = self._clock(time)
-        clip = self._scaling.clip
-        newcomers = scale_row(self._table, at, slots, values, self._tick, clip, scaled)
-        self._advance(1, newcomers)
-        self._release()
-        return scaled
 
     # ------------------------------------------------------------------ saving
 
@@ -169,7 +140,7 @@ class ScalingState:
         _require(_are_new_names(names, self._slot_of), "its variables do not fit this model")
         _require(isinstance(tick, int) and tick >= 0, f"{tick!r} is no number of rows")
         _require(_is_number(origin) or (origin is None and tick == 0), f"{origin!r} is no time")
-        slots = self.slots(names)
+        slots = self._slots(names)
         all_slots = np.concatenate([np.arange(self._n_settled), slots])
         for key, column in columns.items():
             n_slots = len(all_slots) if key in _OF_ALL else len(slots)
@@ -191,30 +162,19 @@ class ScalingState:
 
     # ------------------------------------------------------------------ inside
 
-    def _clock(self, time: Any) -> float:
-        if isinstance(time, np.datetime64) != self._dated:
-            raise self._other_times()
-        number = time.astype("datetime64[ns]").astype(np.int64).item() if self._dated else time
-        if self._origin is None:
-            self._origin = number.item() if isinstance(number, np.generic) else number
-        elapsed = float(number - self._origin)
-        return elapsed / 1e9 if self._dated else elapsed
-
     def _clocks(self, times: NDArray[Any]) -> NDArray[np.float64]:
         if (times.dtype.kind == "M") != self._dated:
-            raise self._other_times()
+            ours, theirs = ("dates", "plain numbers") if self._dated else ("plain numbers", "dates")
+            raise InputError(
+                f"the reference data had {ours} as times, these rows have {theirs}, so rates "
+                "cannot be compared; read both with the same time_unit"
+            )
         if self._origin is None:
-            self._clock(times[0])
+            first = times[:1].astype("datetime64[ns]").astype(np.int64) if self._dated else times
+            self._origin = first[0].item()
         assert self._origin is not None
         origin = np.datetime64(int(self._origin), "ns") if self._dated else self._origin
         return clock(times, origin)
-
-    def _other_times(self) -> InputError:
-        ours, theirs = ("dates", "plain numbers") if self._dated else ("plain numbers", "dates")
-        return InputError(
-            f"the reference data had {ours} as times, these rows have {theirs}, so rates cannot "
-            "be compared; read both with the same time_unit"
-        )
 
     def _advance(self, n_rows: int, newcomers: int) -> None:
         self._tick += n_rows
@@ -246,7 +206,6 @@ class ScalingState:
         kept = [name for name, slot in self._slot_of.items() if is_kept[slot]]
         self._table = self._table[is_kept]
         self._slot_of = {name: slot for slot, name in enumerate(kept)}
-        self._generation += 1
 
 
 def _require(holds: bool, what: str) -> None:

@@ -142,8 +142,9 @@ def followed(values: np.ndarray, known: np.ndarray | None = None) -> np.ndarray:
         rows = [{"m": float(value)} for value in known]
         unknown = [f'm{{v="{number}"}}' for number in range(n_variables)]
     state = Scaling.fit(record(rows)).start()
-    slots = state.slots(unknown)
-    return np.array([state.scale_row(t, slots, values[t]) for t in range(n_rows)])
+    rows = [dict(zip(unknown, row.tolist(), strict=True)) for row in values]
+    scaled = state.scale(Recording.from_rows(np.arange(n_rows), rows))
+    return np.column_stack([scaled.trace(name) for name in unknown])
 
 
 @pytest.mark.parametrize("has_family", [False, True])
@@ -300,11 +301,9 @@ def test_settled_variables_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_row_takes_what_a_recording_would() -> None:
     state = Scaling.fit(record([{"x": float(t % 5)} for t in range(40)])).start()
-    slots = state.slots(["x", "a", "b", "c"])
-    found = state.scale_row(0, slots, np.array([np.nan, np.inf, 1e300, 1.0]))
-    assert np.isnan(found).tolist() == [True, True, True, False]
+    found = state.scale(record([{"x": np.nan, "a": np.inf, "b": 1e300, "c": 1.0}]))
+    assert list(found.row(0)) == ["c"]
     assert state.to_arrays()[1]["names"] == ["c"]
-    assert len(state.scale_row(1, slots[:0], np.empty(0))) == 0
 
 
 def test_empty_recordings() -> None:
@@ -318,10 +317,9 @@ def test_empty_recordings() -> None:
 def test_many_variables_in_one_row() -> None:
     names = [f"v{i}" for i in range(100_000)]
     state = Scaling.fit(record([{"x": 1.0}])).start()
-    slots = state.slots(names)
-    for t in range(10):
-        found = state.scale_row(t, slots, np.full(100_000, float(t)))
-    assert np.isfinite(found).all()
+    for t in range(3):
+        found = state.scale(record([dict.fromkeys(names, float(t))], first=t))
+    assert found.n_observations == 100_000
 
 
 # ---------------------------------------------------------------------- refusals
@@ -340,5 +338,3 @@ def test_times_of_another_kind_are_refused(fitted: Scaling) -> None:
     for attempt in (fitted.start().scale, fitted.update):
         with pytest.raises(InputError, match="time_unit"):
             attempt(dated)
-    with pytest.raises(InputError, match="time_unit"):
-        fitted.start().scale_row(dates[0], np.empty(0, np.int64), np.empty(0))

@@ -51,36 +51,28 @@ def nearest(
 
 
 @njit(cache=True, nogil=True)
-def mean_of_candidates(
+def mean_distances(
     vectors: NDArray[np.float32],
     references: NDArray[np.float32],
-    candidates: NDArray[np.int64],
-    k: int,
-    rows: NDArray[np.int64],
-    reference_rows: NDArray[np.int64],
-    guard: int,
+    which: NDArray[np.int64],
     out: NDArray[np.float64],
 ) -> None:
-    """Set ``out`` (B,) to mean cosine distances of ``vectors`` (B, d) to k nearest candidates.
+    """Set ``out`` (B,) to mean cosine distances of ``vectors`` (B, d) to k references each.
 
-    ``candidates`` (B, m) are indices into ``references`` (n, d) or NO_REFERENCE; ``guard`` is as in
-    :func:`nearest`. out[b] is NaN where fewer than k candidates remain. The distance is computed as
-    half the squared difference of unit vectors: 1 minus their product would lose half the digits.
+    ``which`` (B, k) are indices into ``references`` (n, d); out[b] is NaN if any is NO_REFERENCE.
+    The distance is computed as half the squared difference of unit vectors: 1 minus their product
+    would lose half the digits.
     """
-    n_windows, n_candidates = candidates.shape
-    distances = np.empty(n_candidates, np.float64)
+    n_windows, k = which.shape
     for b in range(n_windows):
-        n_left = 0
-        for i in range(n_candidates):
-            at = candidates[b, i]
-            if at != NO_REFERENCE and abs(reference_rows[at] - rows[b]) >= guard:
-                distances[n_left] = 0.5 * _squared_difference(vectors[b], references[at])
-                n_left += 1
-        out[b] = np.nan
-        if n_left > k:
-            out[b] = np.sort(distances[:n_left])[:k].mean()
-        elif n_left == k:
-            out[b] = distances[:k].mean()
+        total = 0.0
+        for i in range(k):
+            at = which[b, i]
+            if at == NO_REFERENCE:
+                total = np.nan
+            else:
+                total += 0.5 * _squared_difference(vectors[b], references[at])
+        out[b] = total / k
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
@@ -99,30 +91,6 @@ def _product(a: NDArray[np.float32], b: NDArray[np.float32]) -> np.float32:
     for i in range(a.size):
         total += a[i] * b[i]
     return np.float32(total)
-
-
-@njit(cache=True, nogil=True)
-def weighted_sum(
-    weights: NDArray[np.float32], rows: NDArray[np.float32], out: NDArray[np.float32]
-) -> None:
-    """Set ``out`` (d,) to weights (n,) @ rows (n, d), on this thread only, 8 rows per pass.
-
-    One product per time step is too little work to distribute over threads.
-    """
-    out[:] = ZERO
-    in_eights = rows.shape[0] - rows.shape[0] % 8
-    for i in range(0, in_eights, 8):
-        w0, w1, w2, w3 = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
-        w4, w5, w6, w7 = weights[i + 4], weights[i + 5], weights[i + 6], weights[i + 7]
-        r0, r1, r2, r3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
-        r4, r5, r6, r7 = rows[i + 4], rows[i + 5], rows[i + 6], rows[i + 7]
-        for j in range(out.size):
-            half = (w0 * r0[j] + w1 * r1[j]) + (w2 * r2[j] + w3 * r3[j])
-            out[j] += half + ((w4 * r4[j] + w5 * r5[j]) + (w6 * r6[j] + w7 * r7[j]))
-    for i in range(in_eights, rows.shape[0]):
-        w0, r0 = weights[i], rows[i]
-        for j in range(out.size):
-            out[j] += w0 * r0[j]
 
 
 @njit(cache=True, nogil=True)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from smkc import progress
 from smkc.errors import ModelFileError
 from smkc.paper.density.projection import GENERATOR, Projection
-from smkc.paper.density.reference import CENTRES, ELSEWHERE, ReferenceSet, reservoir_places
-from smkc.paper.kernel import Representation, SlidingWindow, filled_share, map_features
+from smkc.paper.density.reference import ELSEWHERE, ReferenceSet, reservoir_places
+from smkc.paper.kernel import Representation, filled_share, map_features
 from smkc.paper.sketch import Sketch
 from smkc.parallel import products_on_one_thread
 from smkc.recording import Recording
@@ -41,8 +41,7 @@ class KnnDensity:
 
     Notes
     -----
-    Paper, section 3.3. From APPROXIMATE_FROM references on, an index (extra ``ann``) finds the
-    nearest and misses a few of them; see ``docs/scale.md``.
+    Paper, section 3.3.
     """
 
     window: int
@@ -101,7 +100,7 @@ class KnnDensity:
         references = self.references.replaced(places, vectors, starts[which], len(starts))
         return replace(
             self,
-            references=self._searchable(references),
+            references=references,
             typical=typical.astype(np.float32),
         )
 
@@ -123,10 +122,6 @@ class KnnDensity:
                 total += block_total
                 advance(n_done)
         return vectors, total
-
-    def _searchable(self, references: ReferenceSet) -> ReferenceSet:
-        """Return the references, with an index if there are enough of them."""
-        return references.indexed(self.projection.seed)
 
     def left_out_runs(
         self, prepared: Recording, starts: NDArray[np.int64]
@@ -168,11 +163,6 @@ class KnnDensity:
                 advance(n_done)
         return distances
 
-    def score_latest(self, latest: SlidingWindow) -> float:
-        """Score the latest window of a stream."""
-        vector = self.projection.unit_vector(latest.features())
-        return self.references.mean_distance_of_one(vector, self.neighbours)
-
     # ------------------------------------------------------------------ saving
 
     def fingerprint(self) -> bytes:
@@ -185,8 +175,6 @@ class KnnDensity:
             "references": self.references.vectors,
             "typical": self.typical,
         }
-        if self.references.index is not None:
-            arrays[CENTRES] = self.references.index.centres
         header = {
             "hash": "md5 of identifier and suffix, big-endian",
             "generator": GENERATOR,
@@ -227,7 +215,4 @@ class KnnDensity:
             )
         rows = np.full(len(vectors), ELSEWHERE)
         references = ReferenceSet(vectors, seen, self.references.capacity, rows)
-        stored = {name: array for name, array in arrays.items() if name.startswith("index.")}
-        if stored:
-            references = references.with_index(stored)
         return replace(self, references=references, typical=typical)

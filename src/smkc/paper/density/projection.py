@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.errors import SettingError
-from smkc.paper.density._loops import to_unit_length, weighted_sum
+from smkc.paper.density._loops import to_unit_length
 
 # Stored in the model file: another generator would give another projection.
 GENERATOR = "numpy.PCG64.standard_normal.float32"
@@ -57,13 +57,6 @@ class Projection:
         vectors: NDArray[np.float32] = np.matmul(features, self.matrix(features.shape[1]))
         to_unit_length(vectors)
         return vectors
-
-    def unit_vector(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Project (F,) features of one window; equals :meth:`unit_vectors` up to rounding."""
-        vectors = np.empty((1, self.components), np.float32)
-        weighted_sum(features, self.matrix(len(features)), vectors[0])
-        to_unit_length(vectors)
-        return vectors.reshape(-1)
 
     def digest(self, n_features: int) -> str:
         """Return the matrix's SHA-256, to check that another machine makes the same matrix."""

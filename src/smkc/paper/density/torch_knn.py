@@ -16,7 +16,6 @@ from torch import Tensor
 from smkc import progress
 from smkc.errors import SettingError
 from smkc.paper.density.knn import KnnDensity
-from smkc.paper.density.reference import ReferenceSet
 from smkc.paper.density.torch_neighbours import TorchReferences
 from smkc.paper.kernel.torch_features import full_precision
 from smkc.paper.kernel.torch_windows import TorchWindows
@@ -47,9 +46,9 @@ def can_use(device: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class TorchKnnDensity(KnnDensity):
-    """RandProj-kNN with its reference set on a device; the search is exact, without an index.
+    """RandProj-kNN with its reference set on a device.
 
-    The windows of a stream come one at a time and are scored on the CPU.
+    A single window, such as the latest of a stream, is scored on the CPU.
     """
 
     device: str
@@ -75,6 +74,8 @@ class TorchKnnDensity(KnnDensity):
     def _distances(
         self, prepared: Recording, starts: NDArray[np.int64], guard: int
     ) -> NDArray[np.float64]:
+        if len(starts) == 1:
+            return super()._distances(prepared, starts, guard)
         found, references = [np.empty(0)], self._on_device
         with progress.task("calibrating" if guard else "scoring", len(starts)) as advance:
             for features in self._features(prepared, starts):
@@ -85,9 +86,6 @@ class TorchKnnDensity(KnnDensity):
                 found.append(distances.cpu().numpy())
                 advance(len(features))
         return np.concatenate(found)
-
-    def _searchable(self, references: ReferenceSet) -> ReferenceSet:
-        return references
 
     @cached_property
     def _on_device(self) -> TorchReferences:

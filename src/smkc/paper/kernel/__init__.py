@@ -8,22 +8,18 @@ of g, its difference and its absolute difference), or their bands, anchors and p
 from smkc.paper.kernel.features import (
     anchor_steps,
     features,
-    features_of_states,
     images,
     map_features,
     scale_token,
 )
 from smkc.paper.kernel.representation import CHANNELS, Representation
-from smkc.paper.kernel.sliding import SlidingWindow
 from smkc.paper.kernel.windows import filled_share, segments, window_starts
 
 __all__ = [
     "CHANNELS",
     "Representation",
-    "SlidingWindow",
     "anchor_steps",
     "features",
-    "features_of_states",
     "filled_share",
     "images",
     "map_features",

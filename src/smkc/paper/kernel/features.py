@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.errors import WindowError
-from smkc.paper.kernel._compare import compare_anchors, compare_lags
 from smkc.paper.kernel._loops import scan_anchors, scan_lags, scan_sequences
-from smkc.paper.kernel._select import NO_GUESS
 from smkc.paper.kernel.representation import CHANNELS, Representation
 from smkc.paper.kernel.windows import segments
 from smkc.paper.sketch import Hashed, Sketch
@@ -86,34 +84,6 @@ def map_features(
     yield from in_threads(work, range(0, len(starts), size))
 
 
-def features_of_states(
-    states: NDArray[np.float32], representation: Representation
-) -> NDArray[np.float32]:
-    """Return (F,) float32 features of one window, given its states (2m, L)."""
-    width, window = states.shape
-    length = representation.down or window
-    if representation.proj:
-        states = _state_projection(width, representation.proj).T @ states
-    if length < window:
-        states = states.reshape(len(states), length, -1).mean(axis=2)
-    if representation.layout == "seq":
-        return states.T.ravel()
-    states = np.ascontiguousarray(states, np.float32)
-    out = np.empty((1, *representation.shape(window)), np.float32)
-    sigma = np.empty(1)
-    channel_at = np.array(representation.places, np.int64)
-    if representation.layout == "anchor":
-        anchors = anchor_steps(length, representation.size)
-        compare_anchors(states, anchors, channel_at, out[0], sigma)
-    else:
-        n_lags, is_image = lags(representation, length)
-        first = np.zeros(1, np.int64)
-        compare_lags(
-            states, first, length, n_lags, channel_at, is_image, np.full(3, NO_GUESS), out, sigma
-        )
-    return out.reshape(-1)
-
-
 def images(
     recording: Recording,
     starts: NDArray[np.int64],
@@ -162,12 +132,6 @@ def _checked_starts(
     return starts
 
 
-def lags(representation: Representation, length: int) -> tuple[int, bool]:
-    """Return the number of lags compared, and whether they form an image."""
-    is_image = representation.layout == "image"
-    return (length - 1 if is_image else representation.size), is_image
-
-
 @lru_cache(maxsize=8)
 def _state_projection(width: int, size: int) -> NDArray[np.float32]:
     rng = np.random.Generator(np.random.PCG64(STATE_PROJECTION_SEED))
@@ -199,7 +163,8 @@ def _compare(
         anchors = anchor_steps(length, representation.size)
         scan_anchors(rows, starts, window, projection, pool, anchors, channel_at, out, sigma)
         return sigma
-    n_lags, is_image = lags(representation, length)
+    is_image = representation.layout == "image"
+    n_lags = length - 1 if is_image else representation.size
     # Pooled steps cannot be shared. Sharing pairs pays for images while windows advance by at most
     # half their length, and for bands whenever windows overlap.
     sharing = 0 if pool > 1 else window // 2 if is_image else window - 1

@@ -10,12 +10,10 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from smkc.errors import InputError, ModelFileError, NotFittedError, SettingError, WindowError
-from smkc.paper.kernel import Representation, SlidingWindow, filled_share
-from smkc.paper.kernel.torch_features import torch_images
+from smkc.paper.kernel import Representation, filled_share
 from smkc.paper.learn.held_out import HeldOut
 from smkc.paper.learn.images import RecordingImages
 from smkc.paper.learn.model import LearnedModel, LearnSettings
@@ -182,16 +180,6 @@ class LearnedDensity:
         if wanted.any():
             scores[wanted] = self._trained().score(self._images(prepared, starts[wanted]))
         return scores
-
-    def score_latest(self, latest: SlidingWindow) -> float:
-        """Score the latest window of a stream; equals :meth:`scores` up to rounding."""
-        model = self._trained()
-        shape = self.representation.shape(self.window, self.sketch.width)
-        pixels = torch.from_numpy(latest.features().reshape(1, *shape))
-        states = torch.from_numpy(np.ascontiguousarray(latest.states.T))
-        tau = torch_images(states[None], ("log_g",))[1]
-        parts = model.components_of_batch((pixels, tau))
-        return float(model.fused(parts)[0])
 
     def _images(self, prepared: Recording, starts: NDArray[np.int64]) -> RecordingImages:
         channels, device = self.settings.channels, self.settings.training.device

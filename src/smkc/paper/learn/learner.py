@@ -21,7 +21,7 @@ from smkc.paper.learn.prediction import Prediction
 from smkc.paper.learn.reconstruction import Reconstruction
 from smkc.paper.learn.settings import LearnSettings
 from smkc.paper.learn.standard import Standard, Whitening
-from smkc.paper.learn.training import INITIAL_WEIGHTS, at_once, evaluated, seeded, train
+from smkc.paper.learn.training import INITIAL_WEIGHTS, evaluated, seeded, train
 
 NETWORKS: dict[str, type[Reconstruction | Prediction]] = {
     "recon": Reconstruction,
@@ -117,14 +117,6 @@ class Learner:
         if not len(source):
             return np.empty((0, len(self.component_names)))
         return self._joined(evaluated(self.network, self._both, source, self.settings.training))
-
-    def components_of_batch(self, batch: Batch) -> NDArray[np.float64]:
-        """Return (B, k) components of a few images and scale tokens, without padding the batch.
-
-        They equal :meth:`components` up to rounding. That method pads to batches of a fixed size,
-        which for one window would be about 100 times the work.
-        """
-        return self._joined(at_once(self.network, self._both, batch, self.settings.training))
 
     def _both(self, batch: Batch) -> Tensor:
         """Return (B, D + T * R): the summary of each window, and the errors of its patches.

@@ -15,7 +15,7 @@ from smkc.model_file import below
 from smkc.paper.learn.fusion import FUSIONS, Fusion, LogisticFusion, TailFusion, WeightedSum
 from smkc.paper.learn.images import RecordingImages
 from smkc.paper.learn.learner import Learner
-from smkc.paper.learn.network import Batch, TrainingLog
+from smkc.paper.learn.network import TrainingLog
 from smkc.paper.learn.settings import OBJECTIVES, LearnSettings
 from smkc.paper.learn.standard import Standard
 
@@ -114,15 +114,6 @@ class LearnedModel:
     def components(self, source: RecordingImages) -> NDArray[np.float64]:
         """Return (B, k) raw components of each objective: density, surprise, and its details."""
         return np.hstack([learner.components(source) for learner in self._fitted().values()])
-
-    def components_of_batch(self, batch: Batch) -> NDArray[np.float64]:
-        """Return (B, k) components of a batch of (B, K, L, L) images and (B,) scale tokens.
-
-        They equal :meth:`components` up to rounding.
-        """
-        return np.hstack(
-            [learner.components_of_batch(batch) for learner in self._fitted().values()]
-        )
 
     def score(self, source: RecordingImages) -> NDArray[np.float64]:
         """Return (B,) scores, higher = more anomalous."""

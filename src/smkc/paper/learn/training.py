@@ -26,7 +26,6 @@ __all__ = [
     "Source",
     "Training",
     "TrainingLog",
-    "at_once",
     "errors",
     "evaluated",
     "seeded",
@@ -91,33 +90,25 @@ def evaluated(
 
     The windows are all, or those with the numbers ``chosen`` (B,). The network is set to evaluation
     mode and moved to the device. A window's result does not depend on the other windows of its
-    batch, up to rounding.
+    batch, up to rounding. A single window, such as the latest of a stream, is not padded to a
+    batch.
     """
     device = training.where()
     source = Inputs(inputs, device)
     numbers = torch.arange(len(source)) if chosen is None else torch.from_numpy(chosen)
     n_windows = len(numbers)
     network.to(device).eval()
+    size = SCORED_TOGETHER if n_windows > 1 else 1
     found = []
     with _exactly(), torch.inference_mode(), progress.task(name, n_windows) as advance:
         for first in range(0, n_windows, SCORED_TOGETHER):
             n = min(SCORED_TOGETHER, n_windows - first)
             # Repeat the remaining windows cyclically until the batch is full.
-            rows = numbers[first + torch.arange(SCORED_TOGETHER) % n]
+            rows = numbers[first + torch.arange(size) % n]
             result = function(source.batch(rows))[:n]
             found.append(result.cpu().numpy())
             advance(n)
     return np.concatenate(found)
-
-
-def at_once(
-    network: Network, function: Callable[[Batch], Tensor], batch: Batch, training: Training
-) -> NDArray[Any]:
-    """Return (B, ...) results for a few windows, as :func:`evaluated` but without padding."""
-    device = training.where()
-    network.to(device).eval()
-    with _exactly(), torch.inference_mode():
-        return function(tuple(tensor.to(device) for tensor in batch)).cpu().numpy()
 
 
 @contextmanager

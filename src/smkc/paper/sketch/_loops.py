@@ -1,6 +1,6 @@
 """Jitted loops of the sketch: observations of a span of rows -> their states."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -98,45 +98,3 @@ def fill_states(
         row = states[column]
         for here in range(row.size):
             row[here] = min(max(row[here] / HEADROOM, -STATE_LIMIT), STATE_LIMIT)
-
-
-@njit(cache=True, nogil=True)
-def observed_state(
-    values: NDArray[np.float32],
-    hashes: tuple[NDArray[Any], ...],
-    switches: tuple[bool, bool, bool],
-    state: NDArray[np.float32],
-) -> int:
-    """Fill ``state`` (2m, 1) from values (n,); return the number of observed values.
-
-    Values that are not finite count as not observed. ``hashes`` are the value buckets, value signs,
-    presence buckets and presence signs, (n,) each; ``switches`` are the sketch's settings presence,
-    saturate and normalise.
-    """
-    codes = np.empty(values.size, np.uint32)
-    observed = np.empty(values.size, np.float32)
-    n = 0
-    for i in range(values.size):
-        if np.isfinite(values[i]):
-            codes[n] = i
-            observed[n] = values[i]
-            n += 1
-    ends = np.array([0, n])
-    value_bucket, value_sign, presence_bucket, presence_sign = hashes
-    presence, saturate, normalise = switches
-    row = Hashed(
-        ends,
-        codes[:n],
-        observed[:n],
-        value_bucket,
-        value_sign,
-        presence_bucket,
-        presence_sign,
-        presence,
-        saturate,
-        normalise,
-    )
-    everywhere = np.arange(state.shape[0]).astype(np.uint32)
-    state[:] = np.float32(0.0)
-    fill_states(row, 0, 1, everywhere, state)
-    return n

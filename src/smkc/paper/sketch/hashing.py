@@ -31,19 +31,6 @@ class Hashes:
         """The four arrays, in the order of the fields."""
         return self.value_bucket, self.value_sign, self.presence_bucket, self.presence_sign
 
-    def resized(self, size: int) -> "Hashes":
-        """Return the same hashes with space for ``size`` variables."""
-        return Hashes(*(np.pad(array, (0, size - len(array))) for array in self.arrays))
-
-    def put(self, first: int, hashes: "Hashes") -> None:
-        """Overwrite the hashes from number ``first`` on."""
-        for mine, theirs in zip(self.arrays, hashes.arrays, strict=True):
-            mine[first : first + len(theirs)] = theirs
-
-    def take(self, which: NDArray[np.int64]) -> "Hashes":
-        """Return the hashes of the variables with these numbers."""
-        return Hashes(*(array.take(which) for array in self.arrays))
-
 
 def digest(identifier: str, suffix: str) -> int:
     """Return the MD5 of identifier + suffix, in UTF-8, as a big-endian integer."""

@@ -31,15 +31,6 @@ def test_vectors_are_the_product_with_the_matrix(rng, components):
     np.testing.assert_allclose(projection.unit_vectors(features), expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("components", [16, 128])
-def test_one_window_is_as_many(rng, components):
-    features = rng.normal(size=(20, N_FEATURES)).astype(np.float32)
-    projection = Projection(components=components)
-    expected = projection.unit_vectors(features)
-    actual = [projection.unit_vector(window) for window in features]
-    promise.assert_features_agree(actual, expected)
-
-
 @pytest.mark.parametrize("n_windows", [1, 2, 15, 16, 17, 100])
 def test_a_window_does_not_depend_on_the_others(rng, n_windows):
     features = rng.normal(size=(100, N_FEATURES)).astype(np.float32)

@@ -37,13 +37,6 @@ def test_ties_and_copies_of_a_reference(rng):
     assert (reference_set(references).mean_distance(references, 5) >= 0).all()
 
 
-def test_one_window_is_as_many(rng):
-    references, vectors = unit_vectors(rng, 50), unit_vectors(rng, 20)
-    stored = reference_set(references)
-    actual = [stored.mean_distance_of_one(vector, 5) for vector in vectors]
-    promise.assert_scores_agree(actual, stored.mean_distance(vectors, 5))
-
-
 @pytest.mark.parametrize("n_windows", [1, 7, 16, 255, 256, 257, 600])
 def test_a_window_does_not_depend_on_the_others(rng, n_windows):
     stored, vectors = reference_set(unit_vectors(rng, 40)), unit_vectors(rng, 600)

@@ -214,7 +214,7 @@ def test_what_makes_no_sense_is_refused():
 def test_one_window_at_once_scores_the_same_to_rounding(fitted):
     model = fitted("ensemble")
     together = model.components(source(TEST))
-    alone = model.components_of_batch(source(TEST).batch(np.array([3])))
+    alone = model.components(source(TEST).take(np.array([3])))
     np.testing.assert_allclose(alone, together[3:4], rtol=1e-3, atol=1e-5)
     assert model.fused(alone) == pytest.approx(model.score(source(TEST))[3], rel=1e-2)
 
