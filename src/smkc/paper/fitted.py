@@ -16,7 +16,7 @@ from smkc.errors import ModelFileError, WindowError
 from smkc.model_file import below
 from smkc.paper.causes import explain_window
 from smkc.paper.densities import Density
-from smkc.paper.kernel import images, window_starts
+from smkc.paper.kernel import window_starts
 from smkc.paper.scan import KernelScan
 from smkc.paper.stream import KernelStream
 from smkc.recording import Identity, Recording, Scaling
@@ -140,13 +140,6 @@ class KernelFitted:
         """Return None: this detector learns no usual range of single variables."""
         return None
 
-    def kernel_images(
-        self, scored: ScoredWindows, numbers: Sequence[int]
-    ) -> NDArray[np.float32] | None:
-        """Return (n, K, L, L) kernel images of the windows with these numbers."""
-        starts = scored.first_rows[list(numbers)]
-        return images(scored.prepared, starts, self.window, self.density.sketch)[0]
-
     def scan(self) -> KernelScan:
         """Return a new scan, before its first row."""
         return KernelScan(self.density, self.stride, self.scaling)
@@ -155,22 +148,9 @@ class KernelFitted:
         """Return a new stream, before its first row."""
         return KernelStream(self)
 
-    def reference_steps(
-        self, reference: Recording
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return (T,) scores and (T,) alarms of the rows learned from last; here both are the same.
-
-        Each window is scored with the references from the block of rows around it left out.
-        """
-        prepared = self.prepare(reference)
-        starts = window_starts(len(prepared), self.window, self.stride)
-        scores = self.left_out_scores(prepared, starts)
-        steps = step_scores(scores, starts, self.window, len(prepared), self.align)
-        return steps, steps
-
     def updated(self, recording: Recording, seed: int) -> "KernelFitted":
         """Return the state after learning from more reference data."""
-        scaled = replace(self, scaling=self.scaling_after(recording)) if self.is_scaled else self
+        scaled = replace(self, scaling=self._scaling_after(recording)) if self.is_scaled else self
         prepared = scaled.prepare(recording)
         starts = window_starts(len(prepared), self.window, self.stride)
         offered = starts[self.density.is_filled(prepared, starts)]
@@ -195,7 +175,7 @@ class KernelFitted:
             of_steps=self.of_steps.merged(of_steps, MAX_NULL_SCORES, seed),
         )
 
-    def scaling_after(self, recording: Recording) -> Scaling:
+    def _scaling_after(self, recording: Recording) -> Scaling:
         """Return the scaling after more reference data: new variables are added."""
         if self.scaling is not None:
             return self.scaling.update(recording)
