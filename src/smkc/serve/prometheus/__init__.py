@@ -4,7 +4,6 @@ In: the server's address, a query and times. Out: samples, parsed while the resp
 failure is a ``SourceError``, which says whether a retry may help.
 """
 
-from smkc.serve.prometheus.client import Prometheus
-from smkc.serve.prometheus.refusals import SourceError
+from smkc.serve.prometheus.client import Prometheus, SourceError
 
 __all__ = ["Prometheus", "SourceError"]

@@ -4,7 +4,9 @@ In: a PromQL query and a grid of times. Out: samples on the grid. An error names
 whether a retry may help.
 """
 
+import json
 import logging
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,15 +16,17 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from smkc.errors import SettingError
-from smkc.serve.config import PrometheusConfig
+from smkc.errors import SettingError, SmkcError
+from smkc.serve.config import PeerConfig
 from smkc.serve.config.reaching import check_url, is_loopback
 from smkc.serve.intake.samples import Samples
-from smkc.serve.prometheus.collected import Collected
-from smkc.serve.prometheus.matrix import CutShortError, ForeignError, MatrixReader, TooLongError
-from smkc.serve.prometheus.refusals import AskLessError, SourceError, refuse_failure, unreached
-
-__all__ = ["Prometheus", "SourceError"]
+from smkc.serve.prometheus.matrix import (
+    Collected,
+    CutShortError,
+    ForeignError,
+    MatrixReader,
+    TooLongError,
+)
 
 log = logging.getLogger("smkc.serve.prometheus")
 
@@ -32,6 +36,28 @@ USUAL_SAMPLES = 2_000_000  # aimed for in a response
 MOST_BYTES = 2**30  # per response
 MOST_SAMPLES = 100_000_000  # per range: 2.4 GB
 MOST_KNOWN = 100_000  # series whose names are cached
+
+MOST_SAID = 64 * 2**10  # bytes read from an error response
+
+# Words by which Prometheus, Thanos, Mimir and VictoriaMetrics report that a query is too large.
+TOO_MUCH = re.compile(r"too many|exceed|limit|maximum", re.IGNORECASE)
+
+# Error message of HTTPS servers (Go's and nginx) for a plain HTTP request.
+PLAIN_TO_HTTPS = re.compile(r"HTTP request .*HTTPS", re.IGNORECASE)
+
+MAY_PASS = (408, 425, 429)
+
+
+class SourceError(SmkcError):
+    """Samples could not be fetched; ``retry`` says whether the same request may succeed later."""
+
+    def __init__(self, message: str, *, retry: bool) -> None:
+        super().__init__(message)
+        self.retry = retry
+
+
+class AskLessError(SourceError):
+    """A response is or would be too large; a shorter range may succeed."""
 
 
 class Prometheus:
@@ -75,7 +101,7 @@ class Prometheus:
         self._warned: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, config: PrometheusConfig) -> Self:
+    def of(cls, config: PeerConfig) -> Self:
         """Return a client with the configured settings; secrets are read again for each request."""
         return cls(
             config.url,
@@ -152,7 +178,7 @@ class Prometheus:
         deadline = time.monotonic() + self._timeout_s
         try:
             with self._answer(what, asked) as answer:
-                refuse_failure(answer, self.url, query)
+                _refuse_failure(answer, self.url, query)
                 for piece in answer.iter_bytes():
                     reader.feed(piece)
                     if time.monotonic() > deadline:
@@ -196,7 +222,7 @@ class Prometheus:
                 retry=False,
             ) from None
         except httpx.HTTPError as error:
-            raise unreached(error, self.url) from None
+            raise _unreached(error, self.url) from None
 
     def _sent(self, what: str, asked: Mapping[str, str]) -> Any:
         headers = {"Accept": "application/json", "Accept-Encoding": "gzip"}
@@ -230,3 +256,61 @@ def _next_points(usual: int, points: int, n_samples: int) -> int:
 
 def _seconds(milliseconds: int) -> str:
     return f"{milliseconds / 1000:.3f}"
+
+
+def _refuse_failure(answer: httpx.Response, url: str, query: str) -> None:
+    """Raise SourceError for a response other than 200; its body must not have been read yet."""
+    status = answer.status_code
+    if status == 200:
+        return
+    place = f"{url} answers {status}"
+    if answer.has_redirect_location:
+        target = _one_line(answer.headers["location"].partition("?")[0])
+        raise SourceError(
+            f"{place}, which leads to {target}; give the address that answers itself", retry=False
+        )
+    kind, said = _explained(answer)
+    place = f"{place} ({said})" if said else place
+    if status == 413 or (status in (400, 422) and TOO_MUCH.search(said)):
+        raise AskLessError(place, retry=False)
+    if status == 503 and kind == "timeout":
+        raise AskLessError(place, retry=True)
+    if status >= 500 or status in MAY_PASS:
+        raise SourceError(f"{place}; the request is repeated", retry=True)
+    if status in (401, 403):
+        raise SourceError(f"{place}; see that the token is right and may read", retry=False)
+    if status == 400 and PLAIN_TO_HTTPS.search(said):
+        raise SourceError(f"{place}; write https:// instead of http://", retry=False)
+    if status in (400, 422):
+        raise SourceError(f"{place}; correct the query {query!r}", retry=False)
+    raise SourceError(f"{place}; give the address of a Prometheus, without /api/v1", retry=False)
+
+
+def _unreached(error: httpx.HTTPError, url: str) -> SourceError:
+    """Return the error for a request without a complete response, with a remedy."""
+    said = _one_line(str(error))
+    remedy = "see that it runs and that this machine may reach it"
+    if "WRONG_VERSION_NUMBER" in said:
+        remedy = "it does not seem to speak HTTPS: write http:// instead of https://"
+    elif "CERTIFICATE_VERIFY_FAILED" in said:
+        remedy = "give the certificate of its CA as ca_file under [prometheus]"
+    return SourceError(f"{url} cannot be reached or broke off ({said}); {remedy}", retry=True)
+
+
+def _one_line(text: str) -> str:
+    """Return text as one printable line of at most 300 characters."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())[:300]
+
+
+def _explained(answer: httpx.Response) -> tuple[str, str]:
+    """Return Prometheus' error type and message, or "" and the start of any other body."""
+    body = b""
+    for piece in answer.iter_bytes():
+        body += piece
+        if len(body) > MOST_SAID:
+            break
+    try:
+        content = json.loads(body)
+        return str(content["errorType"]), _one_line(str(content["error"]))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return "", _one_line(body[:1000].decode("utf-8", "replace"))

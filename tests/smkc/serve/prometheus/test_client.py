@@ -21,7 +21,7 @@ from tests.smkc.serve.prometheus.parts import (
 )
 
 from smkc.errors import SettingError
-from smkc.serve.config import PrometheusConfig
+from smkc.serve.config import PeerConfig
 from smkc.serve.prometheus import client as prometheus
 from smkc.serve.prometheus.client import Prometheus, SourceError
 
@@ -147,7 +147,7 @@ def test_headers_and_tokens_are_sent_and_read_anew(tmp_path):
     file = tmp_path / "token"
     with misbehaving_server(Honest(one_series(3))) as server:
         ask(server, token="hunter2", headers=lambda: {"X-Scope-OrgID": "a"})
-        config = PrometheusConfig(url=server.url + "/", token_file=file)
+        config = PeerConfig(url=server.url + "/", token_file=file)
         with Prometheus.of(config) as client:
             for token in ("one", "two"):
                 file.write_text(token)

@@ -15,8 +15,7 @@ from tests.smkc.serve.prometheus.parts import (
 
 from smkc.errors import SettingError
 from smkc.serve.prometheus import client as prometheus
-from smkc.serve.prometheus.client import Prometheus, SourceError
-from smkc.serve.prometheus.refusals import unreached
+from smkc.serve.prometheus.client import Prometheus, SourceError, _unreached
 
 GOOD = matrix([{"metric": {"__name__": "up"}, "values": [[1, "1"]]}]).body
 WRONG = {
@@ -125,7 +124,7 @@ def test_https_where_there_is_none():
 
 def test_a_certificate_that_nobody_here_knows():
     error = httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed")
-    assert "ca_file" in str(unreached(error, "https://prometheus.example"))
+    assert "ca_file" in str(_unreached(error, "https://prometheus.example"))
 
 
 def test_nobody_listens():

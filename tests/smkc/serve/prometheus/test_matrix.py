@@ -8,8 +8,13 @@ from hypothesis import strategies as st
 
 from smkc.recording import identifier
 from smkc.serve.prometheus import matrix
-from smkc.serve.prometheus.collected import Collected
-from smkc.serve.prometheus.matrix import CutShortError, ForeignError, MatrixReader, TooLongError
+from smkc.serve.prometheus.matrix import (
+    Collected,
+    CutShortError,
+    ForeignError,
+    MatrixReader,
+    TooLongError,
+)
 
 ODD = ['a"b', "back\\", ',"values":[[', '"]]}', "]", "\u00e9\n\u2603", "", "{", '{"metric":{']
 LABELS = st.dictionaries(
