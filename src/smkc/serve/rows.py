@@ -1,10 +1,12 @@
-"""Rows: records of one time step of a lane, the verdict on it, and alerts.
+"""Rows: records of one time step of a lane, the verdict on it, alerts, events and messages.
 
-In: observations. Out: dataclasses that the store keeps and other modules read.
+In: observations, and values from users. Out: dataclasses that the store keeps and other modules
+read.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,11 +56,9 @@ class Verdict:
 class AlertRecord:
     """Current state of an alert of a lane; times are milliseconds.
 
-    The id is derived from lane and start, so that a replay gives the same id. The rows at ``start``
-    and ``peak`` are the first past the threshold and the most anomalous. ``last_row`` is the last
-    past the release threshold; ``end`` is earlier if that row is an echo, in which only averages
-    over earlier rows are unusual. ``anomaly``, ``p_value`` and ``evidences`` (in nats) are those of
-    the peak.
+    The API's ``AlertAnswer`` describes most fields. The id is derived from lane and start, so that
+    a replay gives the same id. ``end`` is earlier than ``last_row`` if that row is an echo, in
+    which only averages over earlier rows are unusual.
 
     ``causes`` are those of the row ``causes_row``, largest share first: at first the row at the
     start; then each far worse row at once, and any other peak after a few rows or when the alert
@@ -87,3 +87,48 @@ class AlertRecord:
     causes: tuple[Cause, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     severity: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """A change of how a lane judges its rows: a new model, or rows accepted as normal.
+
+    It comes before row ``at_row``; the kind is ``fit`` or ``accept``, and the content is
+    JSON-serializable. The store sets ``number``, its index among the lane's events.
+    """
+
+    at_row: int
+    kind: str
+    content: Mapping[str, Any] = field(default_factory=dict)
+    number: int = -1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """A message to send.
+
+    The kind is ``alertmanager`` or ``webhook``, ``to`` names the receiver, and the content is
+    JSON-serializable. A second message with the same key is ignored. Messages to one receiver about
+    the same subject are sent in order: the next one only after the previous one was sent or given
+    up; ``about`` is empty for no order. The store sets ``id`` and ``created``, the time in
+    milliseconds of the row that it was written with.
+    """
+
+    kind: str
+    to: str
+    key: str
+    content: Any
+    about: str = ""
+    id: int = -1
+    created: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredAlert:
+    """An alert with the acknowledgement and feedback of users; their fields are None without."""
+
+    record: AlertRecord
+    acknowledged_by: str | None = None
+    acknowledged_at: int | None = None
+    note: str | None = None
+    feedback: str | None = None

@@ -4,10 +4,10 @@ In: rows, verdicts, alerts, messages and events, written in one transaction; pus
 Out: rows for a replay or a fit, scores and alerts for users, messages to send.
 """
 
-from smkc.serve.store.errors import StoreError
+from smkc.serve.rows import Event, Message, StoredAlert
+from smkc.serve.store.database import StoreError
 from smkc.serve.store.history import Presence
 from smkc.serve.store.lane import LaneStore
-from smkc.serve.store.records import Event, Message, StoredAlert
 from smkc.serve.store.store import Store
 
 __all__ = [

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.serve.store.database import Database
-from smkc.serve.store.errors import decoding
+from smkc.serve.store.database import Database, decoding
 from smkc.serve.store.names import codes_of, names_of
 from smkc.serve.store.packing import unpack_evidences, unpack_row
-from smkc.serve.store.scores import COLUMNS, evidence_names
+from smkc.serve.store.results import COLUMNS, evidence_names
 
 # Maximum number of rows read per column of the presence map: unpacking all rows of a week is slow.
 ROWS_A_COLUMN = 8

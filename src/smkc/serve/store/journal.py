@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from smkc.recording import Recording
 from smkc.serve.rows import LATEST_TIME, Row
-from smkc.serve.store.database import Database
-from smkc.serve.store.errors import StoreError, decoding
+from smkc.serve.store.database import StoreError, decoding
+from smkc.serve.store.history import LaneHistory
 from smkc.serve.store.names import NameBook, names_of
 from smkc.serve.store.packing import pack_row, unpack_row
 
@@ -75,39 +75,44 @@ def refusal_of(row: Row) -> str:
     return ""
 
 
-def each_row(database: Database, lane: int, first: int) -> Iterator[tuple[int, Row]]:
-    """Yield (number, row) from number ``first`` to the latest, with few rows in memory."""
-    codes: NDArray[np.int32] = np.empty(0, np.int32)
-    names: tuple[str, ...] = ()
-    known: dict[int, str] = {}
-    while True:
-        # Rows and names are read in one transaction: retention may remove both at any time.
-        with database.read("read rows") as connection:
-            batch = _batch(connection, lane, first, None)
-            known = _known(connection, lane, batch, known)
-        for kept in batch:
-            if not np.array_equal(kept.codes, codes):
-                codes, names = kept.codes, tuple(known[code] for code in kept.codes.tolist())
-            yield kept.number, Row(time=kept.time, names=names, values=kept.values)
-        first += len(batch)
-        if len(batch) < A_BATCH:
-            return
+class LaneJournal(LaneHistory):
+    """Stored rows of one lane."""
 
+    def rows(self, first: int, last: int) -> Recording:
+        """Return rows first to last - 1 as a recording; all of them must still be stored."""
+        rows: list[Kept] = []
+        with self._database.read("read rows") as connection:
+            while len(rows) < last - first:
+                batch = _batch(connection, self.id, first + len(rows), last)
+                if not batch:
+                    raise StoreError(
+                        f"rows {first} to {last - 1} of lane {self.id} were asked for, and there "
+                        f"are none from {first + len(rows)}; ask for rows before n_rows"
+                    )
+                rows += batch
+            known = _known(connection, self.id, rows, {})
+        return _recording(rows, known)
 
-def rows_as_recording(database: Database, lane: int, first: int, last: int) -> Recording:
-    """Return rows first to last - 1 of a lane as a recording."""
-    rows: list[Kept] = []
-    with database.read("read rows") as connection:
-        while len(rows) < last - first:
-            batch = _batch(connection, lane, first + len(rows), last)
-            if not batch:
-                raise StoreError(
-                    f"rows {first} to {last - 1} of lane {lane} were asked for, and there are none "
-                    f"from {first + len(rows)}; ask for rows before n_rows"
-                )
-            rows += batch
-        known = _known(connection, lane, rows, {})
-    return _recording(rows, known)
+    def each_row(self, first: int) -> Iterator[tuple[int, Row]]:
+        """Yield (number, row) from number ``first``, which must still be stored, to the latest.
+
+        Few rows are in memory at a time.
+        """
+        codes: NDArray[np.int32] = np.empty(0, np.int32)
+        names: tuple[str, ...] = ()
+        known: dict[int, str] = {}
+        while True:
+            # Rows and names are read in one transaction: retention may remove both at any time.
+            with self._database.read("read rows") as connection:
+                batch = _batch(connection, self.id, first, None)
+                known = _known(connection, self.id, batch, known)
+            for kept in batch:
+                if not np.array_equal(kept.codes, codes):
+                    codes, names = kept.codes, tuple(known[code] for code in kept.codes.tolist())
+                yield kept.number, Row(time=kept.time, names=names, values=kept.values)
+            first += len(batch)
+            if len(batch) < A_BATCH:
+                return
 
 
 def _recording(rows: list[Kept], known: dict[int, str]) -> Recording:

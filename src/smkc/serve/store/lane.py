@@ -7,21 +7,17 @@ replays, fits and display.
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from smkc.recording import Recording
-from smkc.serve.rows import AlertRecord, Row, Verdict
-from smkc.serve.store import alerts as alert_table
-from smkc.serve.store import journal, scores
-from smkc.serve.store.database import Database
-from smkc.serve.store.errors import StoreError, decoding
-from smkc.serve.store.history import LaneHistory
+from smkc.serve.rows import AlertRecord, Event, Message, Row, Verdict
+from smkc.serve.store.database import Database, StoreError, decoding
+from smkc.serve.store.journal import LaneJournal, add_rows, row_id
 from smkc.serve.store.names import NameBook
 from smkc.serve.store.packing import to_bytes
-from smkc.serve.store.records import Event, Message
+from smkc.serve.store.results import add_verdicts, find_alerts, last_verdict, put_alerts
 
 
-class LaneStore(LaneHistory):
+class LaneStore(LaneJournal):
     """Stored rows, verdicts, alerts and events of one lane; created by :meth:`Store.lane`.
 
     ``n_rows`` is the number of rows ever stored, which is the number of the next row; ``last_time``
@@ -48,9 +44,9 @@ class LaneStore(LaneHistory):
         with self._database.read("read a lane") as connection:
             found = connection.execute(
                 "SELECT min(id) FROM rows WHERE id >= ? AND id < ?",
-                (journal.row_id(self.id, 0), journal.row_id(self.id + 1, 0)),
+                (row_id(self.id, 0), row_id(self.id + 1, 0)),
             ).fetchone()[0]
-        return self.n_rows if found is None else int(found) - journal.row_id(self.id, 0)
+        return self.n_rows if found is None else int(found) - row_id(self.id, 0)
 
     # ------------------------------------------------------------------ writing
 
@@ -73,11 +69,9 @@ class LaneStore(LaneHistory):
             last_time = rows[-1].time if rows else self.last_time
             try:
                 with self._database.write("keep rows") as connection:
-                    journal.add_rows(
-                        connection, self.id, self.book, rows, self.n_rows, self.last_time
-                    )
-                    scores.add(connection, self.id, verdicts)
-                    alert_table.put(connection, self.id, alerts)
+                    add_rows(connection, self.id, self.book, rows, self.n_rows, self.last_time)
+                    add_verdicts(connection, self.id, verdicts)
+                    put_alerts(connection, self.id, alerts)
                     _add_messages(connection, messages, last_time or 0)
                     self._add_events(connection, events)
                     connection.execute(
@@ -133,14 +127,6 @@ class LaneStore(LaneHistory):
 
     # ------------------------------------------------------------------ reading
 
-    def rows(self, first: int, last: int) -> Recording:
-        """Return rows first to last - 1 as a recording; all of them must still be stored."""
-        return journal.rows_as_recording(self._database, self.id, first, last)
-
-    def each_row(self, first: int) -> Iterator[tuple[int, Row]]:
-        """Yield (number, row) from number ``first``, which must still be stored, to the latest."""
-        return journal.each_row(self._database, self.id, first)
-
     def events(self, first_row: int) -> list[Event]:
         """Return the events whose ``at_row`` is ``first_row`` or later, in order."""
         with self._database.read("read events") as connection:
@@ -158,13 +144,13 @@ class LaneStore(LaneHistory):
     def open_alert(self) -> AlertRecord | None:
         """Return the open alert; None if there is none."""
         with self._database.read("read alerts") as connection:
-            found = alert_table.find(connection, "a.lane = ? AND a.is_open", [self.id], 1)
+            found = find_alerts(connection, "a.lane = ? AND a.is_open", [self.id], 1)
         return found[0].record if found else None
 
     def last_verdict(self) -> Verdict | None:
         """Return the latest stored verdict; None if there is none."""
         with self._database.read("read scores") as connection:
-            return scores.last(connection, self.id)
+            return last_verdict(connection, self.id)
 
 
 def _add_messages(

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.serve.store.errors import StoreError, decoding
+from smkc.serve.store.database import StoreError, decoding
 from smkc.serve.store.packing import from_bytes, to_bytes
 
 TOUCH_ROWS = 256

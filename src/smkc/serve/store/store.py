@@ -5,19 +5,17 @@ In: a folder. Out: a store per lane, alerts, an inbox of pushed bodies, an outbo
 
 import json
 import os
-import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from smkc.serve.store import alerts as alert_table
+from smkc.serve.rows import Message, StoredAlert
 from smkc.serve.store import retention
-from smkc.serve.store.database import Database
-from smkc.serve.store.errors import StoreError, decoding
+from smkc.serve.store.database import Database, StoreError, decoding
 from smkc.serve.store.lane import LaneStore
 from smkc.serve.store.opening import BESIDE, FolderLock, open_database
 from smkc.serve.store.packing import from_bytes, to_bytes
-from smkc.serve.store.records import Message, StoredAlert
+from smkc.serve.store.results import find_alerts
 
 _WAITING = "is_waiting = 1 AND (:kind IS NULL OR (kind = :kind AND receiver = :receiver))"
 
@@ -159,12 +157,12 @@ class Store:
         given = {part: value for part, value in conditions.items() if value is not None}
         where = " AND ".join(["a.is_open" if open_only else "1", *given])
         with self._database.read("read alerts") as connection:
-            return alert_table.find(connection, where, [*given.values()], limit)
+            return find_alerts(connection, where, [*given.values()], limit)
 
     def alert(self, id: str) -> StoredAlert | None:
         """Return the alert with an id; None if there is none."""
         with self._database.read("read an alert") as connection:
-            found = alert_table.find(connection, "a.id = ?", [id], 1)
+            found = find_alerts(connection, "a.id = ?", [id], 1)
         return found[0] if found else None
 
     def acknowledge(self, id: str, who: str, note: str, at: int) -> None:
@@ -225,8 +223,21 @@ class Store:
         They are for one receiver, a kind and a name, or for all; so in :meth:`n_waiting`.
         """
         asked = {"now": now, "limit": limit, **_named(receiver)}
-        with self._database.read("read the outbox") as connection:
-            return _messages(connection.execute(_DUE, asked))
+        with self._database.read("read the outbox") as connection, decoding("a message"):
+            return [
+                Message(
+                    kind=kind,
+                    to=from_bytes(receiver),
+                    key=from_bytes(key),
+                    content=json.loads(content),
+                    about=from_bytes(about),
+                    id=number,
+                    created=created,
+                )
+                for number, kind, receiver, about, key, content, created in connection.execute(
+                    _DUE, asked
+                )
+            ]
 
     def settle(self, id: int) -> None:
         """Record that a message was sent or given up.
@@ -254,19 +265,3 @@ def _named(receiver: Receiver | None) -> dict[str, str | bytes | None]:
     """Return the parameters of a query for the messages to one receiver, or to all."""
     kind, name = receiver or (None, "")
     return {"kind": kind, "receiver": to_bytes(name)}
-
-
-def _messages(found: sqlite3.Cursor) -> list[Message]:
-    with decoding("a message"):
-        return [
-            Message(
-                kind=kind,
-                to=from_bytes(receiver),
-                key=from_bytes(key),
-                content=json.loads(content),
-                about=from_bytes(about),
-                id=number,
-                created=created,
-            )
-            for number, kind, receiver, about, key, content, created in found
-        ]

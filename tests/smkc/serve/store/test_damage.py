@@ -15,7 +15,7 @@ from tests.smkc.serve.store.making import (
     verdict_of,
 )
 
-from smkc.serve.store import Event, Store, StoreError, schema
+from smkc.serve.store import Event, Store, StoreError, opening
 from smkc.serve.store.opening import FILE, LOCK_FILE
 
 NAMES = tuple(f'http_requests_total{{pod="api-{pod}"}}' for pod in range(200))
@@ -178,7 +178,7 @@ def change(folder: Path, *statements: str) -> None:
 
 
 def test_a_newer_version_is_refused_and_left_alone(folder: Path) -> None:
-    newer = schema.VERSION + 1
+    newer = opening.VERSION + 1
     change(folder, f"PRAGMA user_version = {newer}", f"UPDATE about SET version = {newer}")
     with pytest.raises(StoreError, match=r"newer smkc .*; upgrade") as refused:
         Store.open(folder)
