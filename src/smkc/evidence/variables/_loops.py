@@ -220,9 +220,10 @@ def hear(
 
     ``marks`` (n,) become 1, news, where the surprise of a column is above ``news``, no column of
     the same place was above it in the last ``calm_rows`` rows, and no other place began to be in
-    these. It need not be the largest: trouble that goes on elsewhere may be louder.
-    ``places`` are given for the first columns; ``past_row`` holds the latest row in which each
-    place was above ``news``, ``news_row`` (1,) the latest in which any place began to be.
+    these. It need not be the largest, but above ``loud_share`` of it: trouble that goes on
+    elsewhere may be louder, while a faint one is no news. ``places`` are given for the first
+    columns; ``past_row`` holds the latest row in which each place was above ``news``, ``news_row``
+    (1,) the latest in which any place began to be.
 
     ``marks`` become 2, an echo, where fewer than 1 in ``columns_per_shown`` of the loudest columns
     show the trouble in the row itself; the loudest are those above ``loud_share`` of the largest
@@ -239,7 +240,7 @@ def hear(
         top_questions[i, :] = -1
         top_nats[i, :] = 0.0
         top_surprises[i, :] = -np.inf
-        is_news = False
+        of_news = 0.0
         for j in range(n_columns):
             said[:] = 0.0
             asked[:] = -1
@@ -267,7 +268,8 @@ def hear(
             surprise = best - asked_nats[j]
             if surprise > news and j < len(places):
                 if row - past_row[places[j]] > calm_rows:
-                    is_news |= row - news_row[0] > calm_rows
+                    if row - news_row[0] > calm_rows:
+                        of_news = max(of_news, surprise)
                     news_row[0] = row
                 past_row[places[j]] = row
             if surprise > top_surprises[i, n_kept - 1]:
@@ -282,7 +284,7 @@ def hear(
                 top_nats[i, k] = best
                 top_columns[i, k] = j
                 top_questions[i, k] = which
-        if is_news:
+        if of_news > 0.0 and of_news > loud_share * top_surprises[i, 0]:
             marks[i] = 1
         elif top_surprises[i, 0] > 0.0:
             n_loud, n_shown = 0, 0

@@ -42,11 +42,11 @@ class Heard:
         (n,) surprise of the loudest column in nats, corrected for the number of columns and
         questions: minus the logarithm of a p-value. Not negative.
     marks
-        (n,) the :class:`~smkc.decide.Mark` of each row. News: a column is below ``loud_rate`` by
-        itself, and in the last ``calm_rows`` rows no column of the same place was, nor did another
-        place begin to be; or many variables fall silent at once. Echo: nearly all of the loudest
-        columns are loud only in their mean over several rows, while the row itself is usual for
-        them.
+        (n,) the :class:`~smkc.decide.Mark` of each row. News: one of the loudest columns is below
+        ``loud_rate`` by itself, and in the last ``calm_rows`` rows no column of the same place was,
+        nor did another place begin to be; or many variables fall silent at once. Echo: nearly all
+        of the loudest columns are loud only in their mean over several rows, while the row itself
+        is usual for them.
     columns, questions, nats
         (n, K) the loudest columns, the question for which each is loudest, and its surprise before
         the correction; -1, -1 and 0 where fewer than K columns have a surprise.

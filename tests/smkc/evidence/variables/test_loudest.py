@@ -179,11 +179,12 @@ def test_news_is_a_place_that_was_quiet_while_no_other_begins(cuts):
     assert news(nats, cuts, places=[0, 1]) == [10]  # the others are newcomers
 
 
-def test_a_quieter_place_is_news_beside_a_louder_one():
+@pytest.mark.parametrize(("times_as_loud", "rows"), [(1.5, [10, 60]), (3.0, [10])])
+def test_a_quieter_place_is_news_beside_a_louder_one_unless_it_is_faint(times_as_loud, rows):
     nats = np.full((150, 2), QUIET)
-    nats[10:100, 0] = 2 * LOUD
+    nats[10:100, 0] = times_as_loud * LOUD
     nats[60:80, 1] = LOUD
-    assert news(nats) == [10, 60]
+    assert news(nats) == rows
 
 
 def test_what_is_muted_is_no_news():
