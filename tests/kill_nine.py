@@ -10,6 +10,7 @@ import signal
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,6 @@ from tests.following import made_rows, push_config, with_fault
 
 from smkc.serve.lane.files import LaneFiles
 from smkc.serve.lane.lane import Lane
-from smkc.serve.live import LiveUpdates
 from smkc.serve.store import Store
 
 LEAST, FAULT, ACCEPT, REFIT, SWAP = 240, (300, 311), 335, 340, 350
@@ -39,7 +39,7 @@ def lane_in(folder: Path) -> Iterator[Lane]:
     with Store.open(folder) as store:
         journal = store.lane("shop", "")
         files = LaneFiles(folder / "lanes" / str(journal.id))
-        yield Lane(store, journal, config.watches[0], config, files, LiveUpdates(), CHECKPOINT_ROWS)
+        yield Lane(store, journal, config.watches[0], config, files, deque(), CHECKPOINT_ROWS)
 
 
 def follow(folder: Path, n_rows: int, limit: int) -> None:

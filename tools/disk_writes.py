@@ -11,7 +11,7 @@ import re
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, deque
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ import numpy as np
 from smkc.serve.config import config_of
 from smkc.serve.lane import Lane
 from smkc.serve.lane.files import LaneFiles
-from smkc.serve.live import LiveUpdates
 from smkc.serve.rows import Row
 from smkc.serve.store import Store
 
@@ -65,7 +64,7 @@ def written(n_series: int, n_rows: int, folder: Path) -> dict[str, Any]:
         with Store.open(folder) as store:
             journal = store.lane("shop", "")
             files = LaneFiles(folder / "lanes" / str(journal.id))
-            lane = Lane(store, journal, config.watches[0], config, files, LiveUpdates())
+            lane = Lane(store, journal, config.watches[0], config, files, deque())
             before = _written_bytes()
             for number in range(n_rows):
                 lane.take([made_row(rng, number, n_series)])

@@ -11,10 +11,9 @@ from google.protobuf import json_format
 from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2
 
 from smkc.serve.config import Limits, WatchConfig
-from smkc.serve.decoding._prompb import RequestV2, WriteRequest
 from smkc.serve.decoding.observations import decode_observations
 from smkc.serve.decoding.otlp import decode_otlp
-from smkc.serve.decoding.remote_write import decode_remote_write
+from smkc.serve.decoding.remote_write import WriteRequest, decode_remote_write
 from smkc.serve.decoding.unpacking import DecodeError
 from smkc.serve.intake.bins import Bins, rows_of
 from smkc.serve.intake.entities import Intake
@@ -25,7 +24,6 @@ SLOW_CASES = 10_000
 LIMITS = Limits(body_bytes=1 << 16, decoded_bytes=1 << 18, samples_per_request=200)
 
 PROTOBUF = "application/x-protobuf"
-V2 = "application/x-protobuf;proto=io.prometheus.write.v2.Request"
 
 NASTY: list[bytes] = [
     *(b"", b"\x00", b"\xff", b"\xff" * 10, b"\x80" * 11, b"\x7f", b"\x0a\x00" * 300, b"\x0b"),
@@ -42,14 +40,6 @@ def write_v1() -> bytes:
             series.labels.add(name=label, value=value)
         for time in range(3):
             series.samples.add(value=n * 0.5, timestamp=1_700_000_000_000 + time * 15_000)
-    return request.SerializeToString()
-
-
-def write_v2() -> bytes:
-    request = RequestV2(symbols=["", "__name__", "up", "pod", "a", "b", "net\u00e9"])
-    for refs in ([1, 2, 3, 4], [1, 2, 3, 5], [1, 6], [1, 2]):
-        series = request.timeseries.add(labels_refs=refs)
-        series.samples.add(value=1.0, timestamp=1_700_000_000_000)
     return request.SerializeToString()
 
 
@@ -93,7 +83,6 @@ LISTED = {
     ]
 }
 COLUMNS = {"time": [0, 15, 30.5], "series": {"a": [1, None, 2.5], 'b{x="1"}': [1e300, -1, 0]}}
-LINES = b"\n".join(json.dumps(one).encode() for one in LISTED["observations"])
 EXPORTED = exported().SerializeToString()
 EXPORTED_JSON = json_format.MessageToJson(exported(), indent=None).encode()
 
@@ -104,11 +93,6 @@ CASES: dict[str, Case] = {
         write_v1(),
         snapped,
         lambda body: decode_remote_write(body, PROTOBUF, "snappy", LIMITS),
-    ),
-    "remote write 2.0": (
-        write_v2(),
-        snapped,
-        lambda body: decode_remote_write(body, V2, "snappy", LIMITS),
     ),
     "remote write, packed": (
         snapped(write_v1() * 3),
@@ -124,11 +108,6 @@ CASES: dict[str, Case] = {
         json.dumps(COLUMNS).encode(),
         bytes,
         lambda body: decode_observations(body, "application/json; charset=utf-8", "", LIMITS),
-    ),
-    "observations in lines": (
-        LINES,
-        bytes,
-        lambda body: decode_observations(body, "application/x-ndjson", "", LIMITS),
     ),
     "otlp": (EXPORTED, bytes, lambda body: decode_otlp(body, PROTOBUF, "", LIMITS)),
     "otlp, packed": (

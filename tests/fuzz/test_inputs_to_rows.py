@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2
 from tests.following import START, STEP, FastClock, Playback, made_rows, pull_config, wait_until
-from tests.fuzz.test_bodies import PROTOBUF, V2, snapped
+from tests.fuzz.test_bodies import PROTOBUF, snapped
 
 from smkc.serve.api import Keys, Server, create_app
 from smkc.serve.config import Listen, config_of
-from smkc.serve.decoding._prompb import RequestV2, WriteRequest
+from smkc.serve.decoding.remote_write import WriteRequest
 from smkc.serve.rows import LATEST_TIME
 from smkc.serve.service import Service
 
@@ -92,16 +92,6 @@ def as_remote_write(sent):
     return "/api/v1/write", snapped(request.SerializeToString()), PROTOBUF
 
 
-def as_remote_write_2(sent):
-    request = RequestV2(symbols=["", "__name__", "host"])
-    for metric, host, time, value in sent:
-        at = len(request.symbols)
-        request.symbols.extend([metric, host])
-        series = request.timeseries.add(labels_refs=[1, at, 2, at + 1])
-        series.samples.add(value=value, timestamp=time)
-    return "/api/v1/write", snapped(request.SerializeToString()), V2
-
-
 def exported(sent):
     request = metrics_service_pb2.ExportMetricsServiceRequest()
     scope = request.resource_metrics.add().scope_metrics.add()
@@ -139,7 +129,6 @@ FORMS = (
     as_names,
     as_columns,
     as_remote_write,
-    as_remote_write_2,
     as_otlp,
     as_otlp_json,
 )

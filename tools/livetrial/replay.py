@@ -5,6 +5,7 @@ a lane of the service, so fitting, threshold, alerts and causes are those of the
 """
 
 import tempfile
+from collections import deque
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,6 @@ import pyarrow.parquet as pq
 
 from smkc.serve.config import simple_config
 from smkc.serve.lane.lanes import Lanes
-from smkc.serve.live import LiveUpdates
 from smkc.serve.rows import Row
 from smkc.serve.store import Store
 from tools.livetrial.export import SERIES
@@ -36,7 +36,7 @@ def replay(data: Path, settings: Mapping[str, Any] | None = None) -> Outcome:
         watch = config.watches[0]
         lateness = watch.lateness / 1000
         with Store.open(folder) as store:
-            lane = Lanes(store, watch, config, LiveUpdates()).of("")
+            lane = Lanes(store, watch, config, deque()).of("")
             lane.take(list(rows_of(data / f"{SERIES}.train.parquet")))
             lane.look_after_model()
             if lane.model.follower is None:

@@ -96,13 +96,6 @@ def watch(
             help="Address of the dashboard and the API. [default: 127.0.0.1:9469]",
         ),
     ] = None,
-    no_serve: Annotated[
-        bool, for_running("--no-serve", help="Run without dashboard and API.")
-    ] = False,
-    once: Annotated[
-        bool,
-        for_running("--once", help="Learn, score the latest rows, print the result and exit."),
-    ] = False,
     check: Annotated[
         bool,
         for_running(
@@ -139,7 +132,6 @@ def watch(
 
     - `smkc watch --prometheus http://localhost:9090 --query '{job="node"}'`
     - `smkc watch --prometheus http://localhost:9090 --query '{job="pods"}' --entity namespace`
-    - `smkc watch --prometheus http://localhost:9090 --query up --once --json`
     - `smkc watch --config watch.toml --check`
     - `smkc watch --config watch.toml --backtest 7d`
     - `smkc watch --config watch.toml`
@@ -161,10 +153,10 @@ def watch(
             entity=entity,
             false_alarms_per_day=false_alarms,
         )
-        if as_json and not (once or check or backtest):
+        if as_json and not (check or backtest):
             raise SettingError(
-                "--json prints the result of --once, --check or --backtest; give one of them, or "
-                "leave it out and query the API of the running service"
+                "--json prints the result of --check or --backtest; give one of them, or leave it "
+                "out and query the API of the running service"
             )
         if quick and not check:
             raise SettingError("--quick shortens --check; give that too, or leave it out")
@@ -179,11 +171,8 @@ def watch(
 
             replay(plan, backtest, as_json)
             return
-        with _logging(quiet or as_json):
-            if once:
-                _run_once(plan, quiet, as_json)
-            else:
-                _run(plan, quiet or as_json, serves=not no_serve)
+        with _logging(quiet):
+            _run(plan, quiet)
 
 
 @contextmanager
@@ -194,8 +183,6 @@ def _logging(quiet: bool) -> Iterator[None]:
     :class:`smkc.cli.watching.Reporter` prints those. If ``quiet``, only errors are written, but
     none is left out.
     """
-    from smkc.serve.view import is_in_health
-
     handler = logging.StreamHandler()
     handler.setLevel(logging.ERROR if quiet else logging.WARNING)
     form = logging.Formatter(
@@ -204,7 +191,7 @@ def _logging(quiet: bool) -> Iterator[None]:
     form.converter = time.gmtime
     handler.setFormatter(form)
     if not quiet:
-        handler.addFilter(lambda record: not is_in_health(record))
+        handler.addFilter(lambda record: not hasattr(record, "is_in_health"))
     logger = logging.getLogger("smkc")
     logger.addHandler(handler)
     try:
@@ -236,14 +223,14 @@ def _plan(file: Path | None, prometheus: str | None, query: str | None, **given:
     return simple_config(prometheus, query, **given)
 
 
-def _run(plan: "Config", quiet: bool, serves: bool) -> None:
+def _run(plan: "Config", quiet: bool) -> None:
     """Follow until SIGINT or SIGTERM arrives."""
     from smkc.cli.watching import Reporter
     from smkc.serve.api import Server, create_app
     from smkc.serve.service import Service
 
     service = Service(plan)
-    server = Server(create_app(service), plan.listen) if serves else None
+    server = Server(create_app(service), plan.listen)
     stopping = threading.Event()
     previous = {
         number: signal.signal(number, lambda *_: stopping.set())
@@ -251,10 +238,9 @@ def _run(plan: "Config", quiet: bool, serves: bool) -> None:
     }
     try:
         service.start()
-        if server is not None:
-            server.start()
+        server.start()
         reporter = Reporter(service, quiet)
-        reporter.begin(server.url if server is not None else None)
+        reporter.begin(server.url)
         while not stopping.wait(READY_CHECK_SECONDS):
             reporter.look()
         reporter.look()
@@ -262,24 +248,5 @@ def _run(plan: "Config", quiet: bool, serves: bool) -> None:
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
-        if server is not None:
-            server.stop()
+        server.stop()
         service.stop()
-
-
-def _run_once(plan: "Config", quiet: bool, as_json: bool) -> None:
-    """Follow until the latest row is judged, then print the state of every lane."""
-    from smkc.cli.printing import print_json
-    from smkc.cli.watching import Reporter, caught_up, summary, summary_record
-    from smkc.serve.service import Service
-
-    with Service(plan) as service:
-        reporter = Reporter(service, quiet or as_json)
-        while not caught_up(service):
-            reporter.look(with_problems=False)  # they may pass; if not, caught_up raises an error
-            threading.Event().wait(READY_CHECK_SECONDS)
-        reporter.look()
-        if as_json:
-            print_json(summary_record(service))
-        else:
-            summary(service)

@@ -16,8 +16,8 @@ from smkc.serve.api import check_listening, read_keys
 from smkc.serve.backtest import past_rows, with_step
 from smkc.serve.config import Config, PeerConfig, WatchConfig, WebhookConfig
 from smkc.serve.intake.entities import Intake
+from smkc.serve.lane.fitting import time_left
 from smkc.serve.lane.follower import recording_of
-from smkc.serve.lane.learning import time_left
 from smkc.serve.lane.testing import told, tried
 from smkc.serve.messages import address
 from smkc.serve.prometheus.client import Prometheus, SourceError
@@ -60,7 +60,12 @@ def check(plan: Config, as_json: bool, *, quick: bool = False) -> bool:
 
 def _missing(plan: Config) -> Iterator[tuple[str, str]]:
     """Yield the section whose secrets or certificates cannot be read, and the reason."""
-    for whose, peer in _peers(plan):
+    peers: list[tuple[str, PeerConfig]] = []
+    if plan.prometheus is not None:
+        peers.append(("[prometheus]", plan.prometheus))
+    peers += [(f"[[alertmanager]] {address(one.url)}", one) for one in plan.alertmanagers]
+    peers += [(f"[[webhook]] {one.name}", one) for one in plan.webhooks]
+    for whose, peer in peers:
         try:
             peer.request_headers()
             peer.trust()
@@ -68,17 +73,6 @@ def _missing(plan: Config) -> Iterator[tuple[str, str]]:
                 peer.signing_key()
         except SettingError as error:
             yield whose, str(error)
-
-
-def _peers(plan: Config) -> Iterator[tuple[str, PeerConfig]]:
-    if plan.prometheus is not None:
-        yield "[prometheus]", plan.prometheus
-    for manager in plan.alertmanagers:
-        yield f"[[alertmanager]] {address(manager.url)}", manager
-    for webhook in plan.webhooks:
-        yield f"[[webhook]] {webhook.name}", webhook
-    if plan.remote_write is not None:
-        yield "[remote_write]", plan.remote_write
 
 
 def _asked(plan: Config, one: WatchConfig, quick: bool) -> dict[str, Any]:

@@ -11,15 +11,14 @@ from dataclasses import dataclass, replace
 
 from smkc.errors import InputError
 from smkc.serve.config import WatchConfig
+from smkc.serve.feeds import ROWS_PER_QUERY
 from smkc.serve.intake.bins import rows_of
 from smkc.serve.intake.entities import Intake
 from smkc.serve.lane.alerting import Alerting, alert_rate, anomaly_of, calm_rows
 from smkc.serve.lane.fitting import detector_of
-from smkc.serve.lane.follower import Follower, recording_of
-from smkc.serve.lane.recent import Recent
+from smkc.serve.lane.follower import Follower, Recent, recording_of
 from smkc.serve.prometheus.client import Prometheus
 from smkc.serve.prometheus.scraping import scrape_interval
-from smkc.serve.pulling import ROWS_PER_QUERY
 from smkc.serve.rows import AlertRecord, Row
 
 # False alarms per day that are tried in addition to the setting of the watch.

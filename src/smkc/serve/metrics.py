@@ -6,9 +6,7 @@ Scores are those of the lane's latest row. If no row has arrived for longer than
 back, the scores of the lane are omitted, so that an old score does not look like a new one.
 """
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -68,13 +66,10 @@ RECEIVER_COUNTERS: Fields = {
         "smkc_receiver_failed",
         "Requests that a receiver did not accept; most are retried.",
     ),
-    "given_up": ("smkc_receiver_dropped", "Messages, or rows of scores, that were dropped."),
+    "given_up": ("smkc_receiver_dropped", "Messages that were dropped."),
 }
 RECEIVER_GAUGES: Fields = {
-    "waiting": (
-        "smkc_receiver_waiting",
-        "Messages, or rows of scores, that wait to be sent.",
-    ),
+    "waiting": ("smkc_receiver_waiting", "Messages that wait to be sent."),
 }
 
 # Kinds exported as 0 before the first failure: rate() cannot see the first increment of a counter
@@ -109,14 +104,14 @@ class _Service(Collector):
         store = self._service.store
         yield Gauge("smkc_outbox_waiting", "Messages that wait to be sent.", store.n_waiting())
         yield Gauge("smkc_store_bytes", "Size of the history on disk.", store.size_bytes())
-        yield from _receivers(self._service.receivers())
+        receivers = self._service.receivers()
+        named = list(zip(_receiver_labels(receivers), receivers, strict=True))
+        yield from _each(Counter, RECEIVER, RECEIVER_COUNTERS, named)
+        yield from _each(Gauge, RECEIVER, RECEIVER_GAUGES, named)
         health = self._service.health()
         yield Gauge("smkc_healthy", "Whether there is no problem; /healthz lists them.", health.ok)
         yield Gauge("smkc_ready", "Whether every watch can take new rows.", self._service.is_ready)
         yield Gauge("smkc_problems", "Number of current problems.", len(health.problems))
-        resident = _resident_bytes()
-        if resident is not None:
-            yield Gauge("smkc_resident_bytes", "Resident memory of the process.", resident)
         build = Gauge("smkc_build_info", "Version of smkc.", labels=["version"])
         build.add_metric([VERSION], 1)
         yield build
@@ -192,13 +187,6 @@ def _watches(watches: list[WatchStatus]) -> Iterator[Metric]:
     yield from _each(Gauge, ("watch",), WATCH_GAUGES, named)
 
 
-def _receivers(receivers: "Sequence[ReceiverStatus]") -> Iterator[Metric]:
-    """Yield the delivery counts of each Alertmanager, each webhook and remote write."""
-    named = list(zip(_receiver_labels(receivers), receivers, strict=True))
-    yield from _each(Counter, RECEIVER, RECEIVER_COUNTERS, named)
-    yield from _each(Gauge, RECEIVER, RECEIVER_GAUGES, named)
-
-
 def _each(
     family: type[Counter] | type[Gauge],
     labels: Sequence[str],
@@ -237,12 +225,3 @@ def _whose(lane: LaneStatus) -> list[str]:
 
 def _utf8(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
-
-
-def _resident_bytes() -> int | None:
-    """Return the resident memory of the process in bytes; None if /proc does not provide it."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-    except (OSError, IndexError, ValueError):
-        return None
-    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -5,7 +5,6 @@ In: a variable's name and the configuration. Out: PromQL and URLs.
 
 import json
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -56,7 +55,10 @@ def query_of(variable: str, watch: "WatchConfig", entity: str) -> str:
         return watch.query
     if watch.entity and entity:
         labels = {**labels, watch.entity: entity}
-    matchers = [f"{_label(name)}={json.dumps(value)}" for name, value in labels.items()]
+    matchers = [
+        f"{name if LABEL.fullmatch(name) else json.dumps(name)}={json.dumps(value)}"
+        for name, value in labels.items()
+    ]
     if not METRIC.fullmatch(metric):
         matchers.insert(0, f"__name__={json.dumps(metric)}")
         metric = ""
@@ -87,21 +89,10 @@ def graph_links(alert: "AlertRecord", query: str, config: "Config") -> dict[str,
         "{seconds}": str((until - since) // 1000),
         "{end_text}": quote(end, safe=""),
     }
-    return {name: _filled(address, values) for name, address in _addresses(config).items()}
-
-
-def _addresses(config: "Config") -> Mapping[str, str]:
-    """Return the configured URL templates, or that of the Prometheus server by default."""
-    if config.links or config.prometheus is None:
-        return config.links
-    return {"Prometheus": config.prometheus.url.rstrip("/") + PROMETHEUS_GRAPH}
-
-
-def _filled(address: str, values: Mapping[str, str]) -> str:
-    for key, value in values.items():
-        address = address.replace(key, value)
-    return address
-
-
-def _label(name: str) -> str:
-    return name if LABEL.fullmatch(name) else json.dumps(name)
+    links = dict(config.links)
+    if not links and config.prometheus is not None:
+        links = {"Prometheus": config.prometheus.url.rstrip("/") + PROMETHEUS_GRAPH}
+    for name in links:
+        for key, value in values.items():
+            links[name] = links[name].replace(key, value)
+    return links

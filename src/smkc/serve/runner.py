@@ -14,10 +14,9 @@ from typing import Any, TypeVar
 
 from smkc.serve.clock import Clock
 from smkc.serve.config import WatchConfig
+from smkc.serve.feeds import Feed
 from smkc.serve.lane.lanes import Lanes
 from smkc.serve.prometheus.client import SourceError
-from smkc.serve.pulling import PullFeed
-from smkc.serve.pushing import PushFeed
 from smkc.serve.store import StoreError
 from smkc.serve.view import IN_HEALTH, BusyError, WatchStatus
 
@@ -43,7 +42,7 @@ class Runner:
     def __init__(
         self,
         lanes: Lanes,
-        feed: PullFeed | PushFeed,
+        feed: Feed,
         clock: Clock,
         with_step: Callable[[Lanes], WatchConfig] = lambda lanes: lanes.watch,
     ) -> None:

@@ -7,6 +7,7 @@ was when it is started again.
 import logging
 import os
 import threading
+from collections import deque
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,27 +18,17 @@ from smkc.errors import InputError
 from smkc.serve.clock import Clock
 from smkc.serve.config import Config, WatchConfig, show_duration
 from smkc.serve.delivery import Delivery, ReceiverStatus
+from smkc.serve.feeds import PullFeed, PushFeed
 from smkc.serve.intake.entities import Intake
 from smkc.serve.intake.samples import Samples, pack_samples
 from smkc.serve.lane.lane import Lane
 from smkc.serve.lane.lanes import LANES_FOLDER, Lanes
-from smkc.serve.live import LiveUpdates
 from smkc.serve.prometheus.client import Prometheus
 from smkc.serve.prometheus.scraping import scrape_interval
-from smkc.serve.pulling import PullFeed
-from smkc.serve.pushing import PushFeed
-from smkc.serve.rows import LATEST_TIME
+from smkc.serve.rows import LATEST_TIME, AlertRecord
 from smkc.serve.runner import Runner
 from smkc.serve.store import Store, StoreError
-from smkc.serve.view import (
-    IN_HEALTH,
-    BusyError,
-    Explained,
-    Health,
-    Received,
-    UnknownError,
-    WatchStatus,
-)
+from smkc.serve.view import IN_HEALTH, BusyError, Health, Received, UnknownError, WatchStatus
 
 log = logging.getLogger("smkc.serve.service")
 
@@ -47,26 +38,24 @@ RETAIN_SECONDS = 3_600.0
 # Maximum number of bodies waiting per watch; when reached, senders are told to retry later.
 MOST_INBOX = 10_000
 
+# Number of changes of alerts that wait for a reader.
+MAX_CHANGES_KEPT = 2_000
+
 
 class Service:
     """Runs all watches, and answers delivery, metrics, the API and the dashboard.
 
     Use ``store`` to read history and to acknowledge alerts; ``config`` has the steps detected for
-    watches that do not set one. Times are milliseconds since 1970, UTC. Methods raise UnknownError
-    for an unknown watch, lane, alert or row, and BusyError if the caller should retry later.
-
-    Parameters
-    ----------
-    config
-        configuration of the service.
-    clock
-        by default the wall clock.
+    watches that do not set one. ``alert_changes`` are the alerts that opened, got worse or closed;
+    the one reader takes them out. Times are milliseconds since 1970, UTC. Methods raise
+    UnknownError for an unknown watch, lane, alert or row, and BusyError if the caller should retry
+    later. ``clock`` is by default the wall clock.
     """
 
     def __init__(self, config: Config, clock: Clock | None = None) -> None:
         self.config = config
         self._clock = clock or Clock()
-        self._live = LiveUpdates()
+        self.alert_changes: deque[AlertRecord] = deque(maxlen=MAX_CHANGES_KEPT)
         self._runners: dict[str, Runner] = {}
         self._clients: list[Prometheus] = []
         self._store: Store | None = None
@@ -85,9 +74,9 @@ class Service:
         store = self._opened()
         self._store = store
         for watch in self.config.watches:
-            lanes = Lanes(store, watch, self.config, self._live)
+            lanes = Lanes(store, watch, self.config, self.alert_changes)
             if watch.source == "push":
-                feed = PushFeed(watch, lanes, store, self._clock)
+                feed = PushFeed(lanes, store, self._clock)
                 self._intakes[watch.name] = Intake(watch)
                 self._runners[watch.name] = Runner(lanes, feed, self._clock)
             else:
@@ -164,8 +153,6 @@ class Service:
         with self._settling:
             others = (found if one.name == watch.name else one for one in self.config.watches)
             self.config = replace(self.config, watches=tuple(others))
-        if self._delivery is not None:
-            self._delivery.take_step(watch.name, step)
         return found
 
     def _retain(self) -> None:
@@ -239,15 +226,6 @@ class Service:
             runner.ask(lambda: runner.lanes.known(entity).accept(alert_id))
             self.store.give_feedback(alert_id, who)
 
-    def explain(self, watch: str, entity: str, time: int) -> Explained:
-        """Return the causes at a time, largest share first.
-
-        If the row at that time is no longer in memory, return the causes of the alert that covers
-        the time.
-        """
-        runner = self._runner(watch)
-        return runner.ask(lambda: runner.lanes.known(entity).explain(time))
-
     def receive(self, watch: str | None, samples: Samples) -> Received:
         """Store pushed samples for one watch, or for all that match; durable on return.
 
@@ -278,10 +256,6 @@ class Service:
             taken.append(name)
             most = max(most, n)
         return Received(samples=most, watches=tuple(taken), refused=refused, refusal=refusal)
-
-    def subscribe(self) -> LiveUpdates:
-        """Return the live updates."""
-        return self._live
 
     def _runner(self, watch: str) -> Runner:
         if watch not in self._runners:

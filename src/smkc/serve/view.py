@@ -3,11 +3,9 @@
 In: nothing. Out: plain dataclasses, and the exceptions that the API turns into responses.
 """
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from smkc.decide import Cause
 from smkc.errors import InputError, SmkcError
 from smkc.evidence.now import LoudVariable
 from smkc.serve.rows import AlertRecord, Verdict
@@ -18,11 +16,6 @@ PHASES = ("backfilling", "collecting", "fitting", "following", "waiting")
 
 # Passed as ``extra`` to log records whose message is also reported as a problem of the health.
 IN_HEALTH: Mapping[str, object] = {"is_in_health": True}
-
-
-def is_in_health(record: logging.LogRecord) -> bool:
-    """Return whether the message of a log record is also reported as a problem of the health."""
-    return bool(getattr(record, "is_in_health", False))
 
 
 class UnknownError(InputError):
@@ -113,14 +106,6 @@ class Health:
 
     ok: bool
     problems: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Explained:
-    """Time of the row that was explained, and its causes."""
-
-    time: int
-    causes: tuple[Cause, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,11 +1,9 @@
 """``smkc watch``: what it says to newcomers, what it refuses, and one whole life of it."""
 
 import json
-import re
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 
 import numpy as np
@@ -102,40 +100,6 @@ def test_check_warns_if_prometheus_is_unreachable(playback, tmp_path):
     assert "the service would try again" in flat(done.stdout)
 
 
-def test_once_prints_the_state(playback, tmp_path):
-    done = run(*options(playback, tmp_path, "--once", "--json"))
-    assert done.exit_code == 0, done.stderr
-    (lane,) = json.loads(done.stdout)
-    assert (lane["watch"], lane["phase"], lane["series"]) == ("shop", "following", 6)
-    assert 0 <= lane["p_value"] <= 1
-    done = run(*options(playback, tmp_path, "--once"))
-    assert "more than 1 is anomalous" in flat(done.stdout)
-    assert "shop: following" in flat(done.stderr)
-
-
-def test_once_does_not_wait_for_a_server_that_fails(playback, tmp_path):
-    playback.fails = lambda: "error"
-    done = run(*options(playback, tmp_path, "--once", "--quiet"))
-    assert done.exit_code == 2
-    assert "watch 'shop'" in done.stderr
-
-
-def test_once_reports_how_many_rows_are_missing(playback, tmp_path):
-    all_of_them = playback.values
-    since = time.time_ns() // 1_000_000 - 30_000
-    playback.values = lambda at: all_of_them(at) if at > since else {}
-    done = run(*options(playback, tmp_path, "--once"))
-    assert done.exit_code == 0, done.stderr
-    assert re.search(r"too few rows to learn from so far, \d\d of 240", flat(done.stdout))
-
-
-def test_once_reports_a_query_without_series(playback, tmp_path):
-    playback.values = lambda time: {}
-    done = run(*options(playback, tmp_path, "--once"))
-    assert done.exit_code == 0
-    assert "gives no series" in flat(done.stdout)
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminated"])
 def test_it_serves_until_it_is_stopped_and_leaves_a_checkpoint(playback, tmp_path, number):
     playback.pause = 0.5  # so that there is progress to be told
@@ -179,6 +143,6 @@ def test_it_serves_until_it_is_stopped_and_leaves_a_checkpoint(playback, tmp_pat
 
 def test_two_cannot_share_a_folder(playback, tmp_path):
     with Store.open(tmp_path):
-        done = run(*options(playback, tmp_path, "--once"))
+        done = run(*options(playback, tmp_path))
     assert done.exit_code == 2
     assert "in use by another process" in flat(done.stderr)

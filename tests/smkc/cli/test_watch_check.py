@@ -65,7 +65,8 @@ token_env = "SMKC_TEST_TOKEN"
 name = "pager"
 url = "http://127.0.0.1:9/secretpath"
 secret_env = "SMKC_TEST_SECRET"
-[remote_write]
+[[webhook]]
+name = "chat"
 url = "http://127.0.0.1:9/write"
 ca_file = "no.pem"
 """
@@ -81,7 +82,7 @@ def test_secrets_and_certificates_that_are_missing_are_all_named(playback, tmp_p
         "[[alertmanager]] http://127.0.0.1:9093: token: the environment variable SMKC_TEST" in said
     )
     assert "[[webhook]] pager: secret: the environment variable SMKC_TEST_SECRET is not set" in said
-    assert "[remote_write]: ca_file=" in said
+    assert "[[webhook]] chat: ca_file=" in said
     assert "secretpath" not in said
     assert playback.n_asked == 0
 

@@ -9,7 +9,7 @@ from tests.following import FastClock, Playback, made_rows, pull_config, wait_un
 
 from smkc.cli.watch import _logging
 from smkc.cli.watching import Reporter
-from smkc.serve.lane.learning import about
+from smkc.serve.lane.fitting import about
 from smkc.serve.messages import instant
 from smkc.serve.rows import AlertRecord
 from smkc.serve.service import Service
@@ -132,13 +132,6 @@ def test_opening_worsening_and_closing_of_an_alert_are_printed(service, capsys):
 def test_about_how_long():
     found = [about(ms) for ms in (400, 15_000, 119_000, 180_000, 3_600_000, 36_000_000)]
     assert found == ["1 s", "15 s", "119 s", "3 min", "60 min", "10 h"]
-
-
-def test_without_an_address_there_is_no_link(service, capsys):
-    reporter = Reporter(service, quiet=False)
-    reporter.begin(None)
-    reporter._tell_alert(alert_of("shop"))
-    assert "/alerts/" not in capsys.readouterr().err
 
 
 def test_invisible_characters_in_names_are_escaped(service, capsys):

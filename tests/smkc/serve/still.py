@@ -60,9 +60,8 @@ WATCH = WatchStatus(
 )
 RECEIVERS = (
     ReceiverStatus(kind="webhook", name="pager", sent=4, failed=3, waiting=1, given_up=2),
-    ReceiverStatus(kind="alertmanager", name="https://alerts.example:9093/a", sent=20),
+    ReceiverStatus(kind="alertmanager", name="https://alerts.example:9093/hidden", sent=20),
     ReceiverStatus(kind="alertmanager", name="https://alerts.example:9093/b", failed=5, waiting=6),
-    ReceiverStatus(kind="remote_write", name="https://scores.example/hidden/write", waiting=30),
 )
 
 

@@ -1,5 +1,7 @@
 """What is pushed: followed like what is asked for, and neither lost nor refused when held up."""
 
+from collections import deque
+
 import numpy as np
 import pytest
 from tests.following import START, STEP, FastClock, made_rows, push_config, wait_until
@@ -12,11 +14,10 @@ from tests.smkc.serve.service_parts import (
     time_of,
 )
 
+from smkc.serve.feeds import PushFeed
 from smkc.serve.intake import bins
 from smkc.serve.intake.samples import Samples, pack_samples
 from smkc.serve.lane import Lanes
-from smkc.serve.live import LiveUpdates
-from smkc.serve.pushing import PushFeed
 from smkc.serve.rows import LATEST_TIME
 from smkc.serve.store import Store
 
@@ -33,9 +34,9 @@ def feed(tmp_path, clock):
     config = push_config(tmp_path)
     watch = config.watches[0]
     with Store.open(tmp_path) as store:
-        lanes = Lanes(store, watch, config, LiveUpdates())
+        lanes = Lanes(store, watch, config, deque())
         lanes.open()
-        yield PushFeed(watch, lanes, store, clock)
+        yield PushFeed(lanes, store, clock)
         lanes.close()
 
 

@@ -1,7 +1,7 @@
 """The service as a whole: history, rows, lanes, and being asked."""
 
 import pytest
-from tests.following import START, STEP, FastClock, pull_config, wait_until
+from tests.following import STEP, FastClock, pull_config, wait_until
 from tests.smkc.serve.service_parts import (
     FAULT,
     N_HISTORY,
@@ -38,8 +38,6 @@ def test_history_is_learned_from_and_the_last_rows_judged_at_once(playback, tmp_
         assert lane.latest.number == lane.rows - 1
         assert service.health().ok
         assert numbers_of(service) == list(range(N_HISTORY))
-        update = service.subscribe().after(0)[-1]
-        assert (update.kind, update.watch) == ("row", "shop")
 
 
 def test_it_follows_alerts_and_closes(playback, tmp_path):
@@ -180,7 +178,7 @@ def test_a_refit_and_feedback_and_causes(playback, tmp_path):
     with running(config, clock) as service:
         follow_until(service, clock, 320)
         alert = service.store.alerts()[0].record
-        assert service.explain("shop", "", alert.peak)
+        assert alert.causes
         service.feedback(alert.id, "me")
         assert service.store.alert(alert.id).feedback == "me"
         service.feedback(alert.id, "you")  # a second time changes nothing
@@ -212,7 +210,7 @@ def test_what_is_not_there_is_said(playback, tmp_path):
             service.receive("shop", samples_of(ROWS[:1]))
         assert service.watches()[0].phase in PHASES
     with pytest.raises(BusyError):
-        service.explain("shop", "", START)
+        service.refit("shop")
 
 
 def test_an_infinite_value_that_prometheus_answers_is_said_to_be_one(playback, tmp_path):

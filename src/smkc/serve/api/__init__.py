@@ -3,7 +3,7 @@
 In: a :class:`smkc.serve.service.Service`. Out: :func:`create_app`, and :class:`Server`, which runs
 the app in a thread. Without tokens only this machine can reach it (:func:`check_listening`).
 
-A request passes ``shell`` -> ``limits`` (``origin``, ``keys``, ``rate``) -> ``access`` -> a route.
+A request passes ``shell`` -> ``limits`` (with ``keys``) -> ``access`` -> a route.
 """
 
 from smkc.serve.api.app import create_app

@@ -216,17 +216,6 @@ class TracesAnswer(OfLane):
     traces: tuple[TraceAnswer, ...]
 
 
-class ExplainAnswer(OfLane):
-    """Causes at a time."""
-
-    time: int = Field(description="requested time")
-    causes_at: int = Field(
-        description="time of the row that was explained: another one of the alert, if the row "
-        "asked for is no longer in memory"
-    )
-    causes: tuple[CauseAnswer, ...] = Field(description="largest share first")
-
-
 class LoudVariableAnswer(Answer):
     """A variable that is unusual by itself."""
 

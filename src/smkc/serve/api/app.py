@@ -10,16 +10,14 @@ from typing import Any
 
 import anyio
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
 
 from smkc.serve.api.access import GuardedRoute
 from smkc.serve.api.keys import OPEN, Keys, read_keys
 from smkc.serve.api.limits import Limited
 from smkc.serve.api.listening import check_listening
-from smkc.serve.api.refusals import add_refusals
 from smkc.serve.api.routes import ROUTERS
 from smkc.serve.api.routes.pushes import MOST_PUSHES
-from smkc.serve.api.shell import Shell
+from smkc.serve.api.shell import Shell, add_refusals
 from smkc.serve.dashboard import routes as dashboard_routes
 from smkc.serve.service import Service
 from smkc.version import VERSION
@@ -55,7 +53,6 @@ def create_app(service: Service, keys: Keys | None = None) -> FastAPI:
     app.state.limits = service.config.limits
     app.state.pools = {name: anyio.CapacityLimiter(size) for name, size in POOLS.items()}
     app.state.places_for_bodies = asyncio.Semaphore(MOST_PUSHES)
-    app.state.is_leaving = False
     for router in (*ROUTERS, dashboard_routes()):
         app.router.routes.extend(router.routes)
     add_refusals(app)
@@ -68,9 +65,7 @@ def create_app(service: Service, keys: Keys | None = None) -> FastAPI:
 def _described(app: FastAPI) -> dict[str, Any]:
     """Return the OpenAPI document, with the role that each route needs."""
     if app.openapi_schema is None:
-        found = get_openapi(
-            title=app.title, version=app.version, description=app.description, routes=app.routes
-        )
+        found = FastAPI.openapi(app)
         for route in app.routes:
             if not isinstance(route, GuardedRoute) or not route.include_in_schema:
                 continue
@@ -83,7 +78,7 @@ def _described(app: FastAPI) -> dict[str, Any]:
                     operation["security"] = [{"token": []}]
         if app.state.keys:
             found["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        app.openapi_schema = found
+    assert app.openapi_schema is not None
     return app.openapi_schema
 
 

@@ -19,8 +19,7 @@ import h11
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from smkc.serve.api.refusals import BUSY_SECONDS, refusal
-from smkc.serve.api.shell import HEADERS
+from smkc.serve.api.shell import BUSY_SECONDS, HEADERS, refusal
 
 # Seconds between checks: a connection without a complete request head is closed after 1 to 2 times
 # this long.

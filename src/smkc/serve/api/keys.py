@@ -70,14 +70,13 @@ class Caller:
 
     Name and role are those of the token, None without a valid one; if the service has no tokens,
     every caller has the role admin. ``presented`` says whether the request has a token or a session
-    cookie, valid or not; ``expires`` when it ends, in milliseconds, None for never.
+    cookie, valid or not.
     """
 
     name: str | None
     role: str | None
     address: str
     presented: bool = False
-    expires: int | None = None
 
     def may(self, need: str) -> bool:
         """Return whether the caller may use a route that needs this permission."""
@@ -115,8 +114,8 @@ class Keys:
             until = min(until, token.expires)
         return f"{token.name}:{until}:{_seal(token, until)}", max(0, (until - now) // 1000)
 
-    def of_session(self, cookie: str, now: int) -> tuple[Token, int] | None:
-        """Return the token of a session cookie and the end of the session; None if invalid."""
+    def of_session(self, cookie: str, now: int) -> Token | None:
+        """Return the token of a session cookie; None if the cookie is invalid or over."""
         parts = cookie.split(":")
         if len(parts) != 3 or not (parts[1].isascii() and parts[1].isdigit() and parts[1]):
             return None
@@ -131,7 +130,7 @@ class Keys:
                 found = token
         if found is None or _is_over(until, now) or _is_over(found.expires, now):
             return None
-        return found, until
+        return found
 
     def caller(self, scope: Scope, now: int) -> Caller:
         """Return the caller of a request, identified by its bearer token, else by its cookie."""
@@ -141,25 +140,17 @@ class Keys:
             return Caller(name=None, role="admin", address=address)
         headers = {name: value for name, value in reversed(scope["headers"])}
         bearer = headers.get(b"authorization")
+        cookie = cookie_parser(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE)
+        token = None
         if bearer is not None:
             scheme, _, secret = bearer.decode("latin-1").partition(" ")
             token = self.token(secret.strip(), now) if scheme.lower() == "bearer" else None
-            if token is None:
-                return Caller(name=None, role=None, address=address, presented=True)
-            return _known(token, address, token.expires)
-        cookie = cookie_parser(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE)
-        if cookie is None:
-            return Caller(name=None, role=None, address=address)
-        session = self.of_session(cookie, now)
-        if session is None:
-            return Caller(name=None, role=None, address=address, presented=True)
-        return _known(session[0], address, session[1])
-
-
-def _known(token: Token, address: str, expires: int | None) -> Caller:
-    return Caller(
-        name=token.name, role=token.role, address=address, presented=True, expires=expires
-    )
+        elif cookie is not None:
+            token = self.of_session(cookie, now)
+        presented = bearer is not None or cookie is not None
+        if token is None:
+            return Caller(name=None, role=None, address=address, presented=presented)
+        return Caller(name=token.name, role=token.role, address=address, presented=presented)
 
 
 def _seal(token: Token, until: int) -> str:
@@ -221,20 +212,16 @@ def parse_token(line: str, place: str) -> Token:
 
 def _lines(file: Path | None, variable: str | None) -> Iterator[tuple[str, str]]:
     """Yield the place and line of each token; a source without any token is an error."""
+    sources = []
     if file is not None:
-        yield from _given(str(file), _read(file).splitlines(), "line")
+        sources.append((str(file), "line", _read(file).splitlines()))
     if variable is not None:
-        yield from _given(TOKENS_VARIABLE, variable.split(","), "entry")
-
-
-def _given(source: str, lines: list[str], kind: str) -> Iterator[tuple[str, str]]:
-    found = False
-    for number, line in enumerate(lines, 1):
-        if line.strip() and not line.strip().startswith("#"):
-            found = True
-            yield f"{source}, {kind} {number}", line
-    if not found:  # an empty file must not open the service to everyone
-        raise SettingError(f"{source} holds no token; write {FORM}, or remove the setting")
+        sources.append((TOKENS_VARIABLE, "entry", variable.split(",")))
+    for source, kind, lines in sources:
+        given = [(n, one) for n, one in enumerate(lines, 1) if not re.match(r"\s*(#|$)", one)]
+        if not given:  # an empty file must not open the service to everyone
+            raise SettingError(f"{source} holds no token; write {FORM}, or remove the setting")
+        yield from ((f"{source}, {kind} {number}", line) for number, line in given)
 
 
 def _read(file: Path) -> str:

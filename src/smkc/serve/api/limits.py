@@ -1,39 +1,70 @@
-"""Limits: limits on the rate, the number and the duration of requests.
+"""Limits: limits on the origin, the rate, the number and the duration of requests.
 
-In: an ASGI app. Out: an ASGI app that identifies the caller and answers 429 if a client sends too
-many requests per minute, 503 if too many requests are in progress, and 408 (while receiving the
-body) or 503 if a request takes too long. Live streams and probes have no time limit here. Live
-streams, probes and ``/metrics`` are counted separately from other requests; ``/metrics`` has its
-own rate per client, and probes have none.
+In: an ASGI app. Out: an ASGI app that identifies the caller and answers 400 or 403 if a page of
+another site sent the request through a visitor's browser, 429 if a client sends too many requests
+per minute, 503 if too many requests are in progress, and 408 (while receiving the body) or 503 if a
+request takes too long. Probes and ``/metrics`` are counted separately from other requests;
+``/metrics`` has its own rate per client, and probes have none.
 """
 
 import asyncio
 import math
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
+from urllib.parse import urlsplit
 
 from fastapi.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from smkc.serve.api.access import CALLER
 from smkc.serve.api.keys import Keys
-from smkc.serve.api.origin import foreign
-from smkc.serve.api.rate import Rate
-from smkc.serve.api.refusals import BUSY_SECONDS, refusal
+from smkc.serve.api.listening import is_loopback_host
+from smkc.serve.api.shell import BUSY_SECONDS, refusal
 from smkc.serve.service import Service
 
 PROBES = frozenset({"/healthz", "/readyz"})
-LIVE = "/api/v1/live"
 METRICS = "/metrics"
 
-# Maximum number of concurrent requests (also of probes), live streams and scrapes.
+# Maximum number of concurrent requests (also of probes) and scrapes.
 MOST_AT_ONCE = 64
-MOST_LIVE = 32
 MOST_SCRAPES = 16
 
 # Paths of pushes, refused with 503 in place of 429: Prometheus retries after 503, but drops the
 # samples after 429.
 SENT_AGAIN = frozenset({"/api/v1/write", "/v1/metrics", "/api/v1/otlp/v1/metrics"})
+
+# Maximum number of clients remembered; a forgotten one starts with a full bucket.
+MOST_CLIENTS = 10_000
+
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class Rate:
+    """Rate limiter for all clients, with bursts of up to a minute's requests.
+
+    Examples
+    --------
+    >>> rate = Rate(60)
+    >>> sum(rate.wait("a", 0.0) == 0 for _ in range(100))
+    60
+    >>> rate.wait("a", 0.5), rate.wait("a", 1.0), rate.wait("b", 1.0)
+    (0.5, 0.0, 0.0)
+    """
+
+    def __init__(self, a_minute: int) -> None:
+        self._size = float(a_minute)
+        self._a_second = a_minute / 60.0
+        self._clients: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait(self, client: str, now: float) -> float:
+        """Count a request at time ``now`` in seconds; return the seconds to wait, 0 if allowed."""
+        left, before = self._clients.pop(client, (self._size, now))
+        left = min(self._size, left + max(0.0, now - before) * self._a_second)
+        is_allowed = left >= 1.0
+        self._clients[client] = (left - 1.0 if is_allowed else left, now)
+        if len(self._clients) > MOST_CLIENTS:
+            self._clients.popitem(last=False)
+        return 0.0 if is_allowed else (1.0 - left) / self._a_second
 
 
 class Limited:
@@ -52,17 +83,19 @@ class Limited:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        kind, most = "requests", MOST_AT_ONCE
+        if scope["path"] in PROBES:
+            kind = "probes"
+        elif scope["path"] == METRICS:
+            kind, most = "scrapes", MOST_SCRAPES
         refused = self._refused(scope)
+        if refused is None and self._n_running[kind] >= most:
+            sentence = f"too many concurrent {kind}; try again later"
+            refused = refusal(503, sentence, {"Retry-After": str(BUSY_SECONDS)})
         if refused is not None:
             await refused(scope, receive, send)
-        elif scope["path"] in PROBES:
-            await self._counted("probes", MOST_AT_ONCE, scope, receive, send)
-        elif scope["path"] == LIVE:
-            await self._counted("live streams", MOST_LIVE, scope, receive, send)
-        elif scope["path"] == METRICS:
-            await self._in_time("scrapes", MOST_SCRAPES, scope, receive, send)
         else:
-            await self._in_time("requests", MOST_AT_ONCE, scope, receive, send)
+            await self._in_time(kind, scope, receive, send)
 
     def _refused(self, scope: Scope) -> JSONResponse | None:
         """Identify the caller; return a response if the request is refused, else None."""
@@ -85,30 +118,12 @@ class Limited:
             {"Retry-After": str(math.ceil(wait))},
         )
 
-    async def _counted(
-        self, kind: str, most: int, scope: Scope, receive: Receive, send: Send
-    ) -> None:
-        """Run the app without a time limit, unless ``most`` of its kind are running."""
-        if self._n_running[kind] >= most:
-            await _busy(kind)(scope, receive, send)
-            return
-        self._n_running[kind] += 1
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            self._n_running[kind] -= 1
-
-    async def _in_time(
-        self, kind: str, most: int, scope: Scope, receive: Receive, send: Send
-    ) -> None:
-        """Run the app in a task with a time limit, unless ``most`` of its kind are running.
+    async def _in_time(self, kind: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the app in a task with a time limit.
 
         A route that runs in a thread cannot be cancelled. Its client gets an answer at the time
         limit, but the request counts as in progress until the thread ends.
         """
-        if self._n_running[kind] >= most:
-            await _busy(kind)(scope, receive, send)
-            return
         progress = _Progress(receive, send)
         self._n_running[kind] += 1
         task = asyncio.ensure_future(self._app(scope, progress.receive, progress.send))
@@ -161,6 +176,36 @@ class _Progress:
         return refusal(503, f"the answer took longer than {seconds:.0f} seconds", headers)
 
 
-def _busy(kind: str) -> JSONResponse:
-    sentence = f"too many concurrent {kind}; try again later"
-    return refusal(503, sentence, {"Retry-After": str(BUSY_SECONDS)})
+def foreign(scope: Scope, public_url: str, has_keys: bool) -> tuple[int, str] | None:
+    """Return the status and message if a request must be refused for its origin, else None.
+
+    Without tokens, a service on loopback trusts every client that can reach it, and a page of
+    another site can make a browser reach it: by a domain name that resolves to 127.0.0.1 (DNS
+    rebinding) or by a form that posts across sites. With tokens, browsers send the cookie from
+    pages on other ports of the same host too, since they belong to the same site.
+    """
+    hosts = [value for name, value in scope["headers"] if name == b"host"]
+    host = hosts[0].decode("latin-1").lower() if len(hosts) == 1 else ""
+    if not has_keys and not is_loopback_host(host):
+        return 400, (
+            "without tokens the service is asked as localhost or 127.0.0.1 alone; use one of "
+            "these, or set tokens"
+        )
+    headers = dict(scope["headers"])
+    is_safe = scope["method"] in SAFE
+    site = headers.get(b"sec-fetch-site", b"none")
+    is_visit = is_safe and headers.get(b"sec-fetch-mode") == b"navigate"
+    if site not in (b"none", b"same-origin") and not is_visit:
+        return 403, "a page of another site asked for this; open the dashboard itself"
+    origin = headers.get(b"origin")
+    if origin is not None and not is_safe and not _is_own(origin, host, public_url):
+        return 403, "a page of another site sent this; open the dashboard itself"
+    return None
+
+
+def _is_own(origin: bytes, host: str, public_url: str) -> bool:
+    try:
+        place = urlsplit(origin.decode("latin-1").lower()).netloc
+    except ValueError:
+        return False
+    return bool(place) and place in (host, urlsplit(public_url.lower()).netloc)

@@ -71,7 +71,6 @@ class Server:
 
     def __init__(self, app: FastAPI, listen: Listen) -> None:
         check_listening(listen, app.state.keys)
-        self._app = app
         self._listen = listen
         self._server = uvicorn.Server(
             uvicorn.Config(
@@ -103,8 +102,7 @@ class Server:
         return self
 
     def stop(self) -> None:
-        """End live streams, let requests in progress finish, and stop the server."""
-        self._app.state.is_leaving = True
+        """Let requests in progress finish, and stop the server."""
         self._server.should_exit = True
         if self._thread.is_alive():
             self._thread.join(LEAVING_SECONDS + START_SECONDS)

@@ -8,13 +8,7 @@ secret is read when it is used.
 """
 
 from smkc.serve.config.durations import duration, show_duration
-from smkc.serve.config.peers import (
-    AlertmanagerConfig,
-    PeerConfig,
-    PrometheusConfig,
-    RemoteWriteConfig,
-    WebhookConfig,
-)
+from smkc.serve.config.peers import AlertmanagerConfig, PeerConfig, WebhookConfig
 from smkc.serve.config.reading import config_of, read_config, simple_config
 from smkc.serve.config.service import TOKENS_VARIABLE, Config, Limits, Listen, Retention
 from smkc.serve.config.watch import WatchConfig
@@ -26,8 +20,6 @@ __all__ = [
     "Limits",
     "Listen",
     "PeerConfig",
-    "PrometheusConfig",
-    "RemoteWriteConfig",
     "Retention",
     "WatchConfig",
     "WebhookConfig",

@@ -133,11 +133,6 @@ class PeerConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrometheusConfig(PeerConfig):
-    """Server to query for samples: Prometheus, or one with the same API."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class AlertmanagerConfig(PeerConfig):
     """An Alertmanager that receives alerts.
 
@@ -195,23 +190,6 @@ class WebhookConfig(PeerConfig):
         if not self.secret_env and not self.secret_file:
             return None
         return read_secret(self.secret_env, self.secret_file, "secret").encode()
-
-
-@dataclass(frozen=True, kw_only=True)
-class RemoteWriteConfig(PeerConfig):
-    """Server that receives scores by Prometheus' remote write protocol.
-
-    Parameters
-    ----------
-    labels
-        labels added to each series, in addition to those that smkc sets.
-    """
-
-    labels: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_labels(self.labels)
 
 
 def _check_one(what: str, variable: str, file: Path | None) -> None:

@@ -4,36 +4,136 @@ In: a path or a mapping. Out: a :class:`Config`; an error names the file, the ta
 value and the remedy. Paths are relative to the file's folder.
 """
 
+import difflib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from smkc.errors import SettingError
 from smkc.recording import Identity
-from smkc.serve.config import tables
 from smkc.serve.config.durations import duration
-from smkc.serve.config.peers import (
-    AlertmanagerConfig,
-    PrometheusConfig,
-    RemoteWriteConfig,
-    WebhookConfig,
-)
-from smkc.serve.config.service import Config, Limits, Retention
-from smkc.serve.config.tables import Reader
+from smkc.serve.config.peers import AlertmanagerConfig, PeerConfig, WebhookConfig
+from smkc.serve.config.service import Config, Limits, Listen, Retention
 from smkc.serve.config.watch import WatchConfig
+
+Reader = Callable[[object], Any]
+
+
+def _arguments(table: object, readers: Mapping[str, Reader]) -> dict[str, Any]:
+    """Read each value of a table with the reader of its key; refuse keys without a reader."""
+    given = _anything(table)
+    _check_keys(given, tuple(readers))
+    found = {}
+    for key, value in given.items():
+        try:
+            found[key] = readers[key](value)
+        except SettingError as error:
+            raise SettingError(f"{key}: {error}") from None
+    return found
+
+
+def _check_keys(given: Iterable[str], known: tuple[str, ...]) -> None:
+    """Raise SettingError if a key is unknown, and suggest the key that was probably meant."""
+    for key in given:
+        if key not in known:
+            near = difflib.get_close_matches(str(key), known, n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise SettingError(f"no setting {key!r}; {hint}the settings are {', '.join(known)}")
+
+
+def _typed(kind: type[Any], expected: str) -> Reader:
+    """Return a reader that refuses values of another type; True and False are not numbers."""
+
+    def read(value: object) -> Any:
+        """Return the value if it is of the expected type."""
+        if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
+            raise SettingError(f"{value!r} is {expected}")
+        return value
+
+    return read
+
+
+_text = _typed(str, "not a string; put it in quotes")
+_whole = _typed(int, "not an integer; write it without quotes and point")
+_flag = _typed(bool, "neither true nor false; write one of them, unquoted")
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    """Read a list of strings; a single string counts as a list of one."""
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
+        raise SettingError(f'{value!r} is not a list of strings; write it like ["pod", "instance"]')
+    return tuple(items)
+
+
+def _texts_by_name(value: object) -> dict[str, str]:
+    """Read a table of strings."""
+    if not isinstance(value, Mapping) or not all(
+        isinstance(part, str) for pair in value.items() for part in pair
+    ):
+        raise SettingError(
+            f'{value!r} is not a table of strings; write it like {{ team = "shop" }}'
+        )
+    return dict(value)
+
+
+def _anything(value: object) -> dict[str, Any]:
+    """Read a table with any values."""
+    if not isinstance(value, Mapping):
+        raise SettingError(f"{value!r} is not a table; write its settings as key = value")
+    return dict(value)
+
+
+def _number(value: object) -> float:
+    """Read a number."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise SettingError(f"{value!r} is not a number; write it without quotes")
+    return float(value)
+
+
+def _identity(value: object) -> Identity:
+    """Read the rule for families."""
+    given = _arguments(value, {"drop": _texts, "pattern": _text})
+    return Identity(**given)
+
+
+def _listen(value: object) -> Listen:
+    """Read an address to listen on: ``host:port``, ``[v6]:port``, or only a port."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Listen(port=value)
+    host, colon, port = _text(value).rpartition(":")
+    bare = host.startswith("[") and host.endswith("]")
+    if not colon or not port.isascii() or not port.isdigit() or (":" in host and not bare):
+        raise SettingError(
+            f"{value!r} is not an address to listen on; write it like '127.0.0.1:9469'"
+        )
+    return Listen(host=host[1:-1] if bare else host or Listen.host, port=int(port[:6]))
+
+
+def _path_from(folder: Path) -> Reader:
+    """Return a reader of paths relative to a folder."""
+
+    def path(value: object) -> Path:
+        found = _text(value)
+        if not found or "\0" in found:
+            raise SettingError(f"{value!r} is not a path; name a file or a folder")
+        return folder / Path(found).expanduser()
+
+    return path
+
 
 # Type of a setting -> its reader; paths depend on the folder of the file.
 READERS: dict[Any, Reader] = {
-    str: tables.text,
-    int: tables.whole,
-    float: tables.number,
-    bool: tables.flag,
-    tuple[str, ...]: tables.texts,
-    Mapping[str, str]: tables.texts_by_name,
-    Mapping[str, Any]: tables.anything,
-    Identity: tables.identity,
+    str: _text,
+    int: _whole,
+    float: _number,
+    bool: _flag,
+    tuple[str, ...]: _texts,
+    Mapping[str, str]: _texts_by_name,
+    Mapping[str, Any]: _anything,
+    Identity: _identity,
 }
 # Settings of type int that are written as durations.
 DURATIONS = frozenset(
@@ -75,23 +175,22 @@ def config_of(
     >>> config.watches[0].step, config.listen.url
     (30000, 'http://127.0.0.1:9469')
     """
-    path = tables.path_from(folder)
+    path = _path_from(folder)
     readers: dict[str, Reader] = {
         "data": path,
-        "listen": tables.listen,
-        "public_url": tables.text,
-        "links": tables.texts_by_name,
+        "listen": _listen,
+        "public_url": _text,
+        "links": _texts_by_name,
         "tokens": path,
         "limits": _one(Limits, path),
         "retention": _one(Retention, path),
-        "prometheus": _one(PrometheusConfig, path),
-        "remote_write": _one(RemoteWriteConfig, path),
+        "prometheus": _one(PeerConfig, path),
         "alertmanager": _several(AlertmanagerConfig, path),
         "webhook": _several(WebhookConfig, path),
         "watch": _several(WatchConfig, path),
     }
     try:
-        tables.check_keys(content, tuple(readers))
+        _check_keys(content, tuple(readers))
         found: dict[str, Any] = {"watches": (), "data": folder / Config.data}
         for key, value in content.items():
             found[PLURAL.get(key, key)] = _placed(key, readers[key], value)
@@ -146,7 +245,7 @@ def _one(record: type[Any], path: Reader) -> Reader:
     }
 
     def read(value: object) -> Any:
-        given = tables.arguments(value, readers)
+        given = _arguments(value, readers)
         try:
             return record(**given)
         except TypeError as error:
@@ -181,6 +280,6 @@ def _placed(key: str, read: Reader, value: object) -> Any:
     try:
         return read(value)
     except SettingError as error:
-        listed, single = PLURAL, ("limits", "retention", "prometheus", "remote_write")
+        listed, single = PLURAL, ("limits", "retention", "prometheus")
         shown = f"[[{key}]] " if key in listed else f"[{key}] " if key in single else f"{key}: "
         raise SettingError(f"{shown}{error}") from None

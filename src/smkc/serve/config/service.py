@@ -9,12 +9,7 @@ from pathlib import Path
 
 from smkc.errors import SettingError
 from smkc.serve.config.durations import show_duration
-from smkc.serve.config.peers import (
-    AlertmanagerConfig,
-    PrometheusConfig,
-    RemoteWriteConfig,
-    WebhookConfig,
-)
+from smkc.serve.config.peers import AlertmanagerConfig, PeerConfig, WebhookConfig
 from smkc.serve.config.reaching import check_url, is_loopback
 from smkc.serve.config.watch import WatchConfig
 
@@ -116,8 +111,6 @@ class Config:
         server that watches with ``source = "prometheus"`` query.
     alertmanagers, webhooks
         receivers of alerts.
-    remote_write
-        receiver of the scores.
     data
         folder for history and models.
     listen
@@ -138,10 +131,9 @@ class Config:
     """
 
     watches: tuple[WatchConfig, ...]
-    prometheus: PrometheusConfig | None = None
+    prometheus: PeerConfig | None = None
     alertmanagers: tuple[AlertmanagerConfig, ...] = ()
     webhooks: tuple[WebhookConfig, ...] = ()
-    remote_write: RemoteWriteConfig | None = None
     data: Path = Path("smkc-data")
     listen: Listen = Listen()
     public_url: str = ""

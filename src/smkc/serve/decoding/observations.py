@@ -1,13 +1,12 @@
 """Observations: samples as JSON, for senders that support neither remote write nor OTLP.
 
-In: a list of observations, columns, or one observation per line. Out: samples.
+In: a list of observations, or columns. Out: samples.
 """
 
-import io
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -18,10 +17,7 @@ from smkc.serve.decoding.unpacking import DecodeError, media_type, ungzipped
 from smkc.serve.intake.samples import Samples
 from smkc.serve.rows import LATEST_TIME
 
-__all__ = ["DecodeError", "decode_observations", "read_json"]
-
 JSON = ("", "application/json")
-LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
 
 NODES_A_SAMPLE, ROOM_FOR_OTHERS = 4, 10_000
 """Parts that JSON may have, as many as observations by name have: a part of 3 bytes takes some 100
@@ -41,7 +37,7 @@ SHAPES = (
 
 
 def decode_observations(body: bytes, content_type: str, encoding: str, limits: Limits) -> Samples:
-    """Read samples from JSON, plain or gzipped, or from one observation per line.
+    """Read samples from JSON, plain or gzipped.
 
     The body is ``{"observations": [..]}`` or the list alone, where each observation is ``{"time",
     "name", "value"}``, with ``metric`` and ``labels`` allowed instead of the name; or columns,
@@ -57,19 +53,12 @@ def decode_observations(body: bytes, content_type: str, encoding: str, limits: L
     (('cpu',), [15000], [0.5])
     """
     kind, _ = media_type(content_type)
-    if kind not in JSON + LINES:
+    if kind not in JSON:
         raise DecodeError(
-            f"Content-Type {content_type[:200]!r} is not known; send application/json, or "
-            "application/x-ndjson for one observation per line",
-            415,
+            f"Content-Type {content_type[:200]!r} is not known; send application/json", 415
         )
-    data = ungzipped(body, encoding, limits)
     collector = Collector(limits)
-    if kind in LINES:
-        _check_nodes(data, limits)
-        _add_observations(collector, _lines(data))
-        return collector.samples()
-    content = read_json(data, limits)
+    content = read_json(ungzipped(body, encoding, limits), limits)
     if isinstance(content, dict) and "series" in content:
         _add_columns(collector, content)
         return collector.samples()
@@ -82,12 +71,7 @@ def decode_observations(body: bytes, content_type: str, encoding: str, limits: L
 
 def read_json(data: bytes, limits: Limits) -> Any:
     """Parse JSON; refuse it beforehand if parsing would take too much memory."""
-    _check_nodes(data, limits)
-    return _loads(data, "the body")
-
-
-def _check_nodes(data: bytes, limits: Limits) -> None:
-    n_nodes = sum(data.count(sign) for sign in (b",", b"[", b"{", b"\n"))
+    n_nodes = sum(data.count(sign) for sign in (b",", b"[", b"{"))
     most = NODES_A_SAMPLE * limits.samples_per_request + ROOM_FOR_OTHERS
     if n_nodes > most:
         raise DecodeError(
@@ -95,22 +79,13 @@ def _check_nodes(data: bytes, limits: Limits) -> None:
             "or raise samples_per_request under [limits]",
             413,
         )
-
-
-def _loads(data: bytes, place: str) -> Any:
     try:
         content = json.loads(data.decode("utf-8-sig"))
         if SURROGATE.search(data):  # protobuf, SQLite and others refuse lone surrogates
             json.dumps(content, ensure_ascii=False).encode()
         return content
     except (ValueError, RecursionError) as error:
-        raise DecodeError(f"{place} is not JSON ({error}); send UTF-8 JSON") from None
-
-
-def _lines(data: bytes) -> Iterator[Any]:
-    for number, line in enumerate(io.BytesIO(data), 1):
-        if line.strip():
-            yield _loads(line, f"line {number}")
+        raise DecodeError(f"the body is not JSON ({error}); send UTF-8 JSON") from None
 
 
 def _add_observations(collector: Collector, observations: Iterable[Any]) -> None:

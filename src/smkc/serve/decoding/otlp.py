@@ -8,8 +8,10 @@ The protocol: https://opentelemetry.io/docs/specs/otlp; the names follow OpenTel
 and OpenMetrics compatibility".
 """
 
-from collections.abc import Iterator
-from functools import lru_cache
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
 from math import nan
 from typing import Any, NamedTuple
 
@@ -28,21 +30,14 @@ from smkc.serve.decoding.collecting import (
     too_long,
 )
 from smkc.serve.decoding.observations import read_json
-from smkc.serve.decoding.otlp_names import attribute_labels, metric_name
-from smkc.serve.decoding.unpacking import DecodeError, media_type, ungzipped
-from smkc.serve.decoding.wire import Scan
+from smkc.serve.decoding.unpacking import DecodeError, Scan, media_type, ungzipped
 from smkc.serve.intake.samples import Samples
-
-__all__ = ["DecodeError", "decode_otlp", "encode_otlp_response"]
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 
 DELTA, CUMULATIVE = 1, 2  # AggregationTemporality
 NO_RECORDED_VALUE = 1  # DataPointFlags: the series is stale
 NANOSECONDS_PER_MILLISECOND = 1_000_000
-
-NAMES_REMEMBERED = 1 << 16
-LONGEST_REMEMBERED = 1024  # bytes of a cached name with labels: the cache stays below 150 MB
 
 # Limit of protobuf fields scanned to find the data points; a metric with one point takes 11.
 FIELDS_A_SAMPLE, ROOM_FOR_OTHERS = 4, 10_000
@@ -68,22 +63,19 @@ KINDS = (
 )
 BY_NUMBER = {kind.number: kind for kind in KINDS}
 
-Labels = tuple[tuple[str, str], ...]
+STRANGE_IN_LABELS = re.compile(r"[^a-zA-Z0-9_]+")
+STRANGE_IN_METRICS = re.compile(r"[^a-zA-Z0-9_:]+")
+MOST_DEPTH = 16  # levels of nesting in an attribute's value
 
-
-class Resource(NamedTuple):
-    """The sender of a metric: its labels, and their total number of characters."""
-
-    labels: Labels = ()
-    n_letters: int = 0
+Labels = dict[str, str]
 
 
 class Metric(NamedTuple):
-    """A metric without its data points."""
+    """A metric without its data points; ``resource`` are the labels of its sender."""
 
     kind: Kind
     name: str
-    resource: Resource
+    resource: Labels
     temporality: int
     is_monotonic: bool
 
@@ -141,7 +133,7 @@ def _protobuf_points(scan: Scan) -> Iterator[tuple[Metric, Any]]:
     for number, group in scan.parts(scan.whole):
         if number != 1:  # ExportMetricsServiceRequest.resource_metrics
             continue
-        resource = Resource()
+        resource: Labels = {}
         for part, span in scan.parts(group):
             if part == 1:  # ResourceMetrics.resource
                 resource = _resource(resources.Resource.FromString(scan.message(span)))
@@ -154,7 +146,7 @@ def _protobuf_points(scan: Scan) -> Iterator[tuple[Metric, Any]]:
 
 
 def _protobuf_metric(
-    scan: Scan, span: tuple[int, int], resource: Resource
+    scan: Scan, span: tuple[int, int], resource: Labels
 ) -> Iterator[tuple[Metric, Any]]:
     name = ""
     for number, part in scan.parts(span):
@@ -182,7 +174,7 @@ def _json_points(content: Any) -> Iterator[tuple[Metric, Any]]:
                         yield from _json_metric(one, kind, resource)
 
 
-def _json_metric(one: Any, kind: Kind, resource: Resource) -> Iterator[tuple[Metric, Any]]:
+def _json_metric(one: Any, kind: Kind, resource: Labels) -> Iterator[tuple[Metric, Any]]:
     content = one[kind.name]
     points = _children(content, "dataPoints")
     temporality, name = content.get("aggregationTemporality", 0), one.get("name", "")
@@ -212,10 +204,9 @@ def _message(content: Any, message: Any) -> Any:
 # ---------------------------------------------------------------------- names and values
 
 
-def _resource(resource: Any) -> Resource:
+def _resource(resource: Any) -> Labels:
     told = [one for one in resource.attributes if not one.key.startswith(UNTOLD_RESOURCES)]
-    labels = tuple(attribute_labels(told).items())
-    return Resource(labels, sum(len(label) + len(value) for label, value in labels))
+    return attribute_labels(told)
 
 
 def _add(collector: Collector, metric: Metric, point: Any) -> None:
@@ -239,18 +230,61 @@ def _add(collector: Collector, metric: Metric, point: Any) -> None:
 
 
 def _name(metric: Metric, ending: str, point: Any) -> str:
-    bare = metrics.NumberDataPoint()
-    bare.attributes.MergeFrom(point.attributes)
-    attributes = bare.SerializeToString()
-    is_long = len(attributes) + len(metric.name) + metric.resource.n_letters > LONGEST_REMEMBERED
-    name_of = _name_of.__wrapped__ if is_long else _name_of
-    return name_of(metric.name, ending, metric.resource.labels, attributes)
+    if len(metric.name) > LONGEST_NAME:
+        raise too_long(len(metric.name), metric.name)
+    labels = metric.resource | attribute_labels(point.attributes)
+    return series_name((labels | {METRIC_LABEL: metric_name(metric.name, ending)}).items())
 
 
-@lru_cache(maxsize=NAMES_REMEMBERED)
-def _name_of(metric: str, ending: str, resource: Labels, attributes: bytes) -> str:
-    if len(metric) > LONGEST_NAME:
-        raise too_long(len(metric), metric)
-    own = attribute_labels(metrics.NumberDataPoint.FromString(attributes).attributes)
-    labels = {**dict(resource), **own, METRIC_LABEL: metric_name(metric, ending)}
-    return series_name(labels.items())
+def metric_name(name: str, ending: str) -> str:
+    """Return a metric's name as Prometheus would write it; append ``ending`` if it is missing.
+
+    Examples
+    --------
+    >>> metric_name("http.server.requests", "_total"), metric_name("disk io_total", "_total")
+    ('http_server_requests_total', 'disk_io_total')
+    """
+    known = STRANGE_IN_METRICS.sub("_", name)
+    if not known:
+        raise DecodeError("a metric has no name; give it one")
+    if known[0].isdigit():
+        known = f"_{known}"
+    return known if known.endswith(ending) else known + ending
+
+
+def attribute_labels(attributes: Iterable[Any]) -> Labels:
+    """Return attributes as labels.
+
+    If several names map to the same label, their values are joined by ``;``. An attribute without a
+    name is left out.
+    """
+    labels: Labels = {}
+    for one in sorted(attributes, key=lambda one: str(one.key)):
+        label = STRANGE_IN_LABELS.sub("_", one.key)
+        if not label:
+            continue
+        if label[0].isdigit():
+            label = f"_{label}"
+        text = _text(one.value)
+        labels[label] = f"{labels[label]};{text}" if label in labels else text
+    return labels
+
+
+def _text(value: Any) -> str:
+    plain = _plain(value, 0)
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """Return an attribute's value as a JSON-serializable value."""
+    if depth > MOST_DEPTH:
+        raise DecodeError(f"an attribute nests more than {MOST_DEPTH} levels; send plain text")
+    kind = value.WhichOneof("value")
+    if kind is None:
+        return ""
+    if kind == "array_value":
+        return [_plain(one, depth + 1) for one in value.array_value.values]
+    if kind == "kvlist_value":
+        return {one.key: _plain(one.value, depth + 1) for one in value.kvlist_value.values}
+    found = getattr(value, kind)
+    return b64encode(found).decode() if isinstance(found, bytes) else found

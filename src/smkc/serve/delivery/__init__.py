@@ -1,7 +1,7 @@
-"""Delivery: sends alerts and scores to their receivers, and retries until they are accepted.
+"""Delivery: sends alerts to their receivers, and retries until they are accepted.
 
-In: the store, with its outbox, its open alerts and its scores. Out: requests to Alertmanagers, to
-webhooks and to a remote write receiver of scores; the results are recorded.
+In: the store, with its outbox and its open alerts. Out: requests to Alertmanagers and webhooks; the
+results are recorded.
 
 Messages are delivered at least once: a message is marked as sent after the receiver has accepted
 it, so a process that dies in between sends it again, with the same key. A receiver that remembers
@@ -10,7 +10,7 @@ receiver is retried with growing waits. Each receiver has its own thread, so tha
 the others.
 """
 
+from smkc.serve.delivery.courier import Delivery
 from smkc.serve.delivery.posting import ReceiverStatus
-from smkc.serve.delivery.threads import Delivery
 
 __all__ = ["Delivery", "ReceiverStatus"]

@@ -1,21 +1,26 @@
-"""Courier: sends messages from the outbox to one Alertmanager or webhook.
+"""Courier: sends messages from the outbox to Alertmanagers and webhooks, one thread for each.
 
-In: the store and the current time. Out: requests. Accepted messages are marked as sent, refused
-ones are dropped, and the others are retried. Open alerts are sent to an Alertmanager repeatedly,
-since they would expire there otherwise.
+In: the store and the current time. Out: requests, the delivery status of each receiver, and
+sentences that describe current problems. Accepted messages are marked as sent, refused ones are
+dropped, and the others are retried. Open alerts are sent to an Alertmanager repeatedly, since they
+would expire there otherwise.
 """
 
 import hashlib
 import hmac
 import json
+import logging
 import random
+import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 from smkc.errors import SettingError
 from smkc.serve.config import AlertmanagerConfig, Config, WebhookConfig
-from smkc.serve.delivery.posting import Answer, Receiver
-from smkc.serve.messages import address, alertmanager_alert, instant
-from smkc.serve.store import Message, Store
+from smkc.serve.delivery.posting import Answer, Receiver, ReceiverStatus
+from smkc.serve.messages import alertmanager_alert, instant
+from smkc.serve.store import Message, Store, StoreError
 
 # Milliseconds after which a message that could not be sent is dropped.
 WORTH_SENDING = 86_400_000
@@ -27,6 +32,13 @@ MESSAGES_READ = 64  # at a time
 MOST_TOLD = 1_000
 
 JSON = {"Content-Type": "application/json"}
+
+POLL_S = 1.0
+
+# Milliseconds for which a dropped message is reported as a problem.
+TOLD_FOR = 86_400_000
+
+log = logging.getLogger("smkc.serve.delivery")
 
 
 class Courier:
@@ -42,11 +54,7 @@ class Courier:
         self._store = store
         self._config = config
         self._to = to
-        if isinstance(to, AlertmanagerConfig):
-            name, path = address(to.url), "/api/v2/alerts"
-            self.receiver = Receiver("alertmanager", name, to, rng, path, answers_pages=False)
-        else:
-            self.receiver = Receiver("webhook", to.name, to, rng)
+        self.receiver = Receiver(to, rng)
         self._me = self.receiver.kind, self.receiver.name
         self._told_at: int | None = None
         self._unmarked: int | None = None  # id of a message accepted but not yet marked as sent
@@ -75,7 +83,7 @@ class Courier:
                     self._mark()
                 elif answer.status == "refused" or now - message.created > WORTH_SENDING:
                     self._store.settle(message.id)
-                    self.receiver.drop(f"message {message.key}", 1, answer.said, now)
+                    self.receiver.drop(message.key, answer.said, now)
                 else:
                     self._store.put_off(message.id, self.receiver.not_before)
                     return False
@@ -116,6 +124,78 @@ class Courier:
         except SettingError as error:
             return self.receiver.note(Answer(status="later", said=str(error)), now)
         return self.receiver.post(body, headers | signed, now)
+
+
+class Delivery:
+    """Sends the messages of the outbox, in one thread per receiver.
+
+    The store must stay open until :meth:`stop` has returned. ``now`` returns the time in
+    milliseconds.
+    """
+
+    def __init__(self, store: Store, config: Config, now: Callable[[], int]) -> None:
+        rng = random.Random()
+        self._now = now
+        self._stopping = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self.workers = (
+            *(Courier(store, config, to, rng) for to in config.alertmanagers),
+            *(Courier(store, config, to, rng) for to in config.webhooks),
+        )
+
+    def start(self) -> None:
+        """Start the threads."""
+        for worker in self.workers:
+            name = f"smkc-{worker.receiver.kind}"
+            thread = threading.Thread(target=self._run, args=(worker,), name=name, daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def stop(self, timeout_s: float = 10.0) -> None:
+        """Stop sending; wait up to ``timeout_s`` seconds for requests in progress."""
+        self._stopping.set()
+        end = time.monotonic() + timeout_s
+        for thread in self._threads:
+            thread.join(max(end - time.monotonic(), 0.0))
+        for worker in self.workers:
+            worker.receiver.close()
+
+    def status(self) -> tuple[ReceiverStatus, ...]:
+        """Return the status of each receiver."""
+        return tuple(worker.receiver.status(worker.n_waiting()) for worker in self.workers)
+
+    def problems(self) -> list[str]:
+        """Return sentences that describe current problems."""
+        found = []
+        now = self._now()
+        for one in (worker.receiver.status() for worker in self.workers):
+            who = f"{one.kind} {one.name}"
+            if one.failing_since is not None:
+                since = instant(one.failing_since)
+                found.append(f"{who} since {since}: {one.last_error}; its messages wait")
+            if one.dropped_at is not None and now - one.dropped_at < TOLD_FOR:
+                latest = instant(one.dropped_at)
+                found.append(
+                    f"{who}: {one.given_up} messages dropped, the latest at {latest}; the log says "
+                    "why"
+                )
+        return found
+
+    def _run(self, worker: Courier) -> None:
+        was_failing = False
+        while not self._stopping.is_set():
+            try:
+                worker.step(self._now())
+                was_failing = False
+            except StoreError as error:  # such as a full disk: retry until there is space
+                if not was_failing:
+                    log.error("delivery to %s waits: %s", worker.receiver.name, error)
+                was_failing = True
+            except Exception:  # keep the thread alive and retry later
+                if not was_failing and not self._stopping.is_set():
+                    log.exception("delivery to %s failed", worker.receiver.name)
+                was_failing = True
+            self._stopping.wait(POLL_S)
 
 
 def _holding(alert: dict[str, Any], to: AlertmanagerConfig, now: int) -> dict[str, Any]:

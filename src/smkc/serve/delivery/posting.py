@@ -8,19 +8,18 @@ metrics. Neither answers nor logs nor reprs contain secrets.
 import logging
 import random
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
 from smkc.errors import SettingError
-from smkc.serve.config import PeerConfig
+from smkc.serve.config import AlertmanagerConfig, WebhookConfig
 from smkc.serve.config.reaching import is_loopback
+from smkc.serve.messages import address
 from smkc.serve.view import IN_HEALTH
 from smkc.version import VERSION
 
@@ -57,10 +56,9 @@ class Answer:
 class ReceiverStatus:
     """Delivery status of one receiver since the start; times are in milliseconds.
 
-    The name is the URL of an ``alertmanager`` or of ``remote_write``, or that of a ``webhook``.
-    Requests are ``sent`` or ``failed``; messages, or rows of scores, are ``waiting`` or
-    ``given_up``, the latest at ``dropped_at``. Requests fail since ``failing_since``; it is None,
-    and ``last_error`` empty, if the last one succeeded.
+    The name is the URL of an ``alertmanager``, or that of a ``webhook``. Requests are ``sent`` or
+    ``failed``; messages are ``waiting`` or ``given_up``, the latest at ``dropped_at``. Requests
+    fail since ``failing_since``; it is None, and ``last_error`` empty, if the last one succeeded.
     """
 
     kind: str
@@ -81,27 +79,20 @@ class Receiver:
     services do not retry at the same moment; no request should be sent before ``not_before``, in
     milliseconds.
 
-    ``answers_pages`` says whether the server itself may answer with an HTML page. Proxies set in
-    the environment are not used for loopback addresses. For other addresses, a proxy may answer a
-    plain HTTP request itself, so an HTML page as the answer does not count as a delivery. With
-    HTTPS a proxy only forwards bytes.
+    An Alertmanager never answers with an HTML page. Proxies set in the environment are not used for
+    loopback addresses. For other addresses, a proxy may answer a plain HTTP request itself, so an
+    HTML page as the answer does not count as a delivery. With HTTPS a proxy only forwards bytes.
     """
 
-    def __init__(
-        self,
-        kind: str,
-        name: str,
-        peer: PeerConfig,
-        rng: random.Random,
-        path: str = "",
-        *,
-        answers_pages: bool = True,
-    ) -> None:
-        self.kind, self.name = kind, name
+    def __init__(self, peer: AlertmanagerConfig | WebhookConfig, rng: random.Random) -> None:
+        if isinstance(peer, AlertmanagerConfig):
+            self.kind, self.name, path = "alertmanager", address(peer.url), "/api/v2/alerts"
+        else:
+            self.kind, self.name, path = "webhook", peer.name, ""
         self.not_before = 0
         self._rng = rng
         self._lock = threading.Lock()
-        self._status = ReceiverStatus(kind=kind, name=name)
+        self._status = ReceiverStatus(kind=self.kind, name=self.name)
         self._in_a_row = 0
         # httpx logs the full URL of each request, and URLs may contain secrets.
         logging.getLogger("httpx").setLevel(logging.WARNING)
@@ -109,7 +100,7 @@ class Receiver:
         self._peer = peer
         self._url = urlunsplit(parts._replace(path=parts.path.rstrip("/") + path or "/"))
         is_here = is_loopback(parts.hostname or "")
-        self._takes_pages = answers_pages and (is_here or not _is_proxied(parts))
+        self._takes_pages = self.kind == "webhook" and (is_here or not _is_proxied(parts))
         self._client = httpx.Client(
             trust_env=not is_here,
             headers={"User-Agent": f"smkc/{VERSION}"},
@@ -155,15 +146,15 @@ class Receiver:
             self._status = status
             return answer
 
-    def drop(self, what: str, count: int, reason: str, now: int) -> None:
-        """Count and log messages or rows that are dropped."""
+    def drop(self, key: str, reason: str, now: int) -> None:
+        """Count and log a message that is dropped."""
         with self._lock:
-            given_up = self._status.given_up + count
+            given_up = self._status.given_up + 1
             self._status = replace(self._status, given_up=given_up, dropped_at=now)
-        log.error("%s %s: %s dropped; %s", self.kind, self.name, what, reason)
+        log.error("%s %s: message %s dropped; %s", self.kind, self.name, key, reason)
 
     def status(self, waiting: int = 0) -> ReceiverStatus:
-        """Return the status, given the number of messages or rows that wait."""
+        """Return the status, given the number of messages that wait."""
         return replace(self._status, waiting=waiting)
 
     def close(self) -> None:
@@ -194,7 +185,8 @@ class Receiver:
 
     def _judged(self, response: httpx.Response, own: Mapping[str, str]) -> Answer:
         code = response.status_code
-        if response.is_success and not self._takes_pages and _is_page(response):
+        is_page = "html" in response.headers.get("content-type", "").lower()
+        if response.is_success and is_page and not self._takes_pages:
             said = (
                 f"answered {code} with a page, as a proxy or another server does; correct the "
                 "address, or name its host in NO_PROXY"
@@ -213,7 +205,8 @@ class Receiver:
         """Return a failure and its detail as one text, with the secrets of the request masked."""
         parts = urlsplit(self._url)
         sent = [parts.path, parts.query, *own.values()]
-        for secret in sorted(_words(sent), key=len, reverse=True):
+        words = {word for text in sent for word in (text, *text.split()) if len(word) > 3}
+        for secret in sorted(words, key=len, reverse=True):
             detail = detail.replace(secret, "***")
         flat = " ".join("".join(sign if sign.isprintable() else " " for sign in detail).split())
         return f"{what}: {flat[:MOST_SHOWN]}" if flat else what
@@ -224,15 +217,6 @@ def _is_proxied(parts: SplitResult) -> bool:
     proxies = getproxies()
     is_named = "http" in proxies or "all" in proxies
     return parts.scheme == "http" and is_named and not proxy_bypass(parts.hostname or "")
-
-
-def _is_page(response: httpx.Response) -> bool:
-    return "html" in response.headers.get("content-type", "").lower()
-
-
-def _words(texts: Iterable[str]) -> set[str]:
-    """Return texts and their words, except those of 3 characters or fewer."""
-    return {part for text in texts for part in (text, *text.split()) if len(part) > 3}
 
 
 def _beginning(response: httpx.Response) -> str:
@@ -247,10 +231,5 @@ def _beginning(response: httpx.Response) -> str:
 
 
 def _retry_after(text: str) -> float:
-    """Return the seconds in a Retry-After header, a number or a date; 0 if it is neither."""
-    if text.isascii() and text.isdigit():
-        return float(text[:9])
-    try:
-        return max((parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds(), 0.0)
-    except (TypeError, ValueError):
-        return 0.0
+    """Return the seconds in a Retry-After header; 0 if it is not a number."""
+    return float(text[:9]) if text.isascii() and text.isdigit() else 0.0

@@ -150,7 +150,8 @@ class Alerting:
                 alert = _explained(alert, explain)
             closed = Change(kind="close", alert=replace(alert, is_open=False))
             return [closed, self._opened(verdict, explain)]
-        if verdict.anomaly > _release(rate):
+        release = math.log(min(RELEASE_RATE * rate, 0.5)) / math.log(rate)
+        if verdict.anomaly > release:  # else the row is quiet
             end = alert.end if mark == Mark.ECHO else verdict.time
             alert = replace(alert, end=end, last_row=verdict.number)
         if verdict.anomaly > alert.anomaly:
@@ -214,8 +215,3 @@ def _explained(alert: AlertRecord, explain: Explain) -> AlertRecord:
         causes_row=alert.peak_row,
         causes_anomaly=alert.anomaly,
     )
-
-
-def _release(rate: float) -> float:
-    """Return the anomaly at or below which a row is quiet."""
-    return math.log(min(RELEASE_RATE * rate, 0.5)) / math.log(rate)

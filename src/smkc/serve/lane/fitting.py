@@ -1,8 +1,8 @@
 """Fitting: a lane's rows -> a detector, in this process or in a background process.
 
 In: row numbers, and the watch's settings. Out: a fitted detector; the same rows always give the
-same one. Run as a program, this module is the background process: it reads rows from a file, fits a
-detector and writes the model.
+same one; before that, the time left until the first fit. Run as a program, this module is the
+background process: it reads rows from a file, fits a detector and writes the model.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from smkc.base import BaseDetector
 from smkc.errors import ModelFileError, SmkcError
 from smkc.loading import load, make_detector
 from smkc.recording import Identity, Recording
-from smkc.serve.config import WatchConfig
+from smkc.serve.config import WatchConfig, show_duration
 
 Span = tuple[int, int]
 
@@ -33,6 +33,12 @@ NOTE, ERRORS = "refit.json", "refit.errors"
 
 # How often a background process checks that its parent still runs.
 PARENT_CHECK_SECONDS = 0.5
+
+# Steps, in milliseconds, that are proposed instead of a longer one.
+STEPS = (1_000, 2_000, 5_000, 10_000, 15_000, 30_000, 60_000, 300_000)
+
+# A min_rows below this is not proposed.
+MIN_ROWS_PROPOSED = 60
 
 
 def detector_of(watch: WatchConfig) -> BaseDetector:
@@ -194,6 +200,51 @@ def read_reference(path: Path) -> tuple[Recording, WatchConfig]:
     settings: dict[str, Any] = header["settings"]
     families = Identity(drop=tuple(settings.pop("drop")), pattern=settings.pop("pattern"))
     return reference, WatchConfig(name="beside", source="push", families=families, **settings)
+
+
+def time_left(watch: WatchConfig, rows: int, needed: int) -> str:
+    """Describe the time left until the fit at ``needed`` rows, and what would shorten it.
+
+    Examples
+    --------
+    >>> watch = WatchConfig(name="shop", query="up", step=15_000)
+    >>> time_left(watch, 60, 240)
+    'about 45 min more, as Prometheus holds only 15 min; min_rows = 120: 15 min, step = "5s": 5 min'
+    >>> time_left(watch, 240, 240)
+    ''
+    """
+    held, left = rows * watch.step, (needed - rows) * watch.step
+    if left <= 0:
+        return ""
+    is_pulled = watch.source == "prometheus"
+    why = f", as Prometheus holds only {about(held)}" if is_pulled and rows else ""
+    sooner = []
+    fewer = needed // 2
+    if needed == watch.min_rows and fewer >= MIN_ROWS_PROPOSED:
+        sooner.append(f"min_rows = {fewer}: {_when((fewer - rows) * watch.step)}")
+    finer = max((step for step in STEPS if 2 * step <= watch.step), default=0)
+    if finer and is_pulled and watch.has_own_step:  # otherwise it is the scrape interval already
+        sooner.append(f'step = "{show_duration(finer)}": {_when(needed * finer - held)}')
+    hints = f"; {', '.join(sooner)}" if sooner else ""
+    return f"about {about(left)} more{why}{hints}"
+
+
+def about(milliseconds: int) -> str:
+    """Format a duration in seconds, minutes or hours.
+
+    Examples
+    --------
+    >>> about(15_000), about(180_000), about(36_000_000)
+    ('15 s', '3 min', '10 h')
+    """
+    for unit, size in (("h", 3_600_000), ("min", 60_000)):
+        if milliseconds >= 2 * size:
+            return f"{round(milliseconds / size)} {unit}"
+    return f"{max(1, round(milliseconds / 1000))} s"
+
+
+def _when(milliseconds: int) -> str:
+    return about(milliseconds) if milliseconds > 0 else "at once"
 
 
 def end_with_parent() -> None:

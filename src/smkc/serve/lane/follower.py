@@ -1,9 +1,12 @@
-"""Follower: a fitted detector that judges a lane's rows one after another.
+"""Follower: a fitted detector that judges a lane's rows one after another, and the latest rows.
 
-In: a model, the number of the row after its reference, and rows. Out: a verdict on each row and its
-causes. The store is neither read nor written.
+In: a model, the number of the row after its reference, and rows as they come, or from the journal.
+Out: a verdict on each row, and its causes, computed from the loudest rows behind its score. The
+journal determines all of it: after a restart the same rows have the same causes.
 """
 
+import logging
+from collections import deque
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -13,11 +16,20 @@ import numpy as np
 from smkc.base import BaseDetector
 from smkc.decide import Cause
 from smkc.detector import Detector
+from smkc.evidence.causes.loud import loud_rows, loudness
 from smkc.evidence.now import LoudVariable
 from smkc.recording import Recording
+from smkc.serve.lane.alerting import LEAST_PAUSE
 from smkc.serve.rows import Row, Verdict
+from smkc.serve.store import LaneStore
+
+log = logging.getLogger("smkc.serve.lane.follower")
 
 MILLISECOND = 1_000_000  # nanoseconds
+
+# Computing a row's causes takes the rows of this many windows. Some more rows are kept because a
+# row may be explained a few rows later.
+WINDOWS = 3
 
 
 class Follower:
@@ -100,6 +112,63 @@ class Follower:
     def save(self, path: Path) -> None:
         """Write the state of the stream to a compressed file."""
         self._stream.save(path, is_packed=True)
+
+
+class Recent:
+    """The latest rows of a lane, for a model with ``window`` rows per window.
+
+    ``loudest`` are the variables of the latest row that are most unusual by themselves; empty
+    before the first row is judged.
+    """
+
+    def __init__(self, window: int) -> None:
+        self.window = window
+        self.loudest: tuple[LoudVariable, ...] = ()
+        n_rows = WINDOWS * window + max(window, LEAST_PAUSE)
+        self._rows: deque[tuple[int, Row]] = deque(maxlen=n_rows)
+        self._loud: deque[tuple[int, float]] = deque(maxlen=n_rows)
+
+    @classmethod
+    def of(cls, journal: LaneStore, window: int) -> "Recent":
+        """Return the latest rows of a journal."""
+        recent = cls(window)
+        n_rows = recent._rows.maxlen or 0
+        first = max(journal.first_kept_row, journal.n_rows - n_rows)
+        recent._rows.extend(journal.each_row(first))
+        if recent._rows:
+            since, until = recent._rows[0][1].time, recent._rows[-1][1].time
+            columns = journal.verdicts(since, until, n_rows)
+            spoke = [column for name, column in columns.items() if name.startswith("evidence.")]
+            for at, number in enumerate(columns["number"].tolist()):
+                recent._loud.append((number, loudness(column[at] for column in spoke)))
+        return recent
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Variables of the latest row; empty before the first row."""
+        return self._rows[-1][1].names if self._rows else ()
+
+    def take(self, number: int, row: Row, verdict: Verdict | None) -> None:
+        """Add the next row."""
+        self._rows.append((number, row))
+        if verdict is not None:
+            self._loud.append((number, loudness(verdict.evidences.values())))
+
+    def listen(self, follower: Follower, n: int) -> None:
+        """Set ``loudest`` to the n most unusual variables of the latest row, just judged."""
+        try:
+            self.loudest = follower.loudest(self._rows[-1][1], n) if n else ()
+        except Exception:  # this must not stop the judging of rows
+            log.exception("the loudest variables cannot be determined")
+            self.loudest = ()
+
+    def causes(self, follower: Follower, number: int) -> tuple[Cause, ...] | None:
+        """Return the causes of a row, largest share first; None if it is no longer in memory."""
+        if not self._rows or number < max(follower.oldest, self._rows[0][0]):
+            return None
+        first, last = loud_rows(dict(self._loud), *follower.made_by(number))
+        rows = (row for at, row in self._rows if first - follower.window < at <= last)
+        return follower.causes(first, last, recording_of(list(rows)))
 
 
 def recording_of(rows: Sequence[Row]) -> Recording:

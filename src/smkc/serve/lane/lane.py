@@ -7,7 +7,7 @@ from them gives the same verdicts, and sends no message twice. A lane belongs to
 
 import logging
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -17,16 +17,14 @@ from smkc.errors import SmkcError
 from smkc.serve.config import Config, WatchConfig
 from smkc.serve.lane.alerting import Alerting, Change, alert_rate, anomaly_of, calm_rows
 from smkc.serve.lane.files import ROWS_SET_ASIDE, LaneFiles
-from smkc.serve.lane.follower import Follower
-from smkc.serve.lane.learning import time_left
+from smkc.serve.lane.fitting import time_left
+from smkc.serve.lane.follower import Follower, Recent
 from smkc.serve.lane.model import LaneModel
-from smkc.serve.lane.recent import Recent, causes_at
-from smkc.serve.live import LiveUpdates
 from smkc.serve.messages import messages_for
 from smkc.serve.rows import AlertRecord, Row, Verdict
 from smkc.serve.store import LaneStore, Message, Store, StoreError
 from smkc.serve.store.journal import refusal_of
-from smkc.serve.view import IN_HEALTH, Explained, LaneStatus, UnknownError
+from smkc.serve.view import IN_HEALTH, LaneStatus, UnknownError
 
 log = logging.getLogger("smkc.serve.lane.lane")
 
@@ -57,9 +55,9 @@ class _Batch(NamedTuple):
 class Lane:
     """One recording that is followed.
 
-    ``config`` names the receivers of alerts; ``live`` receives verdicts and alerts after they are
-    committed. ``failures`` is time of a row -> how often it made this lane fail, and is passed on
-    when the lane is rebuilt.
+    ``config`` names the receivers of alerts; alerts that opened, got worse or closed are appended
+    to ``changes`` once they are committed. ``failures`` is time of a row -> how often it made this
+    lane fail, and is passed on when the lane is rebuilt.
 
     ``names`` are the variables of the latest row, ``problems`` are sentences by subject (the model
     has its own), ``refused`` counts variables beyond ``max_series``, and ``set_aside`` counts rows
@@ -73,7 +71,7 @@ class Lane:
         watch: WatchConfig,
         config: Config,
         files: LaneFiles,
-        live: LiveUpdates,
+        changes: deque[AlertRecord],
         checkpoint_rows: int = CHECKPOINT_ROWS,
         failures: Counter[int] | None = None,
     ) -> None:
@@ -82,7 +80,7 @@ class Lane:
         self._told_until_row = 0
         self.watch, self.journal, self.entity = watch, journal, journal.entity
         self._who = watch.name, self.entity
-        self._store, self._config, self._live = store, config, live
+        self._store, self._config, self._changes = store, config, changes
         self._checkpoint_rows = checkpoint_rows
         self._pending: _Batch | None = None
         self._appeared = self._vanished = self.refused = 0
@@ -239,16 +237,13 @@ class Lane:
         return appeared, vanished
 
     def _tell(self, batch: _Batch) -> None:
-        """Publish committed verdicts and alerts as live updates, and log the alerts."""
-        who = self._who
+        """Publish and log the committed changes of alerts."""
         for verdict in batch.verdicts:
-            if verdict is not None:
-                self._latest = verdict
-                self._live.tell("row", *who, verdict=verdict)
+            self._latest = verdict or self._latest
         for change in batch.changes:
             if change.kind != "go on":
-                self._live.tell("alert", *who, alert=change.alert)
-                log.info("%s %s: alert %s: %s", *who, change.alert.id, change.kind)
+                self._changes.append(change.alert)
+                log.info("%s %s: alert %s: %s", *self._who, change.alert.id, change.kind)
 
     # ------------------------------------------------------------------ between rows
 
@@ -257,15 +252,10 @@ class Lane:
         if self.is_waiting:
             return
         if self.model.wants_fit:
-            self._live.tell("status", *self._who)
             self.model.fit("the first rows are there")
-            self._live.tell("status", *self._who)
-        elif self.model.look_beside():
-            self._live.tell("status", *self._who)
-        elif reason := self.model.refit_reason():
+        elif not self.model.look_beside() and (reason := self.model.refit_reason()):
             self.model.begin_refit(reason)
-        if self.model.testing.look():
-            self._live.tell("status", *self._who)
+        self.model.testing.look()
 
     def accept(self, alert_id: str) -> None:
         """Treat the rows of an alert, up to now if it is open, as normal from now on."""
@@ -279,25 +269,6 @@ class Lane:
         """Start fitting a new model in a background process."""
         self.flush()
         self.model.refit(reason)
-
-    def explain(self, time: int) -> Explained:
-        """Return the causes at a time: of the row at that time, or of the alert that covers it."""
-        self.flush()
-        found = self.journal.verdicts(time, time, 1)
-        follower = self.model.follower
-        if follower is not None and len(found["number"]):
-            number = int(found["number"][0])
-            if follower.oldest <= number < follower.next_row:
-                return Explained(time=time, causes=causes_at(self.journal, follower, number))
-        alerts = self._store.alerts(watch=self.watch.name, entity=self.entity, until=time, limit=1)
-        if alerts and alerts[0].record.start <= time <= alerts[0].record.end:
-            record = alerts[0].record
-            return Explained(time=record.causes_at, causes=record.causes)
-        raise UnknownError(
-            f"no causes are known at {time} ms in watch {self.watch.name!r}, entity "
-            f"{self.entity!r}: no row that was judged then is remembered, and no alert covers it; "
-            "ask for one of the latest rows, or for the time of an alert"
-        )
 
     def status(self, now: int) -> LaneStatus:
         """Return the lane's status; any thread may call this."""

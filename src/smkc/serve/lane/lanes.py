@@ -4,7 +4,7 @@ In: a watch and the store. Out: a lane per entity, created on first request.
 """
 
 import threading
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +12,7 @@ from pathlib import Path
 from smkc.serve.config import Config, WatchConfig
 from smkc.serve.lane.files import LaneFiles
 from smkc.serve.lane.lane import Lane
-from smkc.serve.live import LiveUpdates
+from smkc.serve.rows import AlertRecord
 from smkc.serve.store import Store
 from smkc.serve.view import UnknownError
 
@@ -25,9 +25,11 @@ ROWS_FOR_STEP = 64
 class Lanes:
     """The lanes of one watch; a change of ``watch`` applies to lanes that are opened afterwards."""
 
-    def __init__(self, store: Store, watch: WatchConfig, config: Config, live: LiveUpdates) -> None:
+    def __init__(
+        self, store: Store, watch: WatchConfig, config: Config, changes: deque[AlertRecord]
+    ) -> None:
         self.watch = watch
-        self._store, self._config, self._live = store, config, live
+        self._store, self._config, self._changes = store, config, changes
         self._folder = Path(config.data) / LANES_FOLDER
         self._lanes: dict[str, Lane] = {}
         self._failures: defaultdict[str, Counter[int]] = defaultdict(Counter)
@@ -91,7 +93,7 @@ class Lanes:
                 self.watch,
                 self._config,
                 LaneFiles(self._folder / str(journal.id)),
-                self._live,
+                self._changes,
                 failures=self._failures[entity],
             )
             with self._changing:

@@ -52,7 +52,7 @@ def recovered(journal: LaneStore, watch: WatchConfig, files: LaneFiles) -> Recov
     detector, problems = _model(journal, watch, files, fit)
     if detector is None:
         return Recovered(problems=tuple(problems))
-    base = base_of(fit)
+    base = int(fit.content["reference"][-1][1]) + 1  # the row after the reference
     follower, n_events = None, 0
     for at in files.checkpoints():
         if fit.at_row <= at.row <= journal.n_rows and fit.number < at.n_events:
@@ -83,11 +83,6 @@ def recovered(journal: LaneStore, watch: WatchConfig, files: LaneFiles) -> Recov
         saved_row=saved_row,
         problems=tuple(problems),
     )
-
-
-def base_of(fit: Event) -> int:
-    """Return the number of the first row that a model judges: the row after its reference."""
-    return int(fit.content["reference"][-1][1]) + 1
 
 
 def brought_up(
@@ -128,11 +123,9 @@ def _model(
     if detector is not None:
         return detector, []
     name = files.model_path(fit.at_row).name
-    what = (
-        f"was damaged and is set aside as {files.set_aside[-1].name}"
-        if files.set_aside
-        else ("was missing")
-    )
+    what = "was missing"
+    if files.set_aside:
+        what = f"was damaged and is set aside as {files.set_aside[-1].name}"
     spans = fit.content["reference"]
     if journal.first_kept_row > int(spans[0][0]):
         return None, [f"{name} {what}; its rows are kept no more: a new model is fitted"]

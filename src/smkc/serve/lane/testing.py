@@ -131,7 +131,9 @@ class SelfTesting:
             reason = said if code else f"it took longer than {MAX_SECONDS / 60:.0f} minutes"
             self.result = SelfTest(verdict="unknown", reason=reason or "the test ended early")
             log.warning("%s: a self-test failed: %s", self._watch.name, self.result.reason)
-            self._keep(self.result)
+            with contextlib.suppress(OSError):
+                _write(self._folder, self._row, self.result)
+                (self._folder / REFERENCE).unlink(missing_ok=True)
         return True
 
     def stop(self) -> None:
@@ -181,11 +183,6 @@ class SelfTesting:
             return SelfTest(**content["result"]) if content["row"] == self._row else None
         except (OSError, ValueError, KeyError, TypeError):
             return None
-
-    def _keep(self, result: SelfTest) -> None:
-        with contextlib.suppress(OSError):
-            _write(self._folder, self._row, result)
-            (self._folder / REFERENCE).unlink(missing_ok=True)
 
 
 def _write(folder: Path, row: int | None, result: SelfTest) -> None:

@@ -24,8 +24,8 @@ def busy(serve, n_requests):
         entered.release()
         return gate.wait(20) and []
 
-    server = serve(explain=wait)
-    path = "/api/v1/explain?watch=shop&time=1800000000000"
+    server = serve(lane=wait)
+    path = "/api/v1/watches/shop/presence"
     threads = [threading.Thread(target=get, args=(server.url, path)) for _ in range(n_requests)]
     for thread in threads:
         thread.start()

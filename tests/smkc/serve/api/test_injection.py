@@ -49,7 +49,6 @@ QUERIES = {
     "/api/v1/watches/shop/scores": ["entity", "since", "until", "points"],
     "/api/v1/watches/shop/presence": ["entity", "since", "until", "columns", "names"],
     "/api/v1/watches/shop/traces": ["entity", "since", "until", "name"],
-    "/api/v1/explain": ["watch", "entity", "time"],
     "/api/v1/alerts": ["watch", "entity", "open", "since", "until", "limit", "before"],
     "/api/v1/session": ["anything"],
     "/metrics": ["name[]"],

@@ -57,7 +57,7 @@ def test_a_cookie_stands_for_a_token_and_does_not_hold_it():
     assert SECRET not in cookie
     assert token().digest.hex() not in cookie
     assert seconds == 12 * 3600
-    assert keys.of_session(cookie, NOW)[0].name == "ops"
+    assert keys.of_session(cookie, NOW).name == "ops"
     assert keys.of_session(cookie, NOW + 1000 * seconds) is None
 
 

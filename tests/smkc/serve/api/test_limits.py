@@ -279,11 +279,9 @@ def test_too_many_bodies_at_once_are_503(open_server):
 
 def test_slow_work_of_one_kind_does_not_hold_up_the_probes(serve):
     gate = threading.Event()
-    server = serve(explain=lambda *_: gate.wait(20) and [])
+    server = serve(lane=lambda *_: gate.wait(20) and [])
     threads = [
-        threading.Thread(
-            target=get, args=(server.url, "/api/v1/explain?watch=shop&time=1800000000000")
-        )
+        threading.Thread(target=get, args=(server.url, "/api/v1/watches/shop/presence"))
         for _ in range(8)
     ]
     for thread in threads:

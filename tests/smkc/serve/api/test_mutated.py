@@ -6,13 +6,12 @@ import json
 import httpx
 import numpy as np
 import pytest
+from tests.smkc.serve.decoding.writing import encode_remote_write
 
-from smkc.serve.decoding.remote_write import encode_remote_write
 from smkc.serve.intake.samples import Samples
 
 PROTOBUF = {"Content-Type": "application/x-protobuf", "Content-Encoding": "snappy"}
 JSON = {"Content-Type": "application/json"}
-LINES = {"Content-Type": "application/x-ndjson"}
 SNIPPETS = [b"null", b"NaN", b"1e999", b"-", b'"', b"[", b"{", b"\\ud800", b"\xff", b"0" * 400]
 SNIPPETS += [b'"time":', b"true", b"\x00", b"9223372036854775808", b"},", b"\xef\xbb\xbf", b"\n"]
 N_ROUNDS = 2_000
@@ -33,12 +32,11 @@ def seeds(now):
     metric = {"name": "queue.length", "gauge": {"dataPoints": [point]}}
     otlp = {"resourceMetrics": [{"scopeMetrics": [{"metrics": [metric]}]}]}
     columns = {"time": [now, now + 1], "series": {"a": [1, None], "b": [2.5, -1e9]}}
-    lines = b"\n".join(json.dumps(row).encode() for row in rows)
     return [
         ("/api/v1/write", PROTOBUF, encode_remote_write(samples)),
         ("/api/v1/observations", JSON, json.dumps({"observations": rows}).encode()),
         ("/api/v1/observations", JSON, json.dumps(columns).encode()),
-        ("/api/v1/observations", LINES, lines),
+        ("/api/v1/observations", JSON, json.dumps(rows).encode()),
         ("/v1/metrics", JSON, json.dumps(otlp).encode()),
         (
             "/v1/metrics",

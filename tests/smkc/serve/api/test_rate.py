@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from smkc.serve.api import rate as module
-from smkc.serve.api.rate import Rate
+from smkc.serve.api import limits as module
+from smkc.serve.api.limits import Rate
 
 
 @pytest.mark.parametrize("a_minute", [1, 30, 600])

@@ -17,7 +17,7 @@ ANSWERS = {
     "no such watch": ("GET", "/api/v1/watches/none/scores", 404),
     "a wrong method": ("DELETE", "/api/v1/watches", 405),
     "a method of none": ("BREW", "/api/v1/watches", 405),
-    "a wrong shape": ("GET", "/api/v1/explain", 422),
+    "a wrong shape": ("GET", "/api/v1/watches/shop/traces", 422),
     "a preflight": ("OPTIONS", "/api/v1/watches", 405),
     "a refused body": ("POST", "/api/v1/write", 415),
 }

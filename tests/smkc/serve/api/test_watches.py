@@ -99,16 +99,6 @@ def test_what_is_not_followed_is_404_and_not_made(client, service, watch, part):
     assert len(service.store.lanes()) == before
 
 
-def test_explain_answers_or_says_why_not(client):
-    asked = {"watch": "shop", "time": START + 105 * STEP}
-    answer = client.get("/api/v1/explain", params=asked)
-    assert answer.status_code == 200, answer.text
-    assert answer.json()["causes"][0]["variable"] == 'load{pod="p0"}'  # of the alert that covers it
-    answer = client.get("/api/v1/explain", params={"watch": "shop", "time": 5})
-    assert answer.status_code == 404
-    assert client.get("/api/v1/explain", params={"watch": "none", "time": 5}).status_code == 404
-
-
 def test_refit_of_what_is_not_there_is_404(client):
     assert client.post("/api/v1/watches/none/refit").status_code == 404
     assert client.post("/api/v1/watches/shop/refit?entity=ghost").status_code == 404

@@ -13,8 +13,7 @@ from smkc.serve.config import (
     Config,
     Limits,
     Listen,
-    PrometheusConfig,
-    RemoteWriteConfig,
+    PeerConfig,
     Retention,
     WatchConfig,
     WebhookConfig,
@@ -28,8 +27,7 @@ RECORDS = (
     WatchConfig,
     AlertmanagerConfig,
     Limits,
-    PrometheusConfig,
-    RemoteWriteConfig,
+    PeerConfig,
     Retention,
     WebhookConfig,
 )
@@ -58,7 +56,7 @@ def test_the_example_is_read_as_it_says():
     )
     assert (edge.source, edge.step, edge.lateness) == ("push", 30_000, 60_000)
     assert edge.match == {"__name__": "edge_.*", "site": "north|south"}
-    assert config.prometheus == PrometheusConfig(url="http://localhost:9090")
+    assert config.prometheus == PeerConfig(url="http://localhost:9090")
     assert config.alertmanagers == (
         AlertmanagerConfig(url="http://localhost:9093", labels={"team": "platform"}),
     )
@@ -69,7 +67,7 @@ def test_the_example_is_read_as_it_says():
 
 def test_what_the_example_leaves_out_can_be_put_in(tmp_path):
     """Each line that is commented out is right, once those that exclude each other are chosen."""
-    text = re.sub(r"(?m)^# ?(\[remote_write\]|\[links\]|[A-Za-z_]+ = )", r"\1", EXAMPLE.read_text())
+    text = re.sub(r"(?m)^# ?(\[links\]|[A-Za-z_]+ = )", r"\1", EXAMPLE.read_text())
     for excluded in ("token_env", "token_file", "password_file", "secret_file", "pattern"):
         text = re.sub(rf"(?m)^{excluded} = .*\n", "", text)
     path = tmp_path / "watch.toml"
@@ -78,9 +76,6 @@ def test_what_the_example_leaves_out_can_be_put_in(tmp_path):
     assert config.prometheus is not None
     assert config.prometheus.ca_file == tmp_path / "ca.pem"
     assert config.prometheus.headers == {"X-Scope-OrgID": "tenant-1"}
-    assert config.remote_write == RemoteWriteConfig(
-        url="http://localhost:9090/api/v1/write", labels={"source": "smkc"}
-    )
     assert config.public_url == "https://smkc.example.org"
     assert set(config.links) == {"Prometheus", "Grafana"}
     assert config.tokens == tmp_path / "tokens"
@@ -100,8 +95,7 @@ def test_every_setting_can_be_read(record):
         WatchConfig: "watch",
         AlertmanagerConfig: "alertmanager",
         WebhookConfig: "webhook",
-        PrometheusConfig: "prometheus",
-        RemoteWriteConfig: "remote_write",
+        PeerConfig: "prometheus",
         Limits: "limits",
         Retention: "retention",
     }[record]
@@ -291,14 +285,14 @@ ODD = st.recursive(
     max_leaves=4,
 )
 TABLES = sorted(
-    {"watch", "alertmanager", "webhook", "prometheus", "remote_write", "limits", "retention"}
+    {"watch", "alertmanager", "webhook", "prometheus", "limits", "retention"}
     | {"data", "listen", "public_url", "tokens"}
 )
 
 
 @given(table=st.sampled_from(TABLES), key=st.sampled_from(KEYS), value=ODD, alone=st.booleans())
 def test_anything_gives_a_configuration_or_an_explanation(table, key, value, alone):
-    usual = {"watch": WATCH, "prometheus": PROMETHEUS, "remote_write": PROMETHEUS}
+    usual = {"watch": WATCH, "prometheus": PROMETHEUS}
     part = value if alone else {**usual.get(table, {}), key: value}
     listed = table in ("watch", "alertmanager", "webhook")
     said = ""

@@ -159,17 +159,6 @@ def test_a_lost_connection_is_said_and_found_again(calm_shop, browser):
     look(browser, "document.getElementById('connection').dataset.state === 'live'", 40)
 
 
-def test_without_a_stream_the_page_asks_again_and_again(calm_shop, browser):
-    browser.execute_cdp_cmd("Network.enable", {})
-    browser.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*/api/v1/live*"]})
-    browser.get(calm_shop.url)
-    look(browser, "document.getElementById('connection').dataset.state === 'polling'")
-    look(browser, f"{lane_text('cart', 'doing')} === 'calm'")
-    calm_shop.push(4, slow="cart")
-    look(browser, f"{lane_text('cart', 'doing')} === 'alert'")
-    assert state(browser) == "polling"
-
-
 def log_in(browser, secret):
     field = browser.find_element(By.ID, "token")
     field.clear()

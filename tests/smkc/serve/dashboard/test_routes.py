@@ -14,8 +14,7 @@ from tests import worlds
 from smkc.decide.words import EVIDENCES, KINDS
 from smkc.detector import Detector
 from smkc.evidence.causes.wording import KIND_OF_EVIDENCE
-from smkc.serve.dashboard import routes
-from smkc.serve.dashboard.routes import TERMS
+from smkc.serve.dashboard import TERMS, routes
 
 FOLDER = files("smkc.serve.dashboard")
 ASSETS = sorted(one.name for one in FOLDER.joinpath("assets").iterdir())

@@ -13,7 +13,7 @@ from smkc.recording import canonical
 from smkc.serve.config import Limits
 from smkc.serve.decoding.observations import decode_observations
 
-JSON, LINES = "application/json", "application/x-ndjson"
+JSON = "application/json"
 
 
 def decode(content, content_type: str = JSON, encoding: str = "", **limits):
@@ -54,10 +54,9 @@ EXPECTED = [
         ({"observations": OBSERVATIONS}, JSON),
         ({"observations": OBSERVATIONS}, ""),
         (OBSERVATIONS, "Application/JSON; charset=utf-8"),
-        (b"\n\r\n".join(json.dumps(one).encode() for one in OBSERVATIONS) + b"\n", LINES),
         (b"\xef\xbb\xbf" + json.dumps(OBSERVATIONS).encode(), JSON),
     ],
-    ids=["object", "untold", "list", "lines", "byte order mark"],
+    ids=["object", "untold", "list", "byte order mark"],
 )
 def test_shapes(content, kind):
     assert plain(decode(content, kind)) == EXPECTED
@@ -183,11 +182,6 @@ def test_what_is_no_json(body):
         decode(body)
 
 
-def test_a_line_that_is_refused_is_named():
-    with refused(400, "line 3 is not JSON"):
-        decode(b'{"time":1,"name":"a","value":1}\n\n{\n', LINES)
-
-
 def test_letters_of_two_halves_are_whole():
     assert decode(b'[{"time":1,"name":"\\ud83d\\ude00","value":1}]').names == ("\U0001f600",)
 
@@ -219,12 +213,11 @@ readings = st.lists(
 
 
 @given(readings=readings)
-def test_lists_and_lines_say_the_same(readings):
+def test_lists_with_and_without_a_name_say_the_same(readings):
     listed = [{"time": time, "name": name, "value": value} for name, time, value in readings]
     expected = [
         (canonical(name), time * 1000, repr(math.nan if value is None else value))
         for name, time, value in readings
     ]
-    lines = "\n".join(json.dumps(one, ensure_ascii=False) for one in listed).encode()
     assert plain(decode({"observations": listed})) == expected
-    assert plain(decode(lines, LINES)) == expected
+    assert plain(decode(json.dumps(listed, ensure_ascii=False).encode())) == expected

@@ -3,7 +3,7 @@
 import pytest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
-from smkc.serve.decoding.otlp_names import attribute_labels, metric_name
+from smkc.serve.decoding.otlp import attribute_labels, metric_name
 from smkc.serve.decoding.unpacking import DecodeError
 
 

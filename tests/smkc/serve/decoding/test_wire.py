@@ -3,8 +3,7 @@
 import pytest
 from opentelemetry.proto.metrics.v1 import metrics_pb2
 
-from smkc.serve.decoding.unpacking import DecodeError
-from smkc.serve.decoding.wire import LARGEST_MESSAGE, Scan
+from smkc.serve.decoding.unpacking import LARGEST_MESSAGE, DecodeError, Scan
 
 
 def scan(data: bytes, most_fields: int = 100) -> Scan:

@@ -49,7 +49,7 @@ def test_what_is_wrong_is_said_until_it_is_well_again(store):
         now = START + 60_000
         courier.step(now)
         (problem,) = delivery.problems()
-        assert problem.startswith("webhook pager: 1 messages or scores dropped, the latest at")
+        assert problem.startswith("webhook pager: 1 messages dropped, the latest at")
         now += 86_400_000
         assert delivery.problems() == []
         delivery.stop()

@@ -1,5 +1,6 @@
 """What the tests of a lane share: a lane in a folder, rows fed to it, and all that it said."""
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,6 @@ from tests.following import push_config
 from smkc.serve.config import Config
 from smkc.serve.lane.files import LaneFiles
 from smkc.serve.lane.lane import Lane
-from smkc.serve.live import LiveUpdates
 from smkc.serve.rows import AlertRecord, Row
 from smkc.serve.store import Store
 
@@ -28,7 +28,7 @@ def lane_in(
     store = Store.open(folder)
     journal = store.lane("shop", "")
     files = LaneFiles(folder / "lanes" / str(journal.id))
-    lane = Lane(store, journal, config.watches[0], config, files, LiveUpdates(), checkpoint_rows)
+    lane = Lane(store, journal, config.watches[0], config, files, deque(), checkpoint_rows)
     try:
         yield lane
     finally:

@@ -3,7 +3,7 @@
 import pytest
 from tests.smkc.serve.lane.parts import CUT, feed, lane_in, told
 
-from smkc.serve.view import Explained, UnknownError
+from smkc.serve.view import UnknownError
 
 
 def test_feedback_is_taken_up_and_survives_a_restart(rows, unbroken, tmp_path):
@@ -52,18 +52,6 @@ def test_accepted_rows_are_learned_from(folder):
         assert lane.model._reference() == [(0, alert.first_row - 1)]
         lane._store.give_feedback(alert.id, "me")
         assert lane.model._reference() == [(0, CUT - 1)]
-
-
-def test_causes_of_a_row_that_is_remembered_and_of_an_alert_that_is_not(rows, folder):
-    with lane_in(folder) as lane:
-        alert = lane._store.alerts()[0].record
-        remembered = lane.explain(rows[315].time)
-        assert remembered.time == rows[315].time
-        assert remembered.causes
-        lane.model.follower = None
-        assert lane.explain(rows[315].time) == Explained(time=alert.causes_at, causes=alert.causes)
-        with pytest.raises(UnknownError):
-            lane.explain(rows[250].time)
 
 
 def test_an_unknown_alert_cannot_be_accepted(tmp_path, rows):

@@ -8,7 +8,7 @@ from tests.smkc.serve.lane.parts import LEAST, feed, lane_in
 
 from smkc.evidence.causes.loud import loud_rows, loudness
 from smkc.recording.times import show_time
-from smkc.serve.lane.recent import Recent, causes_at
+from smkc.serve.lane.follower import Recent
 from smkc.serve.rows import Row
 
 N_PARTS, N_PODS, WINDOW = 10, 2, 8
@@ -65,7 +65,6 @@ def test_causes_are_the_same_from_memory_from_the_journal_and_after_a_restart(tm
         asked = range(END - 2 * WINDOW, END)
         found = [lane._recent.causes(follower, number) for number in asked]
         assert all(found)
-        assert [causes_at(lane.journal, follower, number) for number in asked] == found
         anew = Recent.of(lane.journal, WINDOW)
         assert [anew.causes(follower, number) for number in asked] == found
         assert lane._recent.causes(follower, LEAST) is None  # too long ago

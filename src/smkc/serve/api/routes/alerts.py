@@ -9,20 +9,19 @@ from fastapi import APIRouter, Body, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from smkc.serve.api.access import GuardedRoute, needs
-from smkc.serve.api.answers import AlertAnswer, AlertsAnswer, CauseAnswer
-from smkc.serve.api.asking import (
+from smkc.serve.api.access import (
     LAST_TIME,
     REFUSALS,
     REFUSED_BODIES,
     AlertId,
     Asking,
+    GuardedRoute,
     Here,
     answered,
+    needs,
 )
-from smkc.serve.config import Config
+from smkc.serve.api.answers import AlertAnswer, AlertsAnswer
 from smkc.serve.queries import graph_links, query_of_cause
-from smkc.serve.rows import AlertRecord
 from smkc.serve.service import Service
 from smkc.serve.store import StoredAlert
 from smkc.serve.view import UnknownError
@@ -102,24 +101,15 @@ def feedback(service: Here, caller: Asking, id: AlertId) -> AlertAnswer:
 
 def alert_answer(stored: StoredAlert, service: Service) -> AlertAnswer:
     """Return an alert with links for its causes, its acknowledgement and its feedback."""
-    alert = stored.record
+    alert, config = stored.record, service.config
     answer = AlertAnswer.model_validate(alert)
-    causes = tuple(_with_query(cause, alert, service.config) for cause in answer.causes)
-    return answer.model_copy(
-        update={
-            "causes": causes,
-            "acknowledged_by": stored.acknowledged_by,
-            "acknowledged_at": stored.acknowledged_at,
-            "note": stored.note,
-            "feedback": stored.feedback,
-        }
-    )
-
-
-def _with_query(cause: CauseAnswer, alert: AlertRecord, config: Config) -> CauseAnswer:
-    """Return a cause with the query that selects it, and links to pages that plot it."""
-    query = query_of_cause(cause.variable, alert, config)
-    return cause.model_copy(update={"query": query, "links": graph_links(alert, query, config)})
+    causes = []
+    for cause in answer.causes:
+        query = query_of_cause(cause.variable, alert, config)
+        told = {"query": query, "links": graph_links(alert, query, config)}
+        causes.append(cause.model_copy(update=told))
+    by_users = {key: value for key, value in vars(stored).items() if key != "record"}
+    return answer.model_copy(update={"causes": tuple(causes), **by_users})
 
 
 def _known(service: Service, id: str) -> StoredAlert:

@@ -10,9 +10,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
 from smkc.serve import metrics
-from smkc.serve.api.access import GuardedRoute, needs
+from smkc.serve.api.access import REFUSALS, Asking, GuardedRoute, Here, in_pool, needs
 from smkc.serve.api.answers import HealthAnswer, Problem
-from smkc.serve.api.asking import REFUSALS, Asking, Here, in_pool
 from smkc.serve.api.keys import OPEN
 
 router = APIRouter(route_class=GuardedRoute, tags=["health"])

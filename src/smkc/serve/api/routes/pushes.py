@@ -12,10 +12,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from smkc.serve.api.access import GuardedRoute, needs
+from smkc.serve.api.access import REFUSALS, REFUSED_BODIES, GuardedRoute, Here, in_pool, needs
 from smkc.serve.api.answers import ReceivedAnswer
-from smkc.serve.api.asking import REFUSALS, REFUSED_BODIES, Here, in_pool
-from smkc.serve.api.refusals import refusal
+from smkc.serve.api.shell import refusal
 from smkc.serve.config import Limits
 from smkc.serve.decoding.observations import decode_observations
 from smkc.serve.decoding.otlp import decode_otlp, encode_otlp_response
@@ -33,7 +32,6 @@ router = APIRouter(
 MOST_PUSHES = 8
 
 JSON = "application/json"
-NDJSON = "application/x-ndjson"
 PROTOBUF = "application/x-protobuf"
 
 WatchAsked = Annotated[
@@ -43,92 +41,56 @@ WatchAsked = Annotated[
     ),
 ]
 
-TIME = {
-    "anyOf": [{"type": "number"}, {"type": "string", "format": "date-time"}],
-    "description": "ISO 8601, or seconds or milliseconds since 1970",
-}
-VALUE = {"type": ["number", "null"], "description": "null says that the variable is gone"}
+OBSERVATION = {"time": "2026-01-31T12:00:00Z", "name": 'cpu{pod="web-1"}', "value": 0.5}
+LABELLED = {"time": 1769860800, "metric": "cpu", "labels": {"pod": "web-1"}, "value": 0.5}
 
-OBSERVATION = {
-    "type": "object",
-    "required": ["time", "value"],
-    "properties": {
-        "time": TIME,
-        "name": {"type": "string", "description": 'an identifier, as in metric{label="value"}'},
-        "metric": {"type": "string", "description": "in place of a name, with labels"},
-        "labels": {"type": "object", "additionalProperties": {"type": "string"}},
-        "value": VALUE,
+OBSERVATIONS = {
+    "schema": {
+        "type": ["object", "array"],
+        "description": "Observations, columns of one length, or the list of observations alone. A "
+        "time is ISO 8601, or seconds or milliseconds since 1970; a name is an identifier; the "
+        "value null says that the variable is gone.",
     },
-    "oneOf": [{"required": ["name"]}, {"required": ["metric"]}],
-}
-
-LIST = {
-    "type": "object",
-    "title": "Observations",
-    "required": ["observations"],
-    "properties": {"observations": {"type": "array", "items": OBSERVATION}},
-}
-
-COLUMNS = {
-    "type": "object",
-    "title": "Columns",
-    "description": "all of one length",
-    "required": ["time", "series"],
-    "properties": {
-        "time": {"type": "array", "items": TIME},
-        "series": {
-            "type": "object",
-            "description": "values by name",
-            "additionalProperties": {"type": "array", "items": VALUE},
-        },
+    "examples": {
+        "observations": {"value": {"observations": [OBSERVATION, LABELLED]}},
+        "columns": {"value": {"time": [1769860800, 1769860815], "series": {"cpu": [0.5, 0.7]}}},
+        "list": {"value": [OBSERVATION]},
     },
 }
-
-OTLP = {
-    "type": "object",
-    "title": "ExportMetricsServiceRequest",
-    "properties": {"resourceMetrics": {"type": "array", "items": {"type": "object"}}},
-}
-
-BARE_LIST = {"type": "array", "title": "The list alone", "items": OBSERVATION}
-BINARY = {"type": "string", "format": "binary"}
+OTLP = {"schema": {"type": "object", "title": "ExportMetricsServiceRequest"}}
+BINARY = {"schema": {"type": "string", "format": "binary"}}
 
 
-def _body(schemas: dict[str, Any]) -> dict[str, Any]:
+def _body(content: dict[str, Any]) -> dict[str, Any]:
     """Describe a body that FastAPI does not read itself."""
-    content = {kind: {"schema": schema} for kind, schema in schemas.items()}
     return {"requestBody": {"required": True, "content": content}}
 
 
 @router.post(
     "/api/v1/observations",
     summary="Push samples as JSON",
-    openapi_extra=_body({JSON: {"anyOf": [LIST, BARE_LIST, COLUMNS]}, NDJSON: {"type": "string"}}),
+    openapi_extra=_body({JSON: OBSERVATIONS}),
 )
 @needs("write", takes_samples=True)
 async def observations(request: Request, service: Here, watch: WatchAsked = None) -> ReceivedAnswer:
-    """Receive samples as a list, as columns, or as one JSON object per line."""
-    received, _ = await _received(request, service, watch, decode_observations)
+    """Receive samples as a list or as columns."""
+    received = await _received(request, service, watch, decode_observations)
     return ReceivedAnswer.model_validate(received)
 
 
 @router.post(
     "/api/v1/write",
     status_code=204,
-    summary="Prometheus' remote write, 1.0 and 2.0",
+    summary="Prometheus' remote write, 1.0",
     openapi_extra=_body({PROTOBUF: BINARY}),
 )
 @needs("write", takes_samples=True)
 async def write(request: Request, service: Here, watch: WatchAsked = None) -> Response:
     """Receive samples as a snappy-compressed protobuf message."""
-    received, n_samples = await _received(request, service, watch, decode_remote_write)
-    # Senders of version 2.0 treat a missing or smaller count as lost data. Samples that match no
-    # watch count as written; native histograms and exemplars, which are not decoded, do not.
-    written = {"Samples": n_samples - received.refused, "Histograms": 0, "Exemplars": 0}
-    headers = {f"X-Prometheus-Remote-Write-{what}-Written": str(n) for what, n in written.items()}
+    received = await _received(request, service, watch, decode_remote_write)
     if received.refused:  # after 400 a sender does not retry, and logs the message
-        return refusal(400, received.refusal, headers)
-    return Response(status_code=204, headers=headers)
+        return refusal(400, received.refusal)
+    return Response(status_code=204)
 
 
 @router.post(
@@ -142,7 +104,7 @@ async def write(request: Request, service: Here, watch: WatchAsked = None) -> Re
 @needs("write", takes_samples=True)
 async def otlp(request: Request, service: Here, watch: WatchAsked = None) -> Response:
     """Receive an ExportMetricsServiceRequest as protobuf or JSON, plain or gzipped."""
-    received, _ = await _received(request, service, watch, decode_otlp)
+    received = await _received(request, service, watch, decode_otlp)
     is_json = media_type(request.headers.get("content-type", ""))[0] == JSON
     answer = encode_otlp_response(received.refused, received.refusal, as_json=is_json)
     return Response(answer, headers={"Content-Type": JSON if is_json else PROTOBUF})
@@ -153,8 +115,8 @@ async def _received(
     service: Service,
     watch: str | None,
     decode: Callable[[bytes, str, str, Limits], Samples],
-) -> tuple[Received, int]:
-    """Decode and store a body; return the result and the number of samples in the body."""
+) -> Received:
+    """Decode and store a body."""
     kind = request.headers.get("content-type", "")
     encoding = request.headers.get("content-encoding", "")
     places: asyncio.Semaphore = request.app.state.places_for_bodies
@@ -163,8 +125,7 @@ async def _received(
     async with places:
         body = await request.body()
 
-        def work() -> tuple[Received, int]:
-            samples = decode(body, kind, encoding, service.config.limits)
-            return service.receive(watch, samples), len(samples)
+        def work() -> Received:
+            return service.receive(watch, decode(body, kind, encoding, service.config.limits))
 
         return await in_pool(request, "pushes", work)

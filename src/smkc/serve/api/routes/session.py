@@ -11,9 +11,8 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from smkc.serve.api.access import GuardedRoute, needs
+from smkc.serve.api.access import REFUSALS, REFUSED_BODIES, Asking, GuardedRoute, Here, needs
 from smkc.serve.api.answers import SessionAnswer
-from smkc.serve.api.asking import REFUSALS, REFUSED_BODIES, Asking, Here
 from smkc.serve.api.keys import COOKIE, OPEN, Keys
 
 router = APIRouter(route_class=GuardedRoute, tags=["session"], responses=REFUSALS)

@@ -1,6 +1,6 @@
-"""Watches: routes for the status of watches, scores, presence, traces, causes and refits.
+"""Watches: routes for the status of watches, scores, presence, traces and refits.
 
-In: a watch, an entity, a span of time. Out: columns for charts, and causes.
+In: a watch, an entity, a span of time. Out: columns for charts.
 """
 
 from typing import Annotated
@@ -9,29 +9,28 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from smkc.serve.api.access import GuardedRoute, needs
+from smkc.serve.api.access import (
+    REFUSALS,
+    Asking,
+    Entity,
+    GuardedRoute,
+    Here,
+    Names,
+    Since,
+    Until,
+    Watch,
+    answered,
+    in_pool,
+    needs,
+    span,
+)
 from smkc.serve.api.answers import (
-    ExplainAnswer,
     LoudestAnswer,
     PresenceAnswer,
     RefitAnswer,
     ScoresAnswer,
     TracesAnswer,
     WatchesAnswer,
-)
-from smkc.serve.api.asking import (
-    REFUSALS,
-    Asking,
-    Entity,
-    Here,
-    Names,
-    Since,
-    Time,
-    Until,
-    Watch,
-    answered,
-    in_pool,
-    span,
 )
 
 router = APIRouter(prefix="/api/v1", route_class=GuardedRoute, tags=["watches"], responses=REFUSALS)
@@ -62,7 +61,7 @@ def scores(
     first, last = span(service, since, until)
     found = service.lane(watch, entity).journal.verdicts(first, last, points)
     columns = {name: column.tolist() for name, column in found.items()}
-    evidences = {name: column for name, column in columns.items() if name.startswith(EVIDENCE)}
+    evidences = [name for name in columns if name.startswith(EVIDENCE)]
     return _of_lane(
         ScoresAnswer,
         watch,
@@ -71,7 +70,7 @@ def scores(
         since=first,
         until=last,
         times=columns["time"],
-        evidences={name.removeprefix(EVIDENCE): evidences[name] for name in evidences},
+        evidences={name.removeprefix(EVIDENCE): columns[name] for name in evidences},
     )
 
 
@@ -146,25 +145,6 @@ def loudest(service: Here, watch: Watch, entity: Entity = "") -> Response:
     lane = service.lane(watch, entity).status(service.now())
     time = None if lane.latest is None else lane.latest.time
     return _of_lane(LoudestAnswer, watch, entity, time=time, variables=lane.loudest)
-
-
-@router.get("/explain", response_model=ExplainAnswer, summary="Causes at a time")
-@needs("read")
-async def explain(
-    request: Request,
-    service: Here,
-    watch: Annotated[str, Query(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")],
-    time: Time,
-    entity: Entity = "",
-) -> Response:
-    """Return the causes at a time, largest share first."""
-
-    def work() -> Response:
-        found = service.explain(watch, entity, time)
-        told = {"time": time, "causes_at": found.time, "causes": found.causes}
-        return _of_lane(ExplainAnswer, watch, entity, **told)
-
-    return await in_pool(request, "heavy", work)
 
 
 @router.post("/watches/{watch}/refit", status_code=202, summary="Fit a new model")

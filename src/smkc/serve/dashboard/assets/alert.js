@@ -14,11 +14,10 @@ import { EVIDENCES } from "./terms.js";
 
 const POINTS = 600;
 const LEAST_MARGIN_ROWS = 40;
-const LOOK_AGAIN = 1_000;
 const USUAL_STEP = 15_000;
 const HOUR = 3_600_000;
 
-/** Show one alert; return the page's handlers of live updates. */
+/** Show one alert; return the page's handler of news. */
 export async function show(main, page, id) {
   const [alert, watches] = await Promise.all([api.alert(id), api.watches()]);
   const step = watches.find((one) => one.name === alert.watch)?.step ?? USUAL_STEP;
@@ -41,7 +40,7 @@ export async function show(main, page, id) {
     make("details", { class: "card evidence-details" },
       make("summary", {}, make("h2", {}, "Which evidence spoke")), spokeAt, loud, strips.node));
 
-  let current = alert, looking = null, drawnUntil = 0;
+  let current = alert, drawnUntil = 0;
 
   const around = () => {
     const end = current.isOpen ? api.now() : current.end;
@@ -98,18 +97,12 @@ export async function show(main, page, id) {
     tell();
     await draw();
   };
-  const lookSoon = () => {
-    looking ??= setTimeout(() => { looking = null; look().catch(() => {}); }, LOOK_AGAIN);
-  };
 
   tell();
   await draw();
   return {
-    look: () => look().catch(() => {}),
-    event(kind, content) {
-      if (content.watch !== current.watch || content.entity !== current.entity) return;
-      const isOurs = content.alert?.id === id;
-      if (kind === "alert" ? isOurs : current.isOpen && api.now() - drawnUntil > step) lookSoon();
+    look() {
+      if (current.isOpen && api.now() - drawnUntil > step) look().catch(() => {});
     },
   };
 }

@@ -1,11 +1,21 @@
 // Alert list: a table of alerts with links to their pages.
 
-import { make } from "./dom.js";
+import { fill, make } from "./dom.js";
 import { alertAddress, alertSigns, laneAddress } from "./state.js";
 import { alertTitle, clock, duration, laneName, score } from "./words.js";
 
-/** Return a table of alerts; ``withLane`` adds a column with the lane. */
-export function alertList(alerts, { withLane = false } = {}) {
+const shown = new WeakMap();
+
+/** Show a table of alerts in a node; if nothing changed, it stays, and links keep the focus. */
+export function showAlerts(node, alerts, { withLane = false } = {}) {
+  const said = JSON.stringify(alerts.map((one) => [one.id, one.isOpen, one.anomaly,
+    one.acknowledgedAt, one.feedback, alertTitle(one)]));
+  if (shown.get(node) === said) return;
+  shown.set(node, said);
+  fill(node, alertList(alerts, withLane));
+}
+
+function alertList(alerts, withLane) {
   if (!alerts.length) return make("p", { class: "note" }, "No alert in what is kept.");
   const whose = withLane ? ["Recording"] : [];
   const names = ["State", ...whose, "What", "Began", "Lasted", "Worst score"];

@@ -64,15 +64,10 @@ let ahead = 0;
 /** Return the service's time. */
 export const now = () => Date.now() + ahead;
 
-/** Set the service's time. */
-export function setNow(ms) {
-  ahead = ms - Date.now();
-}
-
 /** Return every watch with its lanes. */
 export async function watches() {
   const answer = await ask(path(["watches"]));
-  setNow(answer.now);
+  ahead = answer.now - Date.now();
   return answer.watches.map(watchOf);
 }
 
@@ -120,7 +115,6 @@ export async function session() {
 export const logout = () => fetch("/logout", { method: "POST", credentials: "same-origin" });
 export const acknowledge = (id, note) => post(["alerts", id, "acknowledge"], { note });
 export const giveFeedback = (id) => post(["alerts", id, "feedback"], {});
-export const LIVE = "/api/v1/live";
 
 // ------------------------------------------------------------------------------- conversion
 
@@ -158,7 +152,7 @@ function laneOf(lane, watch) {
 }
 
 /** Convert a verdict. */
-export function verdictOf(one) {
+function verdictOf(one) {
   return {
     time: one.time,
     anomaly: one.anomaly,

@@ -1,7 +1,7 @@
 // Fleet page: a table of all lanes, those with alerts and problems first, and the latest alerts.
 
 import * as api from "./api.js";
-import { alertList } from "./alert_list.js";
+import { showAlerts } from "./alert_list.js";
 import { fill, make } from "./dom.js";
 import { laneRow } from "./lane_row.js";
 import { RANGES, rangeFromAddress, reach, usualRange } from "./ranges.js";
@@ -11,19 +11,17 @@ import { count, figure, laneName } from "./words.js";
 const POINTS = 240;
 const AT_ONCE = 4;
 const LATEST_ALERTS = 12;
-const LOOK_AGAIN = 1_000;
-const LEARNING_AGAIN = 5_000;
 const TICK = 5_000;
 
 const keyOf = (watch, entity) => JSON.stringify([watch, entity]);
 
-/** Show the fleet; return the page's handlers of live updates. */
+/** Show the fleet; return the page's handler of news. */
 export async function show(main, page) {
   const first = await api.watches();
   const range = rangeFromAddress(usualRange(first.flatMap((watch) => watch.lanes)));
   const rows = new Map();
   const queue = [];
-  let asking = 0, looking = null, filterText = "";
+  let asking = 0, filterText = "";
 
   const summary = make("p", { class: "sub", id: "summary" });
   const problems = make("div", { class: "problems" });
@@ -112,39 +110,15 @@ export async function show(main, page) {
     askSoon();
   };
 
-  const look = async (found) => {
-    const [watches, latest] = await Promise.all([
-      found ?? api.watches(), api.alerts({ limit: LATEST_ALERTS })]);
+  const look = async (watches) => {
+    const latest = await api.alerts({ limit: LATEST_ALERTS });
     take(watches);
-    fill(alerts, alertList(latest, { withLane: true }));
-  };
-  const lookSoon = () => {
-    looking ??= setTimeout(() => { looking = null; look().catch(() => {}); }, LOOK_AGAIN);
+    showAlerts(alerts, latest, { withLane: true });
   };
 
   await look(first);
   setInterval(() => rows.forEach((row) => row.tick()), TICK);
-  setInterval(() => {
-    if ([...rows.values()].some((row) => row.lane.phase !== "following")) lookSoon();
-  }, LEARNING_AGAIN);
-  return {
-    look(found) {
-      if (!found) rows.forEach((row) => row.forget()); // rows were missed while disconnected
-      look(found).catch(() => {});
-    },
-    event(kind, content) {
-      const row = rows.get(keyOf(content.watch, content.entity));
-      if (kind === "row" && row && content.verdict) {
-        const verdict = api.verdictOf(content.verdict);
-        const isNews = row.lane.phase !== "following";
-        row.update({
-          ...row.lane, latest: verdict, lastTime: verdict.time, series: verdict.cardinality,
-        });
-        if (!isNews) return;
-      }
-      lookSoon();
-    },
-  };
+  return { look: (watches) => look(watches).catch(() => {}) };
 }
 
 function laneless(watch) {

@@ -1,4 +1,4 @@
-// Lane row: one lane in the fleet's table, with live updates.
+// Lane row: one lane in the fleet's table, updated as rows come.
 
 import * as api from "./api.js";
 import { strip } from "./chart.js";
@@ -49,6 +49,7 @@ export function laneRow(range) {
     node,
     lane: null,
     update(lane) {
+      if (row.lane && lane.rows > row.lane.rows + 1) isAsked = false; // rows came in between
       row.lane = lane;
       link.href = laneAddress(lane);
       say(link, laneName(lane));
@@ -79,9 +80,6 @@ export function laneRow(range) {
       const isWanted = isNear && !isAsked && row.lane.rows > 0;
       isAsked ||= isWanted;
       return isWanted;
-    },
-    forget() {
-      isAsked = false;
     },
     moved(isNearNow) {
       isNear = isNearNow;

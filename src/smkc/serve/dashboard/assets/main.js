@@ -1,4 +1,4 @@
-// Main: the entry point; shows the page of the URL and passes live updates to it.
+// Main: the entry point; shows the page of the URL and passes news to it.
 
 import * as alertPage from "./alert.js";
 import * as api from "./api.js";
@@ -79,10 +79,7 @@ async function start() {
     if (view !== null || isMissing) return;
     again ??= setTimeout(() => { again = null; open(); }, TRY_AGAIN);
   };
-  follow(
-    (event, content) => (view ? view.event(event, content) : tryAgain()),
-    (found) => (view ? view.look(found) : tryAgain()),
-  );
+  follow((found) => (view ? view.look(found) : tryAgain()));
   tryAgain();
 }
 

@@ -1,7 +1,7 @@
 // Watch page: scores, evidences and presence of one lane over time.
 
 import * as api from "./api.js";
-import { alertList } from "./alert_list.js";
+import { showAlerts } from "./alert_list.js";
 import { chart } from "./chart.js";
 import { fill, make } from "./dom.js";
 import { evidenceStrips } from "./evidence_strips.js";
@@ -17,12 +17,9 @@ const POINTS = 900;
 const MOST_ALERTS = 100;
 const COLUMNS = 160;
 const NAMES = 150;
-const LOOK_AGAIN = 1_500;
 const PRESENCE_AGAIN = 30_000;
-const LOUDEST_AGAIN = 2_000;
-const LEARNING_AGAIN = 5_000;
 
-/** Show one lane of a watch; return the page's handlers of live updates. */
+/** Show one lane of a watch; return the page's handler of news. */
 export async function show(main, page, name) {
   const watch = (await api.watches()).find((one) => one.name === name);
   if (!watch) throw new api.Refused(404, `there is no watch called ${name}`);
@@ -44,19 +41,17 @@ function emptyView(main, page, watch) {
       ? "Nothing has been pushed to this watch yet. Its first row appears here when it closes."
       : "No row has been taken yet. It appears here when the source answers."),
     ...watch.problems.map((problem) => make("p", { class: "problem" }, problem)));
-  // There are no events for rows that are not judged yet, so the page polls.
-  const look = async () => {
-    const now = (await api.watches()).find((one) => one.name === watch.name);
-    if (now?.lanes.length) location.reload();
+  return {
+    look(watches) {
+      if (watches.find((one) => one.name === watch.name)?.lanes.length) location.reload();
+    },
   };
-  setInterval(() => look().catch(() => {}), LEARNING_AGAIN);
-  return { event: () => {}, look: () => look().catch(() => {}) };
 }
 
 async function laneView(main, page, watch, lane) {
   const range = rangeFromAddress(usualRange([lane]));
   const ranges = rangeButtons(range, ["5m", "15m", "1h", "6h", "1d", "7d", "30d"],
-    () => load().catch(page.failed));
+    () => loadAll().catch(page.failed));
   page.title(laneName(lane));
   page.trail([[laneName(lane), null]]);
 
@@ -98,7 +93,7 @@ async function laneView(main, page, watch, lane) {
     section("What it would catch", "Found out after each fit, with anomalies of eight kinds that "
       + "were planted for it.", selfTest));
 
-  let data = null, known = [], presenceAt = 0, loudestAt = 0, looking = null, loading = 0;
+  let data = null, known = [], presenceAt = 0, loading = 0;
 
   const showLane = () => {
     const seen = lane.lastTime === null ? "no row yet"
@@ -140,7 +135,6 @@ async function laneView(main, page, watch, lane) {
   };
 
   const loadLoudest = async () => {
-    loudestAt = Date.now();
     parts.loudest.show(await api.loudest(lane.watch, lane.entity));
   };
 
@@ -156,56 +150,23 @@ async function laneView(main, page, watch, lane) {
     known = list;
     showLane();
     draw();
-    fill(alerts, alertList(list));
-    await Promise.all([loadLoudest(), loadPresence()]);
+    showAlerts(alerts, list);
   };
 
-  const look = async () => {
-    const now = (await api.watches()).find((one) => one.name === watch.name);
+  const loadAll = () => Promise.all([load(), loadLoudest(), loadPresence()]);
+
+  const look = async (watches) => {
+    const { rows, phase } = lane;
+    const now = watches.find((one) => one.name === watch.name);
     lane = now?.lanes.find((one) => one.entity === lane.entity) ?? lane;
-    await load();
-  };
-  const lookSoon = () => {
-    looking ??= setTimeout(() => { looking = null; look().catch(() => {}); }, LOOK_AGAIN);
+    showLane();
+    if (lane.rows === rows && lane.phase === phase) return;
+    await Promise.all([load(), loadLoudest()]);
+    if (Date.now() - presenceAt > PRESENCE_AGAIN) await loadPresence();
   };
 
-  await load();
-  setInterval(showLane, LEARNING_AGAIN);
-  setInterval(() => { if (lane.phase !== "following") lookSoon(); }, LEARNING_AGAIN);
-  return {
-    look: () => look().catch(() => {}),
-    event(kind, content) {
-      if (content.watch !== lane.watch || content.entity !== lane.entity) return;
-      if (kind !== "row" || !content.verdict || lane.phase !== "following") {
-        lookSoon();
-        return;
-      }
-      const verdict = api.verdictOf(content.verdict);
-      lane = { ...lane, rows: lane.rows + 1, latest: verdict, lastTime: verdict.time,
-        series: verdict.cardinality };
-      if (range.until === null && verdict.time > (data.times.at(-1) ?? 0)) append(data, verdict);
-      showLane();
-      if (Date.now() - loudestAt > LOUDEST_AGAIN) loadLoudest().catch(() => {});
-      if (range.until !== null) return;
-      if (data.times.length > 2 * POINTS) lookSoon();
-      else draw();
-      if (Date.now() - presenceAt > PRESENCE_AGAIN) loadPresence().catch(() => {});
-    },
-  };
-}
-
-/** Append a verdict to the columns. */
-function append(data, verdict) {
-  data.times.push(verdict.time);
-  for (const name of ["anomaly", "cardinality", "appeared", "vanished"]) {
-    data[name].push(verdict[name]);
-  }
-  for (const name of Object.keys(verdict.evidences)) {
-    data.evidences[name] ??= data.times.slice(1).map(() => null);
-  }
-  for (const [name, column] of Object.entries(data.evidences)) {
-    column.push(verdict.evidences[name] ?? null);
-  }
+  await loadAll();
+  return { look: (watches) => look(watches).catch(() => {}) };
 }
 
 function siblings(watch, lane) {

@@ -1,7 +1,7 @@
-"""Tools: the tools of the assistant, each of which queries one path of the service's API.
+"""Assistant: read-only tools with which a language model can query a running service.
 
-In: the address of a running service. Out: a Model Context Protocol server whose tools are
-read-only; times are ISO 8601.
+In: the address of a running service. Out: a Model Context Protocol server, each of whose tools
+queries one path of the service's API; times are ISO 8601.
 """
 
 from collections.abc import Callable, Mapping, Sequence
