@@ -31,6 +31,6 @@ import numpy as np, smkc
 data = {"time": np.arange(300), "cpu": np.random.default_rng(0).normal(size=300)}
 det = smkc.Detector(false_alarm_rate=0.1).fit(data)
 det.alerts(data)
-det.score(data).to_arrow()
+det.score_windows(data).to_arrow()
 """
     assert loaded_by(work) <= {"numba", "pyarrow", "pandas"}  # pyarrow looks for pandas itself

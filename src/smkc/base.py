@@ -28,7 +28,7 @@ from smkc.decide import (
     check_rate,
 )
 from smkc.errors import NotFittedError, SettingError, UnscoredWarning
-from smkc.recording import Identity, aligned
+from smkc.recording import Aligned, Identity, aligned
 from smkc.stream import Stream
 
 compiling.announce()
@@ -51,12 +51,17 @@ class BaseDetector(ABC):
     kind: ClassVar[str]
     """Name of the detector on the command line and in model files."""
 
+    learns_apart: ClassVar[bool] = False
+    """Whether parts of the reference data can be learned separately and merged."""
+
     identity: Identity | None
     false_alarm_rate: float
     align: str
 
     _fitted: Fitted
-    _learned: Learned
+    _learned: Learned | None
+    _reference: Aligned | None
+    _reference_steps: tuple[NDArray[np.float64], NDArray[np.float64]] | None
 
     def __new__(cls, *_: Any, **settings: Any) -> Self:
         """Raise SettingError for an unknown setting; suggest the one that was probably meant."""
@@ -100,9 +105,9 @@ class BaseDetector(ABC):
         reference
             a recording, or anything that :func:`smkc.read` takes.
         """
-        recording = aligned(reference).recording
-        fitted = self._empty().updated(recording, self._seed)
-        self._take(fitted, Learned.of(recording))
+        given = aligned(reference)
+        fitted = self._empty().updated(given.recording, self._seed)
+        self._take(fitted, Learned.of(given.recording), given)
         return self
 
     def partial_fit(self, reference: Any, y: Any = None) -> Self:
@@ -115,7 +120,8 @@ class BaseDetector(ABC):
             return self.fit(reference)
         more = aligned(reference).recording
         self._fitted = self.fitted_.updated(more, self._seed)
-        self._learned = self._learned.and_then(more)
+        self._learned = self._learned.and_then(more) if self._learned else None
+        self._reference = None
         return self
 
     @property
@@ -123,11 +129,15 @@ class BaseDetector(ABC):
         """Random seed for learning; 0 for detectors without a ``seed`` setting."""
         return int(getattr(self, "seed", 0))
 
-    def _take(self, fitted: Fitted, learned: Learned) -> None:
+    def _take(
+        self, fitted: Fitted, learned: Learned | None, reference: Aligned | None = None
+    ) -> None:
         """Store what was learned and from which rows, with a copy of the current settings."""
         self._fitted = fitted
         self._learned = learned
         self._fitted_with = deepcopy(self.get_params())
+        self._reference = reference
+        self._reference_steps = None
 
     # ------------------------------------------------------------------ judging
 
@@ -224,10 +234,42 @@ class BaseDetector(ABC):
         return self.fitted_.threshold(self.false_alarm_rate)
 
     @property
-    def learned_(self) -> Learned:
-        """Rows that were learned from."""
-        _ = self.fitted_  # raises an error if there are none
-        return self._learned
+    def decision_scores_(self) -> NDArray[np.float64]:
+        """(T,) scores of the reference data, each by a model that did not learn from that row.
+
+        The paper's detectors score each window without the block of rows around it; those with a
+        neural network score the rows held out from training. The default detector learns from the
+        first 60% of the rows and scores the others. Rows without a score are NaN. Computed on
+        first access and cached.
+        """
+        return self._scored_reference()[0].copy()
+
+    @property
+    def labels_(self) -> NDArray[np.int64]:
+        """(T,) 1 where the reference data themselves are above the alert threshold, else 0."""
+        alarms = self._scored_reference()[1]
+        with np.errstate(invalid="ignore"):
+            marked = alarms > self.fitted_.of_steps.threshold(self.false_alarm_rate)
+        return marked.astype(np.int64)
+
+    def _scored_reference(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return (T,) scores and (T,) alarms of the reference data."""
+        fitted = self.fitted_
+        if self._reference is None:
+            raise NotFittedError(
+                "the reference data are not kept by partial_fit or in a model file; score them "
+                "with decision_function"
+            )
+        if self._reference_steps is None:
+            given = self._reference
+            scores, alarms = fitted.reference_steps(given.recording)
+            self._reference_steps = given.per_row(scores), given.per_row(alarms)
+        return self._reference_steps
+
+    @property
+    def learned_(self) -> Learned | None:
+        """Rows that were learned from; None if unknown, as in model files of older versions."""
+        return self._learned if self.fitted_ else None
 
     @property
     def fitted_(self) -> Fitted:
@@ -274,8 +316,9 @@ class BaseDetector(ABC):
         settings = {"detector": self.kind, **self.get_params()}
         if self.identity is not None:
             settings["identity"] = asdict(self.identity)
-        header = {"kind": "detector", "settings": settings, **header}
-        model_file.write(path, arrays, {**header, "learned": asdict(self._learned)})
+        if self._learned is not None:
+            header["learned"] = asdict(self._learned)
+        model_file.write(path, arrays, {"kind": "detector", "settings": settings, **header})
 
 
 def check_choice(name: str, value: Any, known: tuple[Any, ...]) -> None:

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from smkc.base import BaseDetector, check_choice, check_whole
 from smkc.errors import SettingError
 from smkc.evidence.fitted import EvidenceFitted
@@ -46,7 +49,6 @@ class Detector(BaseDetector):
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> reference = {"time": np.arange(600), "cpu": rng.normal(size=600)}
     >>> live = {"time": np.arange(200), "cpu": rng.normal(size=200), "new": rng.normal(size=200)}
@@ -69,9 +71,6 @@ class Detector(BaseDetector):
         @property
         def fitted_(self) -> EvidenceFitted:
             """Everything that was learned."""
-
-        def stream(self, resume: str | Path | None = None) -> EvidenceStream:
-            """Return a stream, whose scores are the same to the bit as those of :meth:`score`."""
 
     @classmethod
     def _refuse_unknown(cls, settings: dict[str, Any]) -> None:
@@ -101,3 +100,21 @@ class Detector(BaseDetector):
             counters=self.counters,
             rules=read_rules(self.rules),
         )
+
+    def evidences(self, recording: Any) -> dict[str, NDArray[np.float64]]:
+        """Return, by name of the evidence, (T,) its surprise at each row, in nats.
+
+        A surprise is minus the natural logarithm of a p-value; NaN where the evidence has none.
+        """
+        scored = self.score(recording)
+        per_row = scored.given.per_row
+        return {name: per_row(nats) for name, nats in scored.evidences.items()}
+
+    def stream(self, resume: str | Path | None = None) -> EvidenceStream:
+        """Return a stream, which computes bit-identical scores one time step at a time.
+
+        ``resume`` is a file that :meth:`smkc.stream.Stream.save` wrote; the stream continues from
+        there.
+        """
+        made = self.fitted_.stream()
+        return made if resume is None else made.resume(resume)

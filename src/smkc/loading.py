@@ -74,8 +74,7 @@ def load(path: str | Path, device: str | None = None) -> BaseDetector:
     detector.place(device)
     try:
         restored = detector._empty().restored(arrays, header)
-        rows, start, end = (header["learned"][key] for key in ("rows", "start", "end"))
-        learned = Learned(rows=int(rows), start=str(start), end=str(end))
+        learned = Learned.from_dict(header["learned"]) if "learned" in header else None
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise _unusable(path, error) from None
     detector._take(restored, learned)

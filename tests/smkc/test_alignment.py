@@ -29,6 +29,7 @@ CALLS = {
     "decision_function": lambda detector, data: detector.decision_function(data),
     "p_values": lambda detector, data: detector.p_values(data),
     "predict": lambda detector, data: detector.predict(data),
+    "evidences": lambda detector, data: detector.evidences(data)["jump"],
 }
 
 
@@ -73,17 +74,25 @@ def test_other_tables_come_back_alike(frame, detector, kind):
     np.testing.assert_array_equal(detector.decision_function(given), expected)
 
 
+def test_the_reference_comes_back_aligned_too(frame):
+    order = np.random.default_rng(1).permutation(500)
+    straight = smkc.Detector(false_alarm_rate=0.01).fit(frame[:500])
+    shuffled = smkc.Detector(false_alarm_rate=0.01).fit(frame.iloc[order])
+    np.testing.assert_array_equal(shuffled.decision_scores_, straight.decision_scores_[order])
+    np.testing.assert_array_equal(shuffled.labels_, straight.labels_[order])
+
+
 def test_to_pandas_keeps_the_index_and_the_zone(frame, detector):
     live = frame[500:]
-    table = detector.score(live.sample(frac=1, random_state=1)).to_pandas()
+    table = detector.score_windows(live.sample(frac=1, random_state=1)).to_pandas()
     pd.testing.assert_index_equal(table.index, live.index, check_freq=False)
-    assert str(table["time"].dt.tz) == ZONE
-    np.testing.assert_array_equal(table["time"], live.index)
-    polars = pl.from_arrow(detector.score(live).to_arrow())
-    assert polars.schema["time"].time_zone == ZONE
+    assert str(table["end"].dt.tz) == ZONE
+    np.testing.assert_array_equal(table["end"], live.index)
+    polars = detector.score_windows(live).to_polars()
+    assert polars.schema["end"].time_zone == ZONE
     numbered = live.reset_index().set_index(np.arange(500) * 7)
-    assert detector.score(numbered).to_pandas().index[3] == 21
-    assert detector.score(smkc.read(live)).to_pandas()["time"].dt.tz is None
+    assert detector.score_windows(numbered).to_pandas().index[3] == 21
+    assert detector.score_windows(smkc.read(live)).to_pandas()["end"].dt.tz is None
 
 
 def test_a_long_table_and_a_file_have_one_score_per_time_step(frame, detector, tmp_path):

@@ -1,6 +1,5 @@
 import json
 import warnings
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -92,7 +91,7 @@ def test_the_spike_raises_an_alert_with_its_cause(det, live):
     assert list(alerts[0].causes) == det.explain(live, alerts[0].start, alerts[0].end)
     (bare,) = [a for a in det.alerts(live, explain=False) if a.start == alerts[0].start]
     assert bare.causes == ()
-    assert replace(bare, causes=alerts[0].causes) == alerts[0]
+    assert bare.with_causes(list(alerts[0].causes)) == alerts[0]
 
 
 def test_alerts_cover_every_step_past_the_threshold(det, live):
@@ -313,6 +312,21 @@ def test_a_failed_fit_leaves_what_was_learned(reference, live):
     with pytest.raises(WindowError):
         det.partial_fit(reference.rows(0, 10))
     np.testing.assert_array_equal(det.decision_function(live), expected)
+
+
+def test_scores_of_the_reference_data(det, reference):
+    scores, labels = det.decision_scores_, det.labels_
+    assert scores.shape == labels.shape == (len(reference),)
+    np.testing.assert_array_equal(labels, scores > det.threshold_)
+    assert labels.mean() <= 0.1
+    # the block around a window is left out, so that reference data look like any other normal data
+    assert np.median(scores) > np.median(det.decision_function(reference))
+
+
+def test_reference_scores_are_not_kept_forever(reference):
+    det = KnnDetector(**SMALL).partial_fit(reference).partial_fit(reference)
+    with pytest.raises(NotFittedError, match="decision_function"):
+        _ = det.decision_scores_
 
 
 def test_before_fitting(live):

@@ -147,7 +147,7 @@ def test_alerts_name_the_evidence_and_the_variable(detector, live):
 
 
 def test_evidences_are_given_by_name(detector, live):
-    nats = detector.score(live).evidences
+    nats = detector.evidences(live)
     assert {"level", "slow level", "jump", "relation"} <= set(nats)
     assert all(one.shape == (N_LIVE,) for one in nats.values())
     assert np.nanmax(nats["level"][FAULT]) > 4
@@ -216,6 +216,15 @@ def test_saved_and_loaded_to_the_bit(detector, live, tmp_path):
     np.testing.assert_array_equal(loaded.p_values(live), detector.p_values(live))
     assert loaded.get_params() == detector.get_params()
     assert [str(one) for one in loaded.alerts(live)] == [str(one) for one in detector.alerts(live)]
+
+
+def test_scores_of_the_reference_come_from_earlier_rows(detector, reference):
+    scores = detector.decision_scores_
+    assert scores.shape == (N_REFERENCE,)
+    n_fitted = int(0.6 * N_REFERENCE)
+    assert np.isnan(scores[:n_fitted]).all()
+    assert np.isfinite(scores[n_fitted:]).all()
+    assert detector.labels_.mean() < 0.05
 
 
 def test_more_reference_data_are_learned(reference, live):

@@ -93,6 +93,12 @@ def test_a_loaded_detector_goes_on_learning_as_the_original(table, live, tmp_pat
     assert loaded.threshold_ == det.threshold_
 
 
+def test_the_reference_data_themselves_are_not_in_the_file(det, tmp_path):
+    det.save(tmp_path / "m")
+    with pytest.raises(smkc.errors.NotFittedError, match=r"not kept.*decision_function"):
+        _ = smkc.load(tmp_path / "m").decision_scores_
+
+
 def test_the_header_describes_hash_and_projection(content):
     header = content[1]
     assert header["kind"] == "detector"
@@ -317,9 +323,11 @@ def test_many_changes_of_the_header(content, live, tmp_path, data):
     check_any_change(content, live, tmp_path, data.draw)
 
 
-def test_a_file_that_does_not_say_what_was_learned_from_is_refused(content, written):
+def test_a_file_that_does_not_say_what_was_learned_from_is_read(content, written):
     arrays, header = content
-    for bad in (None, {}, [], {"rows": "many", "start": "0", "end": "1"}):
+    older = {name: value for name, value in header.items() if name != "learned"}
+    assert smkc.load(written(arrays, older)).learned_ is None
+    for bad in ({}, [], {"rows": "many", "start": "0", "end": "1"}):
         with pytest.raises(ModelFileError, match="no usable detector"):
             smkc.load(written(arrays, {**header, "learned": bad}))
 

@@ -1,7 +1,7 @@
-"""``smkc demo``: detection on synthetic telemetry with known incidents.
+"""``smkc demo``: detection on synthetic or recorded telemetry with known incidents.
 
-In: a seed. Out: a summary that compares alerts with the planted incidents, a report page, and the
-telemetry as files for trying other commands.
+In: a seed, or a recording to replay. Out: a summary that compares alerts with the planted
+incidents, a report page, and the telemetry as files for trying other commands.
 """
 
 from pathlib import Path
@@ -22,6 +22,13 @@ def demo(
         "smkc-demo"
     ),
     seed: Annotated[int, typer.Option(min=0, help="Another seed gives another fleet.")] = 0,
+    replay: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATASET",
+            help="Use a recording of a real system instead: hostwatch, shop, cache or pipeline.",
+        ),
+    ] = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
@@ -35,20 +42,28 @@ def demo(
     The telemetry is written to the same folder, to try other commands on: reference and live, each
     as Parquet (long) and CSV (wide), and the incidents as labels.csv.
 
+    With `--replay` the telemetry is real, recorded by Prometheus while faults were injected:
+    hostwatch is a machine with a small fleet of services; shop is nginx, PostgreSQL, Redis and an
+    application whose replicas are rolled out and scaled; cache is a Redis cluster whose nodes are
+    replaced one by one; pipeline is RabbitMQ with producers, consumers and jobs that come and go.
+    The recordings are part of a checkout of the project, in data/.
+
     **Examples**
 
     - `smkc demo`
     - `smkc demo --out /tmp/demo --seed 7`
+    - `smkc demo --replay shop`
     """
     with explained_failures(quiet or as_json):
         from smkc.detector import Detector
-        from smkc.fleet import hold_against, make_fleet, write_fleet
+        from smkc.fleet import hold_against, make_fleet, replay_fleet, write_fleet
         from smkc.plot import report
         from smkc.plot.page import need
 
         need("jinja2")  # fail before the work rather than after it
         out.mkdir(parents=True, exist_ok=True)
-        fleet = make_fleet(seed)
+        fleet = make_fleet(seed) if replay is None else replay_fleet(replay)
+        subject = "A small fleet's day" if replay is None else "A real system, recorded"
         data = write_fleet(fleet, out)
         scored = Detector().fit(fleet.reference).score(fleet.live)
         alerts = scored.alerts()
@@ -56,7 +71,7 @@ def demo(
         page = report(
             out / "report.html",
             scored,
-            title="A small fleet's day: what smkc found",
+            title=f"{subject}: what smkc found",
             incidents=fleet.incidents,
             routine=fleet.routine,
         )

@@ -3,9 +3,9 @@
 In: calls and tables of a host library, with one row per time step in order, and NaN where nothing
 was observed. Out: the results that the host expects, with its sign and shapes.
 
-Each host has a module: ``scikit``, ``pyod``, ``river``. Importing this package imports none of the
-hosts. The module of an adapter can be imported without its host; only creating the adapter then
-fails, with the command that installs the host.
+Each host has a module: ``scikit``, ``pyod``, ``aeon``, ``river``, ``tsb_ad``. Importing this
+package imports none of the hosts. The module of an adapter can be imported without its host;
+only creating the adapter then fails, with the command that installs the host.
 
 Variables are identified by name, not by position: the columns of a data frame or the keys of a
 dict may differ between fitting and scoring. Columns of a plain array are named ``x0``, ``x1``, and
@@ -24,10 +24,21 @@ from smkc.detector import Detector
 from smkc.errors import CalibrationWarning, InputError, MissingExtraError, optional_module
 from smkc.recording import Recording, canonical
 
-__all__ = ["as_recording", "detector_of", "fitted_detector", "host_class", "scores"]
+__all__ = [
+    "OWN_SETTINGS",
+    "as_recording",
+    "detector_of",
+    "fitted_detector",
+    "host_class",
+    "reference_scores",
+    "scores",
+]
 
-# Settings of the detector that adapters have as parameters, where they have them at all.
 OWN_SETTINGS = ("window", "false_alarm_rate")
+"""Settings of the detector that adapters have as parameters, where they have them at all."""
+
+# Smallest number of rows in each half when the data fitted on are scored by halves.
+MIN_ROWS_OF_HALF = 64
 
 # Tables with fewer rows are repeated up to this number: hosts also fit on a dozen rows, and the
 # default detector needs a variable to be observed 32 times.
@@ -89,7 +100,7 @@ def as_recording(table: Any, names: Iterable[Any] | None = None) -> Recording:
     Examples
     --------
     >>> as_recording([[0.3, 0.7], [0.4, np.nan]])
-    Recording(2 rows, 2 variables, 3 observations, 1-2 per row, times 0 to 1)
+    Recording(2 rows, 2 variables, 3 observations, 1-2 a row, times 0 to 1)
     >>> as_recording([{"cpu": 0.3}, {"cpu": 0.4, "mem": 0.7}]).names
     ('cpu', 'mem')
     """
@@ -125,9 +136,31 @@ def as_recording(table: Any, names: Iterable[Any] | None = None) -> Recording:
 
 
 def scores(detector: Detector, table: Any) -> NDArray[np.float64]:
-    """Return (T,) scores, one per time step.
+    """Return (T,) scores, one per time step, with missing ones filled: hosts accept no NaN."""
+    return _filled(detector, detector.decision_function(as_recording(table)))
 
-    Hosts accept no NaN: a missing score becomes the median score of normal time steps.
+
+def reference_scores(detector: Detector, reference: Recording) -> NDArray[np.float64]:
+    """Return (T,) scores of the reference data, each half scored after fitting on the other half.
+
+    A row that was fitted on would look normal even if it is not. If the halves are too short, or
+    fitting on one fails, the given detector scores the rows instead.
     """
-    by_step = detector.decision_function(as_recording(table))
-    return np.where(np.isnan(by_step), detector.fitted_.of_steps.usual, by_step)
+    half = len(reference) // 2
+    if half < MIN_ROWS_OF_HALF:
+        return scores(detector, reference)
+    first, second = reference.rows(0, half), reference.rows(half)
+    parts = []
+    for judged, learned in ((first, second), (second, first)):
+        try:
+            other = Detector(**detector.get_params()).fit(learned.canonical())
+        except InputError:  # variables have too few observations in that half
+            other = detector
+        parts.append(_filled(other, other.decision_function(judged.canonical())))
+    return np.concatenate(parts)
+
+
+def _filled(detector: Detector, by_step: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Replace missing scores by the median score of normal time steps."""
+    usual = detector.fitted_.of_steps.usual
+    return np.where(np.isnan(by_step), usual, by_step)

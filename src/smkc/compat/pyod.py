@@ -10,13 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.compat import as_recording, fitted_detector, host_class, scores
+from smkc.compat import as_recording, fitted_detector, host_class, reference_scores, scores
 from smkc.detector import Detector
-from smkc.errors import InputError
 from smkc.recording import Recording
-
-# Smallest number of rows in each half when the data fitted on are scored by halves.
-MIN_ROWS_OF_HALF = 64
 
 # Largest amount in nats added to break ties; smaller than any meaningful difference of scores.
 MAX_TIE_BREAK = 1e-3
@@ -105,26 +101,6 @@ class SmkcDetector(BaseDetector):  # type: ignore[misc]
         total = np.bincount(rows, far, minlength=len(recording))
         mean = total / np.maximum(np.bincount(rows, minlength=len(recording)), 1)
         return np.asarray(MAX_TIE_BREAK * mean / (1.0 + mean))
-
-
-def reference_scores(detector: Detector, reference: Recording) -> NDArray[np.float64]:
-    """Return (T,) scores of the reference data, each half scored after fitting on the other half.
-
-    A row that was fitted on would look normal even if it is not. If the halves are too short, or
-    fitting on one fails, the given detector scores the rows instead.
-    """
-    half = len(reference) // 2
-    if half < MIN_ROWS_OF_HALF:
-        return scores(detector, reference)
-    first, second = reference.rows(0, half), reference.rows(half)
-    parts = []
-    for judged, learned in ((first, second), (second, first)):
-        try:
-            other = Detector(**detector.get_params()).fit(learned.canonical())
-        except InputError:  # variables have too few observations in that half
-            other = detector
-        parts.append(scores(other, judged.canonical()))
-    return np.concatenate(parts)
 
 
 def _middles(recording: Recording) -> dict[str, tuple[float, float]]:

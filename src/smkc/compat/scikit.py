@@ -60,7 +60,8 @@ class SmkcOutlierDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     ``feature_names_in_`` are not set, because scikit-learn would then reject other columns.
     The score of a row depends on the rows around it: shuffling or splitting rows changes it.
     ``EXPECTED_FAILED_CHECKS`` lists the checks of scikit-learn that contradict this, with reasons.
-    ``fit_predict`` is ``fit`` followed by ``predict``: rows are judged by a model fitted on them.
+    ``fit_predict`` is ``fit`` followed by ``predict``, so rows are judged by a model fitted on
+    them; in ``detector_.labels_``, later rows are judged by a model fitted on earlier ones.
     Pedregosa et al., Journal of Machine Learning Research 12, 2011.
 
     Examples

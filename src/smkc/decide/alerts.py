@@ -3,7 +3,7 @@
 In: (T,) scores, times, a threshold. Out: alerts, each with its peak, its p-value and its causes.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
@@ -96,6 +96,10 @@ class Alert:
     first_row: int
     last_row: int
     causes: tuple[Cause, ...] = ()
+
+    def with_causes(self, causes: list[Cause]) -> "Alert":
+        """Return the same alert with its causes, largest share first."""
+        return replace(self, causes=tuple(causes))
 
     def __str__(self) -> str:
         reason = f": {self.causes[0]}" if self.causes else ""

@@ -133,6 +133,14 @@ class Fitted(Protocol):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """Return (R,) lower and (R,) upper end of a variable's usual values; None if unknown."""
 
+    def reference_steps(
+        self, reference: Recording
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return (T,) scores and (T,) alarms of reference rows, as if not learned from them.
+
+        NaN for rows that cannot be scored so.
+        """
+
     def scan(self) -> Scan:
         """Return a scan that has seen no row yet."""
 

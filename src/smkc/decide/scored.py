@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from smkc.decide.alerts import Alert, Cause, find_alerts
 from smkc.decide.contract import Fitted, ScoredWindows
-from smkc.decide.scores import WindowScores
-from smkc.errors import WindowError, optional_module
+from smkc.decide.scores import Table, WindowScores
+from smkc.errors import WindowError
 from smkc.recording import Aligned, Recording
 from smkc.recording.times import show_time
 
@@ -49,9 +49,14 @@ class Learned:
         later = Learned.of(more) if len(more) else replace(self, rows=0)
         return replace(later, rows=self.rows + later.rows, start=self.start)
 
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> "Learned":
+        """Rebuild the description from its fields, as a model file holds them."""
+        return cls(rows=int(stored["rows"]), start=str(stored["start"]), end=str(stored["end"]))
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Scored:
+class Scored(Table):
     """A recording of T time steps with its scores; made by :meth:`smkc.Detector.score`.
 
     Parameters
@@ -80,10 +85,12 @@ class Scored:
     ['time', 'score', 'p_value', 'is_alert']
     """
 
+    time_columns = ("time",)
+
     given: Aligned
     windows_scored: ScoredWindows
     fitted: Fitted
-    learned: Learned
+    learned: Learned | None
     false_alarm_rate: float
     align: str
     settings: Mapping[str, Any]
@@ -95,6 +102,16 @@ class Scored:
     def recording(self) -> Recording:
         """The recording that was scored, in order of time."""
         return self.given.recording
+
+    @property
+    def labels(self) -> Any:
+        """(T,) index labels of the time steps, if the input was a pandas frame; else None."""
+        return self.given.labels_at(np.arange(len(self)))
+
+    @property
+    def zone(self) -> str | None:
+        """Time zone of the input's times; None if they had none."""
+        return self.given.zone
 
     @property
     def times(self) -> NDArray[Any]:
@@ -150,6 +167,8 @@ class Scored:
             end=times[scored.last_rows],
             score=scored.scores,
             p_value=scored.p_values,
+            labels=self.given.labels_at(scored.last_rows),
+            zone=self.given.zone,
         )
 
     # ------------------------------------------------------------------ alerts
@@ -204,7 +223,7 @@ class Scored:
     def _with_causes(self, alerts: list[Alert]) -> list[Alert]:
         worst = [self._worst(alert.first_row, alert.last_row) for alert in alerts]
         causes = self.fitted.causes(self.windows_scored, worst)
-        return [replace(one, causes=tuple(its)) for one, its in zip(alerts, causes, strict=True)]
+        return [alert.with_causes(found) for alert, found in zip(alerts, causes, strict=True)]
 
     @cached_property
     def is_alert(self) -> NDArray[np.int64]:
@@ -250,24 +269,6 @@ class Scored:
             "p_value": self.p_values,
             "is_alert": self.is_alert,
         }
-
-    def to_arrow(self) -> Any:
-        """Return one row per time step as a pyarrow Table, with times in the input's time zone."""
-        import pyarrow
-
-        columns: dict[str, Any] = self.to_dict()
-        if self.given.zone is not None:
-            zoned = pyarrow.timestamp("ns", self.given.zone)
-            columns["time"] = pyarrow.array(self.times.view(np.int64)).cast(zoned)
-        return pyarrow.table(columns)
-
-    def to_pandas(self) -> Any:
-        """Return one row per time step as a pandas DataFrame, with the input's index and zone."""
-        pandas, zone = optional_module("pandas", "pandas"), self.given.zone
-        columns: dict[str, Any] = self.to_dict()
-        if zone is not None:
-            columns["time"] = pandas.DatetimeIndex(self.times, tz="UTC").tz_convert(zone)
-        return pandas.DataFrame(columns, index=self.given.labels)
 
 
 def _around(alert: Alert, rows: int) -> slice:

@@ -192,12 +192,6 @@ class EvidenceFitted:
             np.concatenate([unknown, ours.step_alarms(scored)]),
         )
 
-    def kernel_images(
-        self, scored: ScoredWindows, numbers: Sequence[int]
-    ) -> NDArray[np.float32] | None:
-        """Return None: this detector has no kernel images."""
-        return None
-
     def usual_band(
         self, variable: str, times: NDArray[Any]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:

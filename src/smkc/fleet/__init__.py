@@ -2,10 +2,12 @@
 
 In: a seed. Out: a :class:`Fleet`: 2 days of reference, 1 live day that follows them, and the
 incidents planted in that day, with which a detector's alerts can be compared.
-:func:`write_fleet` writes it to files.
+:func:`replay_fleet` returns a fleet from a recording of a real system that comes with the project.
+:func:`write_fleet` writes either to files.
 """
 
 from smkc.fleet.files import write_fleet
+from smkc.fleet.replay import replay_fleet
 from smkc.fleet.telemetry import make_fleet
 from smkc.fleet.truth import Change, Finding, Fleet, Incident, hold_against
 
@@ -16,5 +18,6 @@ __all__ = [
     "Incident",
     "hold_against",
     "make_fleet",
+    "replay_fleet",
     "write_fleet",
 ]

@@ -42,7 +42,7 @@ def _wide(recording: Recording) -> Any:
     at = recording.codes, recording.row_numbers
     values[at], absent[at] = recording.values, False
     columns = [pa.array(one, mask=gone) for one, gone in zip(values, absent, strict=True)]
-    times = [show_time(time) for time in recording.times]
+    times = [_text(time) for time in recording.times]
     return pa.table([pa.array(times), *columns], names=["time", *recording.names])
 
 
@@ -52,11 +52,16 @@ def _labels(changes: Iterable[Change]) -> Any:
     ordered = sorted(changes, key=lambda change: change.start)
     return pa.table(
         {
-            "start": [show_time(change.start) for change in ordered],
-            "end": [show_time(change.end) for change in ordered],
+            "start": [_text(change.start) for change in ordered],
+            "end": [_text(change.end) for change in ordered],
             "is_incident": [int(isinstance(change, Incident)) for change in ordered],
             "kind": [change.kind for change in ordered],
             "variables": [" ".join(getattr(change, "variables", ())) for change in ordered],
             "story": [change.story for change in ordered],
         }
     )
+
+
+def _text(time: Any) -> Any:
+    """Return a date in ISO 8601, or a number unchanged."""
+    return show_time(time) if isinstance(time, np.datetime64) else time

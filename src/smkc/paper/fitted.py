@@ -148,6 +148,19 @@ class KernelFitted:
         """Return a new stream, before its first row."""
         return KernelStream(self)
 
+    def reference_steps(
+        self, reference: Recording
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return (T,) scores and (T,) alarms of the rows learned from last; here both are the same.
+
+        Each window is scored with the references from the block of rows around it left out.
+        """
+        prepared = self.prepare(reference)
+        starts = window_starts(len(prepared), self.window, self.stride)
+        scores = self.left_out_scores(prepared, starts)
+        steps = step_scores(scores, starts, self.window, len(prepared), self.align)
+        return steps, steps
+
     def updated(self, recording: Recording, seed: int) -> "KernelFitted":
         """Return the state after learning from more reference data."""
         scaled = replace(self, scaling=self._scaling_after(recording)) if self.is_scaled else self

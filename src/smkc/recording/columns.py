@@ -14,6 +14,11 @@ from numpy.typing import NDArray
 
 from smkc.errors import ReadError
 
+__all__ = [
+    *("Kind", "Where", "holds_no_number", "holds_numbers", "kind_of"),
+    *("numbers", "plain", "texts"),
+]
+
 Kind = Literal["number", "text", "time", "nothing", "other"]
 Where = Callable[[int], str]
 """Function that describes, for messages, where position i of an array comes from."""

@@ -103,11 +103,11 @@ def read(  # type: ignore[misc]
     Examples
     --------
     >>> read({"time": [2, 1, 1], "metric": ["cpu", "cpu", "mem"], "value": [0.4, 0.3, 0.7]})
-    Recording(2 rows, 2 variables, 3 observations, 1-2 per row, times 1 to 2)
+    Recording(2 rows, 2 variables, 3 observations, 1-2 a row, times 1 to 2)
     >>> read({"time": [1, 2], "cpu": [0.3, 0.4], "mem": [0.7, float("nan")]})
-    Recording(2 rows, 2 variables, 3 observations, 1-2 per row, times 1 to 2)
+    Recording(2 rows, 2 variables, 3 observations, 1-2 a row, times 1 to 2)
     >>> read([{"cpu": 0.3, "mem": 0.7}, {"cpu": 0.4}])
-    Recording(2 rows, 2 variables, 3 observations, 1-2 per row, times 0 to 1)
+    Recording(2 rows, 2 variables, 3 observations, 1-2 a row, times 0 to 1)
     """
     # Imported here because Arrow takes 0.1 seconds, which `import smkc` should not take.
     from smkc.recording.grid import on_grid
@@ -249,15 +249,18 @@ class Aligned:
         """Turn one number per row of the recording into one per input row."""
         return by_step if self.rows is None else by_step[self.rows]
 
-    @property
-    def labels(self) -> Any:
-        """Index labels of the recording's rows; None if there are none.
+    def labels_at(self, steps: NDArray[np.int64]) -> Any:
+        """Return the index labels of the recording's rows ``steps``; None if there are none.
 
         If several input rows became one row of the recording, the label is that of the first.
         """
-        if self.index is None or self.rows is None:
-            return self.index
-        return self.index.take(np.unique(self.rows, return_index=True)[1])
+        if self.index is None:
+            return None
+        if self.rows is None:
+            return self.index.take(steps)
+        first = np.zeros(len(self.recording), np.int64)
+        first[self.rows[::-1]] = np.arange(len(self.rows))[::-1]
+        return self.index.take(first[steps])
 
 
 def aligned(source: Any) -> Aligned:

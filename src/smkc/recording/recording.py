@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from smkc.errors import InputError
+from smkc.errors import InputError, optional_module
 from smkc.recording.notes import Notes
 from smkc.recording.times import as_times, moment, show_time
 
@@ -44,7 +44,7 @@ class Recording:
     --------
     >>> rec = Recording.from_rows([0, 1], [{"cpu": 0.3, "mem": 0.7}, {"cpu": 0.4}])
     >>> rec
-    Recording(2 rows, 2 variables, 3 observations, 1-2 per row, times 0 to 1)
+    Recording(2 rows, 2 variables, 3 observations, 1-2 a row, times 0 to 1)
     >>> rec.row(1)
     {'cpu': 0.4000000059604645}
     """
@@ -164,6 +164,11 @@ class Recording:
             notes,
         )
 
+    def append(self, time: Any, observations: Mapping[str, float]) -> "Recording":
+        """Return a recording with one more time step at its end."""
+        stamp = moment(time, self.times.dtype) if len(self) else as_times([time])[0]
+        return Recording.concat([self, Recording.from_rows([stamp], [observations])])
+
     # ------------------------------------------------------------------ taking parts
 
     def rows(self, start: int, stop: int | None = None) -> "Recording":
@@ -264,6 +269,15 @@ class Recording:
             {"time": times, "variable": variables, "value": pa.array(values, mask=absent)}
         )
 
+    def to_pandas(self) -> Any:
+        """Return the table of :meth:`to_arrow` as a pandas DataFrame."""
+        optional_module("pandas", "pandas")  # Arrow's own error does not say how to install it
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return the table of :meth:`to_arrow` as a polars DataFrame."""
+        return optional_module("polars", "polars").from_arrow(self.to_arrow())
+
     # ------------------------------------------------------------------ looking
 
     def __len__(self) -> int:
@@ -327,12 +341,12 @@ class Recording:
             return f"Recording(0 rows, {len(self.names)} variables)"
         cardinality = self.cardinality
         low, high = int(cardinality.min()), int(cardinality.max())
-        per_row = str(low) if low == high else f"{low}-{high}"
+        a_row = str(low) if low == high else f"{low}-{high}"
         parts = [
             f"{len(self):,} rows",
             f"{len(self.names):,} variables",
             f"{self.n_observations:,} observations",
-            f"{per_row} per row",
+            f"{a_row} a row",
             f"times {show_time(self.times[0])} to {show_time(self.times[-1])}",
         ]
         dropped = [("duplicates", self.notes.duplicates), ("infinities", self.notes.infinities)]

@@ -62,3 +62,49 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_invalid_seed() -> None:
     assert run("demo", "--seed", "-1").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "some"),
+    [
+        ("hostwatch", {"cpu hog", "memory leak", "silent"}),
+        ("shop", {"retry storm", "lock held"}),
+        ("cache", {"client flood", "hot key"}),
+        ("pipeline", {"traffic burst", "disk full"}),
+    ],
+)
+def test_the_projects_own_recordings_are_replayed(
+    tmp_path: Path, name: str, some: set[str]
+) -> None:
+    done = run("demo", "--replay", name, "--out", str(tmp_path), "--json")
+    assert done.exit_code == 0, done.output
+    answer = json.loads(done.stdout)
+    kinds = [incident["kind"] for incident in answer["incidents"]]
+    assert some <= set(kinds)
+    assert answer["found"] == sum(incident["found"] for incident in answer["incidents"])
+    assert 0 < answer["found"] <= len(kinds)
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "A real system" in page
+    assert f"{answer['found']} of {len(kinds)} incidents found" in page
+
+
+def test_missing_recording_is_reported_with_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from smkc.fleet import replay
+
+    monkeypatch.delenv("SMKC_DATA", raising=False)
+    monkeypatch.setattr(replay, "PROJECT_DATA", tmp_path / "nowhere")
+    done = run("demo", "--replay", "hostwatch", "--out", str(tmp_path))
+    assert done.exit_code == 2
+    words = " ".join(done.stderr.split())
+    assert "comes with the project's source" in words
+    assert "data/hostwatch" in words
+
+
+def test_unknown_recording_is_reported_with_the_choices(tmp_path: Path) -> None:
+    done = run("demo", "--replay", "smd", "--out", str(tmp_path))
+    assert done.exit_code == 2
+    assert "'smd' cannot be replayed; choose hostwatch, shop, cache or pipeline" in " ".join(
+        done.stderr.split()
+    )

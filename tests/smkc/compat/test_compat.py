@@ -7,16 +7,19 @@ import polars as pl
 import pytest
 
 import smkc
-from smkc.compat import as_recording, scores
-from smkc.errors import InputError, UnscoredWarning
+from smkc.compat import as_recording, reference_scores, scores
+from smkc.compat.tsb_ad import run_SMKC
+from smkc.errors import InputError, SettingError, UnscoredWarning
 from smkc.paper import KnnDetector
 
-HOSTS = ("pyod", "river", "sklearn")
+HOSTS = ("TSB_AD", "aeon", "pyod", "river", "sklearn")
 
 ADAPTERS = {
+    "aeon": ("SmkcSeriesDetector", "aeon"),
     "pyod": ("SmkcDetector", "pyod"),
     "river": ("SmkcAnomalyDetector", "river"),
     "scikit": ("SmkcOutlierDetector", "scikit-learn"),
+    "tsb_ad": ("register", "TSB-AD"),
 }
 
 
@@ -49,7 +52,8 @@ for module, (name, _) in {ADAPTERS!r}.items():
     assert len(said) == len(ADAPTERS)
     for line, (_, package) in zip(said, ADAPTERS.values(), strict=True):
         assert line.startswith(f"MissingExtraError this needs {package}, which")
-        assert line.endswith(f"install it with: pip install {package}")
+        options = "--no-deps " if package == "TSB-AD" else ""
+        assert line.endswith(f"install it with: pip install {options}{package}")
 
 
 @pytest.mark.parametrize(
@@ -98,3 +102,23 @@ def test_steps_without_a_score_have_the_usual_one(rng):
     assert 0 < is_unscored.sum() < 100
     assert set(filled[is_unscored]) == {np.median(det.fitted_.of_steps.null)}
     np.testing.assert_array_equal(filled[~is_unscored], raw[~is_unscored])
+
+
+def test_reference_rows_are_judged_by_the_half_that_they_are_not_in(rng):
+    table = rng.normal(size=(600, 2))
+    table[100:110, 0] += 9
+    table[500:510, 1] -= 9
+    whole = as_recording(table)
+    det = smkc.Detector(false_alarm_rate=0.01).fit(whole)
+    found = reference_scores(det, whole)
+    first = smkc.Detector(false_alarm_rate=0.01).fit(whole.rows(300))
+    np.testing.assert_array_equal(found[:300], first.decision_function(whole.rows(0, 300)))
+    assert 90 <= found[:300].argmax() < 115
+    assert 490 <= 300 + found[300:].argmax() < 515
+    short = whole.rows(0, 60)
+    np.testing.assert_array_equal(reference_scores(det, short), det.decision_function(short))
+
+
+def test_an_unknown_setting_is_named():
+    with pytest.raises(SettingError, match="no setting 'windows'; use window"):
+        run_SMKC([[0.0]], [[0.0]], windows=16)

@@ -9,9 +9,7 @@ from pyod.utils.data import evaluate_print
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
-import smkc
-from smkc.compat import as_recording
-from smkc.compat.pyod import SmkcDetector, reference_scores
+from smkc.compat.pyod import SmkcDetector
 
 CONTAMINATION = 0.1
 
@@ -105,18 +103,3 @@ def test_pyods_own_messages_come_through(table):
         SmkcDetector(contamination=0.7)
     with pytest.raises(ValueError, match="not fitted"):
         SmkcDetector().decision_function(table)
-
-
-def test_reference_rows_are_judged_by_the_half_that_they_are_not_in(rng):
-    table = rng.normal(size=(600, 2))
-    table[100:110, 0] += 9
-    table[500:510, 1] -= 9
-    whole = as_recording(table)
-    det = smkc.Detector(false_alarm_rate=0.01).fit(whole)
-    found = reference_scores(det, whole)
-    first = smkc.Detector(false_alarm_rate=0.01).fit(whole.rows(300))
-    np.testing.assert_array_equal(found[:300], first.decision_function(whole.rows(0, 300)))
-    assert 90 <= found[:300].argmax() < 115
-    assert 490 <= 300 + found[300:].argmax() < 515
-    short = whole.rows(0, 60)
-    np.testing.assert_array_equal(reference_scores(det, short), det.decision_function(short))

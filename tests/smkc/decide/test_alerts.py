@@ -58,15 +58,8 @@ def test_the_peak_is_the_highest_step_and_the_middle_of_equals():
 def test_in_words():
     cause = Cause(variable="cpu", share=0.4, kind="level", joint_with=("mem",), detail="rose")
     alert = Alert(
-        start=1,
-        end=2,
-        peak=2,
-        score=1.0,
-        p_value=0.004,
-        first_row=1,
-        last_row=2,
-        causes=(cause,),
-    )
+        start=1, end=2, peak=2, score=1.0, p_value=0.004, first_row=1, last_row=2
+    ).with_causes([cause])
     assert str(alert) == "1 to 2, p = 0.004: cpu (jointly with mem): level, 40%; rose"
 
 

@@ -1,7 +1,5 @@
 """A recording scored once: what the detector's own methods say, for every kind of detector."""
 
-import sys
-
 import numpy as np
 import pytest
 from tests import worlds
@@ -9,7 +7,7 @@ from tests import worlds
 import smkc
 from smkc.decide import Mark
 from smkc.decide.scored import release_threshold
-from smkc.errors import MissingExtraError, WindowError
+from smkc.errors import WindowError
 from smkc.paper import KnnDetector
 
 DETECTORS = {
@@ -79,16 +77,10 @@ def test_alerts_are_alarms_past_the_threshold(detector, scored):
 
 def test_it_is_a_table_of_time_steps(scored):
     frame = scored.to_pandas()
-    assert list(frame) == list(scored.to_dict()) == scored.to_arrow().column_names
+    assert list(frame) == scored.to_polars().columns == scored.to_arrow().column_names
     np.testing.assert_array_equal(frame["score"], scored.scores)
     np.testing.assert_array_equal(frame["is_alert"], scored.is_alert)
     assert list(frame["time"]) == list(scored.times)
-
-
-def test_a_missing_library_is_named(scored, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingExtraError, match="pip install pandas"):
-        scored.to_pandas()
 
 
 def test_what_was_found_does_not_depend_on_later_settings(detector, live):
@@ -110,6 +102,17 @@ def test_a_lists_change_changes_nothing_kept(scored):
 def test_a_time_that_is_not_there_is_named(scored):
     with pytest.raises(WindowError, match="no row between 5000 and 5000; choose times between"):
         scored.explain(5000)
+
+
+def test_reference_scores_are_worked_out_once(table, monkeypatch):
+    detector = smkc.Detector(false_alarm_rate=0.01).fit(worlds.recording_of(table[:N_REFERENCE]))
+    first, labels = detector.decision_scores_, detector.labels_
+    fitted = type(detector.fitted_)
+    monkeypatch.delattr(fitted, "updated")  # a second fit would fail
+    np.testing.assert_array_equal(detector.decision_scores_, first)
+    np.testing.assert_array_equal(detector.labels_, labels)
+    detector.decision_scores_[:] = 0
+    np.testing.assert_array_equal(detector.decision_scores_, first)
 
 
 def test_the_strangest_moments_beside_the_alerts_come_next(detector, scored):

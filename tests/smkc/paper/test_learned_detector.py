@@ -143,6 +143,16 @@ def test_calibrated_on_windows_that_were_not_trained_on(recon, reference):
     assert learned.of_steps.n_independent == pytest.approx(n_steps / 24)
 
 
+def test_scores_of_the_reference_data_are_those_held_out(recon, reference):
+    scores = recon.decision_scores_
+    blocks = recon.fitted_.density.held_out
+    expected = np.zeros(len(reference), bool)
+    for first, end in zip(blocks.firsts, blocks.ends, strict=True):
+        expected[first:end] = True
+    np.testing.assert_array_equal(np.isfinite(scores), expected)
+    assert recon.labels_.shape == (len(reference),)
+
+
 # ---------------------------------------------------------------------- streams
 
 

@@ -59,9 +59,8 @@ def test_parts_join_to_the_whole(whole, k):
 
 @given(recordings())
 def test_what_leaves_comes_back(expected):
-    table = expected.to_arrow()
-    for leaving in (table, table.to_pandas(), pl.from_arrow(table)):
-        assert read(leaving, **SAME_TIMES) == expected
+    for table in (expected.to_arrow(), expected.to_pandas(), expected.to_polars()):
+        assert read(table, **SAME_TIMES) == expected
 
 
 @given(recordings())

@@ -1,5 +1,7 @@
 """Recording: canonical order, parts, joining, equality and what it says of itself."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from tests.strategies import recordings
 
 import smkc
-from smkc.errors import InputError
+from smkc.errors import InputError, MissingExtraError
 from smkc.recording import Notes, Recording
 
 
@@ -103,12 +105,12 @@ def test_with_values(small):
     assert changed == small.select(["a", "c"])
 
 
-def test_concat(small):
-    longer = Recording.concat([small, Recording.from_rows([30], [{"d": 5.0, "a": 6.0}])])
+def test_append_and_concat(small):
+    longer = small.append(30, {"d": 5.0, "a": 6.0})
     assert longer.rows(0, 3) == small
     assert longer.row(3) == {"a": 6.0, "d": 5.0}
     with pytest.raises(InputError, match="times must increase"):
-        Recording.concat([small, Recording.from_rows([20], [{}])])
+        small.append(20, {})
     with pytest.raises(InputError, match="at least one"):
         Recording.concat([])
     dates = Recording.from_rows(["2026-01-01"], [{"a": 1}])
@@ -116,9 +118,9 @@ def test_concat(small):
         Recording.concat([small, dates])
 
 
-def test_concat_with_nothing():
-    empty, one = Recording.from_rows([], []), Recording.from_rows([3], [{"a": 1.0}])
-    assert Recording.concat([empty, one]) == one
+def test_append_to_nothing():
+    empty = Recording.from_rows([], [])
+    assert empty.append(3, {"a": 1.0}) == Recording.from_rows([3], [{"a": 1.0}])
     assert repr(empty) == "Recording(0 rows, 0 variables)"
 
 
@@ -143,7 +145,7 @@ def test_repr_names_what_was_dropped():
         Notes(ignored=("label", "")),
     )
     assert repr(rec) == (
-        "Recording(1 rows, 1 variables, 1 observations, 1 per row, times 2026-01-01T00:00:00.5Z to "
+        "Recording(1 rows, 1 variables, 1 observations, 1 a row, times 2026-01-01T00:00:00.5Z to "
         "2026-01-01T00:00:00.5Z, 1 duplicates dropped, 1 infinities dropped, "
         "ignored label, (unnamed))"
     )
@@ -158,6 +160,10 @@ def test_row_out_of_range(small):
 @given(recordings(), st.integers(0, 8))
 def test_concat_of_parts_is_the_whole(whole, k):
     assert Recording.concat([whole.rows(0, k), whole.rows(k)]) == whole
+    grown = whole.rows(0, k)
+    for at in range(len(grown), len(whole)):
+        grown = grown.append(whole.times[at], whole.row(at))
+    assert grown == whole
 
 
 def test_long_tables_keep_empty_rows(small):
@@ -166,6 +172,15 @@ def test_long_tables_keep_empty_rows(small):
     assert table.column("time").to_pylist() == [0, 0, 10, 20, 20]
     assert table.column("variable").to_pylist() == ["a", "b", None, "a", "c"]
     assert table.column("value").to_pylist() == [1.0, 2.0, None, 4.0, 3.0]
+    assert small.to_pandas()["value"].tolist()[:2] == [1.0, 2.0]
+    assert small.to_polars()["variable"].to_list() == ["a", "b", None, "a", "c"]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_missing_library_is_named(small, monkeypatch, library):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(MissingExtraError, match=f"pip install {library}"):
+        getattr(small, f"to_{library}")()
 
 
 def test_a_signalling_nan_is_missing_like_any_other():
