@@ -72,6 +72,7 @@ def test_remote_write(put, service):
     )
     assert answer.status_code == 204
     assert answer.content == b""
+    assert answer.headers["X-Prometheus-Remote-Write-Samples-Written"] == "3"
     assert kept[0][0] is None
     assert sorted(kept[0][1].values) == [1.0, 2.0, 3.0]
 
@@ -122,7 +123,7 @@ def test_what_was_answered_for_is_on_the_disk(client, service):
         ("/api/v1/write", "text/plain", "snappy", 415),
         ("/api/v1/write", PROTOBUF, "gzip", 415),
         ("/api/v1/write", PROTOBUF, "snappy", 400),
-        ("/api/v1/write", V2, "snappy", 415),
+        ("/api/v1/write", V2, "snappy", 400),
         ("/v1/metrics", "text/html", "", 415),
         ("/v1/metrics", PROTOBUF, "br", 415),
         ("/v1/metrics", PROTOBUF, "gzip", 400),
@@ -173,6 +174,7 @@ def test_remote_write_takes_the_rest_and_names_the_impossible_time(put, service)
         Content_Encoding="snappy",
     )
     assert answer.status_code == 400
+    assert answer.headers["X-Prometheus-Remote-Write-Samples-Written"] == "2"
     assert "-5" in answer.json()["error"]
     waiting = [unpack_samples(body) for _, body in service.store.inbox("shop")]
     assert all((samples.times >= 0).all() for samples in waiting)

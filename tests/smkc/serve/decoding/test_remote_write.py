@@ -18,7 +18,12 @@ from tests.smkc.serve.decoding.writing import encode_remote_write
 
 from smkc.recording import canonical, identifier
 from smkc.serve.config import Limits
-from smkc.serve.decoding.remote_write import TimeSeries, WriteRequest, decode_remote_write
+from smkc.serve.decoding.remote_write import (
+    RequestV2,
+    TimeSeries,
+    WriteRequest,
+    decode_remote_write,
+)
 from smkc.serve.intake.samples import Samples
 
 V1 = "application/x-protobuf"
@@ -35,6 +40,14 @@ GOLDEN_V1 = (
     " 0a 0b 0a 03 6a 6f 62 12 04 6e 6f 64 65"  # label job = node
     f" {SAMPLE}"
     " 1a 07 08 02 12 03 6a 6f 62"  # metadata
+)
+GOLDEN_V2 = (
+    "37 d8"  # 55 bytes follow, all literal
+    " 22 00 22 08 5f 5f 6e 61 6d 65 5f 5f 22 02 75 70 22 03 6a 6f 62 22 04 6e 6f 64 65"  # symbols
+    " 2a 1a"  # timeseries
+    " 0a 04 01 02 03 04"  # labels_refs
+    f" {SAMPLE}"
+    " 2a 02 08 02 30 01"  # metadata, created_timestamp
 )
 
 
@@ -71,8 +84,9 @@ def plain(samples: Samples) -> list[tuple[str, int, float]]:
     [
         (GOLDEN_V1, V1),
         (GOLDEN_V1, "application/x-protobuf; proto=prometheus.WriteRequest"),
+        (GOLDEN_V2, V2),
     ],
-    ids=["1.0", "1.0 by name"],
+    ids=["1.0", "1.0 by name", "2.0"],
 )
 def test_bodies_made_by_hand(text, content_type):
     samples = decode_remote_write(bytes.fromhex(text), content_type, "snappy", Limits())
@@ -110,8 +124,9 @@ def test_a_series_without_samples_is_passed_over():
     assert len(samples) == 0
 
 
-def test_nothing_sent_is_nothing_read():
-    samples = decode(b"")
+@pytest.mark.parametrize("content_type", [V1, V2], ids=["1.0", "2.0"])
+def test_nothing_sent_is_nothing_read(content_type):
+    samples = decode(b"", content_type)
     assert (samples.names, len(samples)) == ((), 0)
 
 
@@ -149,11 +164,11 @@ def test_so_many_samples_and_no_more():
     [
         ("", "snappy", "Content-Type"),
         ("application/json", "snappy", "Content-Type"),
-        (V2, "snappy", "send remote write 1.0"),
+        ("application/x-protobuf;proto=io.prometheus.write.v3.Request", "snappy", "Content-Type"),
         (V1, "gzip", "Content-Encoding"),
         (V1, "zstd", "Content-Encoding"),
     ],
-    ids=["nothing", "json", "2.0", "gzip", "zstd"],
+    ids=["nothing", "json", "3.0", "gzip", "zstd"],
 )
 def test_what_is_not_known(content_type, encoding, words):
     with refused(415, words):
@@ -274,3 +289,49 @@ remote_write:
     assert values[gone] == {"0.5", "nan"}
     assert values[identifier("up", labels)] == {"1.0"}
     assert server.kinds == {(V1, "snappy")}
+
+
+def test_names_are_the_same_in_both_versions():
+    request = RequestV2(symbols=["", "__name__", "up", "pod", "a", "b"])
+    for refs, stamp in (([1, 2, 3, 4], 5), ([1, 2, 3, 5], 6), ([3, 5, 1, 2], 7), ([1, 2, 3, 0], 8)):
+        request.timeseries.add(labels_refs=refs).samples.add(value=0.5, timestamp=stamp)
+    second = plain(decode(request.SerializeToString(), V2))
+    pods = [({"__name__": "up", "pod": pod}, [(at, 0.5)]) for at, pod in enumerate("abb", 5)]
+    first = plain(decode(written(*pods, ({"__name__": "up"}, [(8, 0.5)]))))
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("symbols", "refs"),
+    [(["", "a"], [1]), (["", "a"], [1, 2]), ([], [0, 0]), (["", "a"], [2**32 - 1, 0])],
+    ids=["odd", "beyond", "none", "far beyond"],
+)
+def test_symbols_that_are_not_there(symbols, refs):
+    request = RequestV2(symbols=symbols)
+    request.timeseries.add(labels_refs=refs).samples.add(value=1.0)
+    with refused(400, "symbols"):
+        decode(request.SerializeToString(), V2)
+
+
+def test_a_symbol_must_be_text():
+    with refused(400, "UTF-8"):
+        decode(b"\x22\x01\xff\x2a\x06\x0a\x02\x00\x00\x12\x00", V2)
+
+
+def test_few_symbols_cannot_make_long_names():
+    request = RequestV2(symbols=["", "x" * 60_000, *(f"l{n}" for n in range(100))])
+    refs = [ref for n in range(100) for ref in (2 + n, 1)]
+    request.timeseries.add(labels_refs=refs).samples.add(value=1.0)
+    with refused(400, "16,384"):
+        decode(request.SerializeToString(), V2)
+
+
+def test_few_symbols_cannot_make_many_long_names():
+    request = RequestV2(symbols=["", "a", "x" * 8000, *(f"l{n}" for n in range(200))])
+    for n in range(200):
+        series = request.timeseries.add(labels_refs=[1, 2, 3 + n, 3 + n])
+        series.samples.add(value=1.0)
+    data = request.SerializeToString()
+    assert len(decode(data, V2).names) == 200
+    with refused(413, "letters"):
+        decode(data, V2, decoded_bytes=1_000_000)

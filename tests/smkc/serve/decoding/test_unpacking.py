@@ -130,9 +130,10 @@ from smkc.serve.decoding.remote_write import decode_remote_write
 from smkc.serve.decoding.unpacking import DecodeError
 
 limits = Limits(decoded_bytes=32 << 20, samples_per_request=50_000)
-V1 = "application/x-protobuf"
+V1, V2 = "application/x-protobuf", "application/x-protobuf;proto=io.prometheus.write.v2.Request"
 READ = {
     "v1": lambda body: decode_remote_write(body, V1, "snappy", limits),
+    "v2": lambda body: decode_remote_write(body, V2, "snappy", limits),
     "otlp": lambda body: decode_otlp(body, V1, "gzip", limits),
     "json": lambda body: decode_otlp(body, "application/json", "gzip", limits),
     "observations": lambda body: decode_observations(body, "", "gzip", limits),
@@ -174,6 +175,8 @@ def test_bombs_take_no_memory(tmp_path):
         "v1.series": snapped(b"\x0a\x00" * (14 * mebibyte)),
         "v1.one_series": snapped(b"\x0a" + claim(28 * mebibyte) + b"\x0a\x00" * (14 * mebibyte)),
         "v1.labels": snapped(series_full_of(b"\x0a\x00") * 4 + series_full_of(b"\x12\x00") * 4),
+        "v2.symbols": snapped(b"\x22\x00" * (14 * mebibyte)),
+        "v2.series": snapped(b"\x2a\x00" * (14 * mebibyte)),
         "otlp.long": zipped(bytes(mebibyte), 100),
         "otlp.groups": zipped(b"\x0a\x00" * (mebibyte // 2), 30),
         "json.lists": b"",

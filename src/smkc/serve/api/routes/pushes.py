@@ -74,23 +74,27 @@ def _body(content: dict[str, Any]) -> dict[str, Any]:
 @needs("write", takes_samples=True)
 async def observations(request: Request, service: Here, watch: WatchAsked = None) -> ReceivedAnswer:
     """Receive samples as a list or as columns."""
-    received = await _received(request, service, watch, decode_observations)
+    received, _ = await _received(request, service, watch, decode_observations)
     return ReceivedAnswer.model_validate(received)
 
 
 @router.post(
     "/api/v1/write",
     status_code=204,
-    summary="Prometheus' remote write, 1.0",
+    summary="Prometheus' remote write, 1.0 and 2.0",
     openapi_extra=_body({PROTOBUF: BINARY}),
 )
 @needs("write", takes_samples=True)
 async def write(request: Request, service: Here, watch: WatchAsked = None) -> Response:
     """Receive samples as a snappy-compressed protobuf message."""
-    received = await _received(request, service, watch, decode_remote_write)
+    received, n_samples = await _received(request, service, watch, decode_remote_write)
+    # Senders of version 2.0 treat a missing or smaller count as lost data. Samples that match no
+    # watch count as written; native histograms and exemplars, which are not decoded, do not.
+    written = {"Samples": n_samples - received.refused, "Histograms": 0, "Exemplars": 0}
+    headers = {f"X-Prometheus-Remote-Write-{what}-Written": str(n) for what, n in written.items()}
     if received.refused:  # after 400 a sender does not retry, and logs the message
-        return refusal(400, received.refusal)
-    return Response(status_code=204)
+        return refusal(400, received.refusal, headers)
+    return Response(status_code=204, headers=headers)
 
 
 @router.post(
@@ -104,7 +108,7 @@ async def write(request: Request, service: Here, watch: WatchAsked = None) -> Re
 @needs("write", takes_samples=True)
 async def otlp(request: Request, service: Here, watch: WatchAsked = None) -> Response:
     """Receive an ExportMetricsServiceRequest as protobuf or JSON, plain or gzipped."""
-    received = await _received(request, service, watch, decode_otlp)
+    received, _ = await _received(request, service, watch, decode_otlp)
     is_json = media_type(request.headers.get("content-type", ""))[0] == JSON
     answer = encode_otlp_response(received.refused, received.refusal, as_json=is_json)
     return Response(answer, headers={"Content-Type": JSON if is_json else PROTOBUF})
@@ -115,8 +119,8 @@ async def _received(
     service: Service,
     watch: str | None,
     decode: Callable[[bytes, str, str, Limits], Samples],
-) -> Received:
-    """Decode and store a body."""
+) -> tuple[Received, int]:
+    """Decode and store a body; return also the number of samples that it held."""
     kind = request.headers.get("content-type", "")
     encoding = request.headers.get("content-encoding", "")
     places: asyncio.Semaphore = request.app.state.places_for_bodies
@@ -125,7 +129,8 @@ async def _received(
     async with places:
         body = await request.body()
 
-        def work() -> Received:
-            return service.receive(watch, decode(body, kind, encoding, service.config.limits))
+        def work() -> tuple[Received, int]:
+            samples = decode(body, kind, encoding, service.config.limits)
+            return service.receive(watch, samples), len(samples.values)
 
         return await in_pool(request, "pushes", work)
