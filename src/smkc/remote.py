@@ -49,7 +49,7 @@ def read(
     Examples
     --------
     >>> read({"time": [1, 2], "cpu": [0.3, 0.4], "mem": [0.7, float("nan")]})
-    Recording(2 rows, 2 variables, 3 observations, 1-2 a row, times 1 to 2)
+    Recording(2 rows, 2 variables, 3 observations, 1-2 per row, times 1 to 2)
     """
     is_address = isinstance(source, str) and source.startswith(("http://", "https://"))
     if query is not None and not is_address:
