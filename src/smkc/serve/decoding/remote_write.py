@@ -28,7 +28,7 @@ _Field = descriptor_pb2.FieldDescriptorProto
 
 # A field is "name number type". "*" marks a repeated field; a message type is given by its name.
 # Protobuf skips the fields that are left out here.
-_SCHEMAS = {
+_SCHEMAS: dict[str, dict[str, tuple[str, ...]]] = {
     "prometheus": {
         "Label": ("name 1 string", "value 2 string"),
         "Sample": ("value 1 double", "timestamp 2 int64"),
