@@ -65,11 +65,12 @@ def as_list(sent):
 
 
 def as_names(sent):
-    lines = [
-        json.dumps({"time": time, "name": f'{metric}{{host="{host}"}}', "value": value})
+    one_by_one = [
+        {"time": time, "name": f'{metric}{{host="{host}"}}', "value": value}
         for metric, host, time, value in sent
     ]
-    return "/api/v1/observations", "\n".join(lines), "application/x-ndjson"
+    body = json.dumps({"observations": one_by_one})
+    return "/api/v1/observations", body, "application/json"
 
 
 def as_columns(sent):

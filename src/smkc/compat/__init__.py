@@ -100,7 +100,7 @@ def as_recording(table: Any, names: Iterable[Any] | None = None) -> Recording:
     Examples
     --------
     >>> as_recording([[0.3, 0.7], [0.4, np.nan]])
-    Recording(2 rows, 2 variables, 3 observations, 1-2 a row, times 0 to 1)
+    Recording(2 rows, 2 variables, 3 observations, 1-2 per row, times 0 to 1)
     >>> as_recording([{"cpu": 0.3}, {"cpu": 0.4, "mem": 0.7}]).names
     ('cpu', 'mem')
     """

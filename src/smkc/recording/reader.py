@@ -103,11 +103,11 @@ def read(  # type: ignore[misc]
     Examples
     --------
     >>> read({"time": [2, 1, 1], "metric": ["cpu", "cpu", "mem"], "value": [0.4, 0.3, 0.7]})
-    Recording(2 rows, 2 variables, 3 observations, 1-2 a row, times 1 to 2)
+    Recording(2 rows, 2 variables, 3 observations, 1-2 per row, times 1 to 2)
     >>> read({"time": [1, 2], "cpu": [0.3, 0.4], "mem": [0.7, float("nan")]})
-    Recording(2 rows, 2 variables, 3 observations, 1-2 a row, times 1 to 2)
+    Recording(2 rows, 2 variables, 3 observations, 1-2 per row, times 1 to 2)
     >>> read([{"cpu": 0.3, "mem": 0.7}, {"cpu": 0.4}])
-    Recording(2 rows, 2 variables, 3 observations, 1-2 a row, times 0 to 1)
+    Recording(2 rows, 2 variables, 3 observations, 1-2 per row, times 0 to 1)
     """
     # Imported here because Arrow takes 0.1 seconds, which `import smkc` should not take.
     from smkc.recording.grid import on_grid

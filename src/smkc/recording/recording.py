@@ -44,7 +44,7 @@ class Recording:
     --------
     >>> rec = Recording.from_rows([0, 1], [{"cpu": 0.3, "mem": 0.7}, {"cpu": 0.4}])
     >>> rec
-    Recording(2 rows, 2 variables, 3 observations, 1-2 a row, times 0 to 1)
+    Recording(2 rows, 2 variables, 3 observations, 1-2 per row, times 0 to 1)
     >>> rec.row(1)
     {'cpu': 0.4000000059604645}
     """
@@ -341,12 +341,12 @@ class Recording:
             return f"Recording(0 rows, {len(self.names)} variables)"
         cardinality = self.cardinality
         low, high = int(cardinality.min()), int(cardinality.max())
-        a_row = str(low) if low == high else f"{low}-{high}"
+        per_row = str(low) if low == high else f"{low}-{high}"
         parts = [
             f"{len(self):,} rows",
             f"{len(self.names):,} variables",
             f"{self.n_observations:,} observations",
-            f"{a_row} a row",
+            f"{per_row} per row",
             f"times {show_time(self.times[0])} to {show_time(self.times[-1])}",
         ]
         dropped = [("duplicates", self.notes.duplicates), ("infinities", self.notes.infinities)]

@@ -6,6 +6,7 @@ later.
 """
 
 import logging
+from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -47,7 +48,7 @@ BODIES_AT_A_TIME = 256
 POLL_SECONDS, POLL_SHARE = 1.0, 0.25
 
 
-class Feed:
+class Feed(ABC):
     """Feed of rows for one watch.
 
     While ``is_backfilling`` is set, history is being fetched and no model is fitted; ``is_behind``
@@ -82,9 +83,9 @@ class Feed:
         """Free the places of entities whose lanes were retired."""
         self._intake = Intake(self._watch, [lane.entity for lane in self._lanes])
 
+    @abstractmethod
     def advance(self) -> float:
         """Take the rows that are due; return the seconds to wait before the next call."""
-        raise NotImplementedError
 
     def _flush(self) -> None:
         for lane in self._lanes:

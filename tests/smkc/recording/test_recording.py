@@ -145,7 +145,7 @@ def test_repr_names_what_was_dropped():
         Notes(ignored=("label", "")),
     )
     assert repr(rec) == (
-        "Recording(1 rows, 1 variables, 1 observations, 1 a row, times 2026-01-01T00:00:00.5Z to "
+        "Recording(1 rows, 1 variables, 1 observations, 1 per row, times 2026-01-01T00:00:00.5Z to "
         "2026-01-01T00:00:00.5Z, 1 duplicates dropped, 1 infinities dropped, "
         "ignored label, (unnamed))"
     )

@@ -51,20 +51,20 @@ class Rate:
     (0.5, 0.0, 0.0)
     """
 
-    def __init__(self, a_minute: int) -> None:
-        self._size = float(a_minute)
-        self._a_second = a_minute / 60.0
+    def __init__(self, per_minute: int) -> None:
+        self._size = float(per_minute)
+        self._per_second = per_minute / 60.0
         self._clients: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait(self, client: str, now: float) -> float:
         """Count a request at time ``now`` in seconds; return the seconds to wait, 0 if allowed."""
         left, before = self._clients.pop(client, (self._size, now))
-        left = min(self._size, left + max(0.0, now - before) * self._a_second)
+        left = min(self._size, left + max(0.0, now - before) * self._per_second)
         is_allowed = left >= 1.0
         self._clients[client] = (left - 1.0 if is_allowed else left, now)
         if len(self._clients) > MOST_CLIENTS:
             self._clients.popitem(last=False)
-        return 0.0 if is_allowed else (1.0 - left) / self._a_second
+        return 0.0 if is_allowed else (1.0 - left) / self._per_second
 
 
 class Limited:
