@@ -16,6 +16,9 @@ from smkc.paper.learn.training import Training
 COMPETITORS = [DeepSetsGru, SetTransformerGru, PadMaskGruAe, Mscred]
 ONE_EPOCH = Training(epochs=1, batch_size=16, learning_rate=1e-2)
 
+# Some processors round the products of a smaller batch otherwise, in float32's last digits.
+ROUNDING = 1e-5
+
 
 def fitted(competitor):
     normal = made_windows(np.random.default_rng(5), 40)
@@ -82,9 +85,10 @@ def test_the_order_of_variables_changes_nothing(rng, learned, windows):
 def test_other_windows_change_nothing(learned, windows):
     expected = learned.score(windows)
     for b in (0, 7, 25):
-        np.testing.assert_array_equal(learned.score(windows.take([b])), expected[[b]])
+        alone = learned.score(windows.take([b]))
+        np.testing.assert_allclose(alone, expected[[b]], rtol=ROUNDING)
     backwards = windows.take(slice(None, None, -1))
-    np.testing.assert_array_equal(learned.score(backwards), expected[::-1])
+    np.testing.assert_allclose(learned.score(backwards), expected[::-1], rtol=ROUNDING)
 
 
 def test_a_window_without_observations_has_a_finite_score(learned, windows):
@@ -92,7 +96,8 @@ def test_a_window_without_observations_has_a_finite_score(learned, windows):
     observed[3] = False
     scores = learned.score(replace(windows, observed=observed))
     assert np.isfinite(scores).all()
-    np.testing.assert_array_equal(np.delete(scores, 3), np.delete(learned.score(windows), 3))
+    others = np.delete(learned.score(windows), 3)
+    np.testing.assert_allclose(np.delete(scores, 3), others, rtol=ROUNDING)
     nothing = replace(windows, observed=np.zeros_like(observed))
     assert np.isfinite(learned.score(nothing)).all()
     assert learned.score(windows.take(slice(0, 0))).shape == (0,)
