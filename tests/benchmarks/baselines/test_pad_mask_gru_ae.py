@@ -42,7 +42,7 @@ def test_a_step_is_decoded_from_the_whole_window_and_later_steps(rng):
 
 def test_training_uses_every_place(rng):
     """Windows of four variables train the weights of all places, and are scored in the first."""
-    network, windows = PadMaskGruAe(window=8).network(), made_windows(rng, 40)
+    network, windows = PadMaskGruAe(window=8).network(), made_windows(rng, 400)
     batch = tuple(map(torch.from_numpy, PadMaskGruAe(window=8).inputs(windows)))
     network.train().loss(batch, 1).backward()
     assert (network.encoder.weight_ih_l0.grad.abs().sum(0) > 0).all()

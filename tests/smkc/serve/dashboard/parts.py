@@ -174,7 +174,7 @@ class Shop:
 
     def _wait(self, is_there: Any) -> None:
         """Let time pass until all lanes are as they should be."""
-        end = time.monotonic() + 120
+        end = time.monotonic() + 600  # the first fit may have to wait for code to be compiled
         while time.monotonic() < end:
             lanes = self.service.watches()[0].lanes
             if len(lanes) == len(self.parts) and all(map(is_there, lanes)):
