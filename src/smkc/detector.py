@@ -44,8 +44,8 @@ class Detector(BaseDetector):
     false_alarm_rate
         accepted rate of false alerts, per time step of normal data: 2 per 1,000 by default.
     align
-        where a window's score is placed: ``prompt`` at its last row, when the score becomes known;
-        ``sharp`` at its first row.
+        the rows that the score of a row reflects beside itself: the latest ones before it with
+        ``prompt``, those on either side with ``sharp``, which is known 24 rows later.
 
     Examples
     --------

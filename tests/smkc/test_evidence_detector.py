@@ -154,14 +154,14 @@ def test_evidences_are_given_by_name(detector, live):
     assert KnnDetector(window=16, false_alarm_rate=0.05).fit(live).score(live).evidences == {}
 
 
-def test_sharp_scores_place_what_is_joined_a_window_earlier(detector, live):
+def test_sharp_scores_hold_surprises_around_their_rows(detector, live):
     prompt, sharp = (detector.decision_function(live, align=way) for way in ("prompt", "sharp"))
     found = detector.fitted_.known.start().push_rows(live)
-    np.testing.assert_array_equal(prompt, found.totals)
-    np.testing.assert_array_equal(found.totals, found.scores + found.loudest)
-    ahead = detector.fitted_.window - 1
-    begun = np.append(found.scores[ahead:], [found.scores[-1]] * ahead)
-    np.testing.assert_array_equal(sharp, begun + found.loudest)
+    np.testing.assert_array_equal(prompt, found.scores)
+    np.testing.assert_array_equal(found.scores, found.held + found.prompt)
+    ahead = detector.fitted_.held_rows - 1
+    around = np.append(found.held[ahead:], [found.held[-1]] * ahead)
+    np.testing.assert_array_equal(sharp, around + found.prompt)
     np.testing.assert_array_equal(detector.decision_function(live), sharp)
 
 
@@ -177,9 +177,9 @@ def test_a_stream_takes_many_rows_at_once_and_names_causes(detector, live):
     stream = detector.stream()
     parts = [stream.push_rows(live.rows(at, min(at + 50, N_LIVE))) for at in range(0, N_LIVE, 50)]
     judged = detector.fitted_.score(live)
-    assert np.array_equal(np.concatenate([part.totals for part in parts]), judged.scores)
-    assert np.array_equal(np.concatenate([part.scores for part in parts]), judged.held)
-    assert np.array_equal(np.concatenate([part.loudest for part in parts]), judged.prompt)
+    assert np.array_equal(np.concatenate([part.scores for part in parts]), judged.scores)
+    assert np.array_equal(np.concatenate([part.held for part in parts]), judged.held)
+    assert np.array_equal(np.concatenate([part.prompt for part in parts]), judged.prompt)
     assert np.array_equal(np.concatenate([part.p_values for part in parts]), judged.p_values)
     assert stream.p_value == judged.p_values[-1]
     last, w = N_LIVE - 1, stream.window

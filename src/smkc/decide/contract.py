@@ -24,7 +24,7 @@ class ScoredWindows:
     ``prepared`` is the recording as it was scored. ``alarms`` are the numbers that alerts are
     raised from: the scores, or the surprise of each row in nats; ``marks`` has a
     :class:`~smkc.decide.Mark` for each, if the detector sets them. If scores are a sum of two
-    parts, ``held`` is the part of the whole window and ``prompt`` the part of its last row alone.
+    parts, ``held`` is the part of the latest rows and ``prompt`` the part of the last row alone.
     ``by_evidence`` has the surprise of each evidence in nats, by name, for detectors with
     evidences. ``checkpoints`` are states at some rows: a detector that adapts while it scores
     restarts from them to explain later rows.
@@ -93,6 +93,10 @@ class Fitted(Protocol):
     @property
     def stride(self) -> int:
         """Rows from one window to the next."""
+
+    @property
+    def held_rows(self) -> int:
+        """Rows that a score is placed by: sharp scores depend on this many rows, minus 1, ahead."""
 
     @property
     def join(self) -> int:

@@ -39,8 +39,7 @@ class EvidenceFitted:
     Parameters
     ----------
     align
-        the row that a window's score is assigned to: ``prompt`` for its last row, ``sharp`` for its
-        first.
+        the rows that scores also reflect: ``prompt`` for those before, ``sharp`` for those around.
     wanted
         rows per window, or "auto".
     identity, counters
@@ -71,6 +70,11 @@ class EvidenceFitted:
     def window(self) -> int:
         """Rows per window."""
         return self.known.choices.window
+
+    @property
+    def held_rows(self) -> int:
+        """Rows over which a surprise is held in scores."""
+        return SETTINGS.held_rows
 
     @property
     def join(self) -> int:
@@ -105,8 +109,8 @@ class EvidenceFitted:
         """Score a recording's rows, each with the window that ends there."""
         self._warn_of_strangers(recording)
         parts, checkpoints = self._scored(recording)
-        scores = np.concatenate([np.empty(0), *(part.scores for part in parts)])
-        loudest = np.concatenate([np.empty(0), *(part.loudest for part in parts)])
+        held = np.concatenate([np.empty(0), *(part.held for part in parts)])
+        prompt = np.concatenate([np.empty(0), *(part.prompt for part in parts)])
         p_values = np.concatenate([np.empty(0), *(part.p_values for part in parts)])
         marks = np.concatenate([np.empty(0, np.int8), *(part.marks for part in parts)])
         names = self.known.evidence_names
@@ -116,26 +120,26 @@ class EvidenceFitted:
             prepared=recording,
             first_rows=np.maximum(rows - self.window + 1, 0),
             last_rows=rows,
-            scores=scores + loudest,
+            scores=held + prompt,
             p_values=p_values,
             alarms=-np.log(p_values),
             marks=marks,
-            held=scores,
-            prompt=loudest,
+            held=held,
+            prompt=prompt,
             by_evidence=dict(zip(names, nats.T, strict=True)),
             checkpoints=checkpoints,
         )
 
     def step_scores(self, scored: ScoredWindows, align: str) -> NDArray[np.float64]:
-        """Return (T,) scores of time steps: a window's score, at its last or at its first row.
+        """Return (T,) scores of time steps, whose held part comes from the rows before or around.
 
-        The part of single variables always belongs to the row itself.
+        The prompt part always belongs to the row itself.
         """
         if align not in ALIGNMENTS:
             raise SettingError(f"align={align!r} is not known; use one of {', '.join(ALIGNMENTS)}")
         if align == "prompt" or not len(scored.scores):
             return scored.scores.copy()
-        ahead = min(self.window - 1, len(scored.held))
+        ahead = min(self.held_rows - 1, len(scored.held))
         begun = np.concatenate([scored.held[ahead:], np.full(ahead, scored.held[-1])])
         return begun + scored.prompt
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from smkc.evidence.choices import Choices
 from smkc.evidence.columns.block import Block
-from smkc.evidence.decision.scorer import Normal, Scorer, held
+from smkc.evidence.decision.scorer import Normal, Scorer
 from smkc.evidence.settings import SETTINGS
 from smkc.evidence.system.components import Components
 from smkc.evidence.system.contract import Evidence
@@ -46,15 +46,15 @@ class Forward(NamedTuple):
         (n, C) their scaled values.
     residuals
         (n, C) the part of each value that the other variables do not explain.
-    scores
-        (n,) scores of the joined evidences.
+    joined
+        (n,) joined surprises of the evidences, as in scores.
     """
 
     rows: slice
     normal: Normal
     values: NDArray[np.float32]
     residuals: NDArray[np.float32]
-    scores: NDArray[np.float64]
+    joined: NDArray[np.float64]
 
 
 def fit_evidences(reference: Block, choices: Choices, has_roles: bool) -> tuple[Evidence, ...]:
@@ -70,7 +70,7 @@ def fit_evidences(reference: Block, choices: Choices, has_roles: bool) -> tuple[
         Jump.fit(reference.rows),
         Components.fit(reference.rows),
         Newcomers(window=w),
-        *(() if has_roles else (NewcomerJump(window=w, renewed_rows=2 * choices.block),)),
+        *(() if has_roles else (NewcomerJump(renewed_rows=2 * choices.block),)),
     )
 
 
@@ -82,7 +82,7 @@ def forward_null(block: Block, choices: Choices, has_roles: bool) -> Forward:
     later = slice(cut, min(n, cut + MOST_NULL))
     after = block.part(later)
     # Variables that came later are not known to evidences fitted on the first part.
-    settled = min(SETTINGS.settled_observations, len(known.rows) // 2)
+    settled = min(SETTINGS.min_observations, len(known.rows) // 2)
     is_late = (~np.isnan(known.rows)).sum(axis=0) < settled
     after = after._replace(rows=np.where(is_late, np.float32(np.nan), after.rows))
     fresh = after.rows[:, ONE_IN // 2 :: ONE_IN]
@@ -90,8 +90,8 @@ def forward_null(block: Block, choices: Choices, has_roles: bool) -> Forward:
     evidences = fit_evidences(known, choices, has_roles)
     before = known.part(slice(max(0, len(known.rows) - WINDOWS_BEFORE * choices.window), None))
     scored = Scorer(evidences, choices, before).push(after)
-    normal, scores = _normal(scored.statistics, choices.window)
-    return Forward(later, normal, after.rows, scored.residuals, scores)
+    normal, together = _normal(scored.statistics, choices.window)
+    return Forward(later, normal, after.rows, scored.residuals, together)
 
 
 def less_explained(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -107,7 +107,7 @@ def less_explained(first: NDArray[np.float32], second: NDArray[np.float32]) -> N
 
 
 def _normal(statistics: NDArray[np.float64], window: int) -> tuple[Normal, NDArray[np.float64]]:
-    """Return a sample of (n, E) statistics for the nulls, and (n,) scores by these nulls."""
+    """Return a sample of (n, E) statistics for the nulls, and (n,) joined surprises by these."""
     columns = [quantile_sample(column) for column in statistics.T]
     sample = np.full((len(columns), max(len(column) for column in columns)), np.nan)
     for row, column in zip(sample, columns, strict=True):
@@ -117,12 +117,9 @@ def _normal(statistics: NDArray[np.float64], window: int) -> tuple[Normal, NDArr
     tail = Tails.fit(
         system[:, None].astype(np.float32),
         gap=window,
-        min_spread=SETTINGS.system_spread,
         is_one_sided=True,
         assumed_excess=SETTINGS.system_excess,
     )
     n_independent = len(statistics) / window
-    together = joined(np.minimum(nats, most_nats(len(statistics))))
-    scores, _ = held(together, np.full(2 * window - 2, together[0]), window)
     normal = Normal(statistics=sample, totals=np.empty(0), n_independent=n_independent, system=tail)
-    return normal, scores
+    return normal, joined(np.minimum(nats, most_nats(len(statistics))))

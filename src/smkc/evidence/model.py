@@ -21,7 +21,12 @@ from smkc.evidence.columns.rows import (
     joined_rows,
     seconds,
 )
-from smkc.evidence.decision.scorer import Normal, added_by_loudest
+from smkc.evidence.decision.scorer import (
+    Normal,
+    added_by_loudest,
+    no_rows_before,
+    parts_of_scores,
+)
 from smkc.evidence.forward import (
     WINDOWS_BEFORE,
     Forward,
@@ -355,8 +360,9 @@ def _with_totals(
     state = variables.start(values[before], clocks[before], 1)
     nobody = np.empty((len(residuals), 0), np.float32)
     heard = state.push(values[rows], nobody, residuals, clocks[rows])
-    totals = forward.scores + added_by_loudest(heard, values.shape[1])
-    return replace(forward.normal, totals=quantile_sample(totals))
+    unusual = forward.joined + added_by_loudest(heard, values.shape[1])
+    held, prompt, _ = parts_of_scores(unusual, no_rows_before())
+    return replace(forward.normal, totals=quantile_sample(held + prompt))
 
 
 def _as_block(

@@ -30,7 +30,7 @@ class EvidenceScan:
         for first in range(0, len(rows), ROWS_AT_A_TIME):
             part = self._state.push_rows(rows.rows(first, first + ROWS_AT_A_TIME))
             alarms = -np.log(part.p_values)
-            parts.append(np.column_stack([part.scores, part.loudest, alarms, part.marks]))
+            parts.append(np.column_stack([part.held, part.prompt, alarms, part.marks]))
         held, prompt, alarms, marks = np.ascontiguousarray(np.concatenate(parts).T)
         return RowScores(held=held, prompt=prompt, alarms=alarms, marks=marks.astype(np.int8))
 

@@ -20,12 +20,11 @@ class Settings:
     """
 
     # ---- What the reference must offer
-    # Observations of a variable, and rows of the reference, below which nothing is judged.
-    min_observations: int = 24
-    # Observations after which a new variable is known well enough to be compared or followed.
-    # Questions are asked of it after twice as many.
-    settled_observations: int = 32
-    # Share of the reference that evidences are fitted on to score the rest, which is their null.
+    # Observations of a variable, and rows of the reference, below which nothing is judged. A new
+    # variable can then be compared or followed; questions are asked of it after twice as many.
+    min_observations: int = 32
+    # Share of the reference that evidences are fitted on to score the rest, which is their null,
+    # and that seasons are fitted on to be confirmed by the rest.
     fitted_share: float = 0.6
 
     # ---- Values and windows of whole rows
@@ -37,54 +36,41 @@ class Settings:
     rows_per_entry: int = 2
 
     # ---- Roles: the columns that outlive the members of a service
-    # A label names members if this share of its variables came or went in the reference, not
-    # counting its first and last margin, and if it has at least fine_label_share as many values as
-    # the label with the most.
+    # A label names members if this share of its variables came or went in the reference, and if it
+    # has at least fine_label_share as many values as the label with the most.
     replaced_share: float = 0.2
-    replaced_margin: float = 0.05
     fine_label_share: float = 0.5
 
     # ---- Successors: variables that continue under another name
     # Common beginning and end of the names, as a share of the shorter name.
     alike_share: float = 0.5
     # Values continue if their quantiles differ by no more than those of consecutive spans of the
-    # reference do in this share of cases, or by at most this many spreads.
+    # reference do in this share of cases.
     continues_share: float = 0.95
-    continues_spreads: float = 0.1
 
     # ---- Evidences: questions asked of whole rows
-    # Nearest windows of the reference that a distance is averaged over.
-    neighbours: int = 5
-    # Lower limits for the usual squared residual of a variable: a share of the median variable's,
-    # and absolute. Without them, variables that hardly move would decide alone.
-    min_residual_share: float = 0.02
+    # Lower limit for the usual squared residual of a variable. Without it, variables that hardly
+    # move would decide alone.
     min_residual: float = 1e-3
     # Length of the slow level in windows.
     slow_windows: int = 2
-    # Share of the variance that principal components explain, and the ridge on their values.
+    # Share of the variance that principal components explain, and the ridge on their values, which
+    # leaves a residual where they would explain everything.
     explained_share: float = 0.9
     ridge: float = 0.01
-    # Usual largest change of a variable: this quantile of its changes, but at least this many times
-    # their mean and this many spreads.
+    # Usual largest change of a variable: this quantile of its changes, but at least this many
+    # spreads.
     jump_quantile: float = 0.99
-    jump_mean_changes: float = 3.0
     jump_spreads: float = 0.05
-    # Newcomers: windows of observations until full weight, limit of their squared distances, and
-    # lower limit for the usual one.
-    grown_windows: int = 16
+    # Newcomers: limit of their squared distances, and lower limit for the usual one.
     max_newcomer_square: float = 25.0
     min_newcomer_square: float = 0.5
 
     # ---- Nulls of the evidences, and their tail
-    # Upper limit for the 95% quantile above the median, in spreads.
-    top_spreads: float = 3.0
     # In scores, surprises are capped at log(this x rows of the null).
     rows_beyond_null: float = 100.0
-    # An evidence with a value in less than this share of the null rows abstains.
-    abstains_share: float = 0.25
-    # Lower limit for the spread of the joined surprise, in nats, and assumed mean excess of its
-    # tail: a power law of index 7, as a mean over evidences has a thinner tail than a variable.
-    system_spread: float = 0.1
+    # Assumed mean excess of the tail of the joined surprise: a power law of index 7, as a mean over
+    # evidences has a thinner tail than a variable.
     system_excess: float = 0.15
 
     # ---- Tails of single variables
@@ -112,27 +98,22 @@ class Settings:
     distinct_share: float = 0.5
 
     # ---- Seasons
-    # Periods that the reference must cover; rows per slot; fewest and most slots of a period.
+    # Periods that the reference must cover; rows per slot; most slots of a period.
     min_periods: int = 3
     rows_per_slot: int = 8
-    min_slots: int = 4
     max_slots: int = 336
-    # A season fitted on this share of the reference is used if in the rest it leaves less than
-    # max_left of the mean deviation. A week must leave week_gain less than a day.
-    season_fitted_share: float = 2.0 / 3.0
+    # A season is used if in the last part of the reference it leaves less than this share of the
+    # mean deviation; of two, the one that leaves less.
     max_left: float = 0.9
-    week_gain: float = 0.05
     # Without dates: smallest autocorrelation of a period, and how near to the best a shorter one
     # must be.
     min_correlation: float = 0.5
     close_to_best: float = 0.85
 
     # ---- Silence
-    # Share of the rows in which a usual variable is observed; rows until it counts as silent, and
-    # until that is no longer recent.
+    # Share of the rows in which a usual variable is observed; rows until it counts as silent.
     resident_share: float = 0.9
     silent_rows: int = 2
-    recently_silent_rows: int = 10
     # Share, and number, of usual variables whose silence is certain trouble.
     silent_share: float = 0.2
     min_silent_variables: int = 3
@@ -143,10 +124,10 @@ class Settings:
     loud_rate: float = 3e-3
     # An open alert stays open up to a rate this many times higher.
     release_factor: float = 10.0
-    # A column loud in this many more rows than quiet has a new normal and is muted. The median that
-    # the system's surprise is compared with is of twice as many rows.
+    # A column loud in this many more rows than quiet has a new normal: the mean of its latest rows,
+    # as many. The median that the system's surprise is compared with is of twice as many rows.
     lasting_rows: int = 200
-    # Quiet rows after which an alert ends.
+    # Quiet rows after which an alert ends. Variables silent for longer did not just fall silent.
     calm_rows: int = 20
     # Rows in which the cost of an alert halves.
     budget_half_life_rows: float = 20_000.0
@@ -154,6 +135,8 @@ class Settings:
     columns_per_shown: int = 8
 
     # ---- Scores
+    # Rows over which a surprise is held in scores.
+    held_rows: int = 25
     # Weight of the mean surprise of the loudest variables in the score, and how many these are.
     loudest_weight: float = 0.2
     n_loudest: int = 3

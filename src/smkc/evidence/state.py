@@ -31,10 +31,9 @@ class EvidenceScores:
 
     Parameters
     ----------
-    scores
-        (T,) of the joined evidences, higher = more anomalous.
-    loudest
-        (T,) part of the loudest single variables, to be added to the scores.
+    held, prompt
+        (T,) the two parts of the scores: how unusual the rows around each row are, and how unusual
+        the row itself is.
     p_values
         (T,) how likely a row at least this surprising is while all is normal: by the loudest single
         variable, by all evidences joined, or by both together, whichever is smallest.
@@ -48,17 +47,17 @@ class EvidenceScores:
         (E,) names of the evidences.
     """
 
-    scores: NDArray[np.float64]
-    loudest: NDArray[np.float64]
+    held: NDArray[np.float64]
+    prompt: NDArray[np.float64]
     p_values: NDArray[np.float64]
     marks: NDArray[np.int8]
     nats: NDArray[np.float64]
     evidences: tuple[str, ...]
 
     @property
-    def totals(self) -> NDArray[np.float64]:
-        """(T,) the scores, including the part of the loudest variables."""
-        return self.scores + self.loudest
+    def scores(self) -> NDArray[np.float64]:
+        """(T,) the scores, higher = more anomalous."""
+        return self.held + self.prompt
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,8 +152,8 @@ class EvidenceState:
             n_rows += len(who)
         scored = self._scorer.push(block)
         return EvidenceScores(
-            scores=scored.scores,
-            loudest=scored.loudest,
+            held=scored.held,
+            prompt=scored.prompt,
             p_values=scored.p_values,
             marks=scored.marks,
             nats=scored.nats,
@@ -164,8 +163,8 @@ class EvidenceState:
     def accept(self, first: int, last: int) -> None:
         """Accept rows first to last - 1, counted from the state's first row, as normal.
 
-        What was loud in them is muted until it becomes quiet again. The rows must be among the last
-        ``model.choices.memory``.
+        What was loud in them is then compared with these rows, too, until it becomes quiet again.
+        The rows must be among the last ``model.choices.memory``.
         """
         scorer = self._scorer_with(first, last)
         scorer.accept(first, last)

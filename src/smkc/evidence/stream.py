@@ -45,7 +45,7 @@ class EvidenceStream(Stream):
         self._latest_p_value = float("nan")
 
     def _push(self, row: Recording) -> float:
-        return float(self.push_rows(row).totals[0])
+        return float(self.push_rows(row).scores[0])
 
     def push_rows(self, rows: Recording) -> EvidenceScores:
         """Score the next rows of a recording.
@@ -55,7 +55,7 @@ class EvidenceStream(Stream):
         scored = self._state.push_rows(rows)
         if len(rows):
             self._last_time = rows.times[-1]
-            self._score = float(scored.totals[-1])
+            self._score = float(scored.scores[-1])
             self._latest_p_value = float(scored.p_values[-1])
         return scored
 
@@ -79,7 +79,7 @@ class EvidenceStream(Stream):
     def accept(self, first: int, last: int) -> None:
         """Accept rows first to last - 1, counted from the stream's first row, as normal.
 
-        What was loud in them is muted until it becomes quiet again.
+        What was loud in them is then compared with these rows, too, until it becomes quiet again.
         """
         self._state.accept(first, last)
 

@@ -82,6 +82,11 @@ class KernelFitted:
         return self.density.window
 
     @property
+    def held_rows(self) -> int:
+        """Rows that a score is placed by: those of a window."""
+        return self.window
+
+    @property
     def join(self) -> int:
         """Largest number of quiet rows between two alerts that are merged."""
         return max(1, int(self.window * JOIN_SHARE))

@@ -25,8 +25,9 @@ class Placing:
     align
         ``sharp`` or ``prompt``.
     by_row
-        whether a window ends at each row and its score goes to a single time step, as for
-        ``evidence``; otherwise a step's sharp score is the largest of the windows that cover it.
+        whether each row has a score that goes to a single time step, as for ``evidence``, where the
+        window is the number of rows that it is held for; otherwise a step's sharp score is the
+        largest of the windows that cover it.
     """
 
     def __init__(self, window: int, stride: int, align: str, by_row: bool) -> None:

@@ -44,7 +44,7 @@ class Scorer:
         self._n_rows = 0
         self.n_unscored = 0  # windows in which too little was observed
         by_row = not fitted.has_independent_windows
-        self._scores = Placing(fitted.window, fitted.stride, detector.align, by_row)
+        self._scores = Placing(fitted.held_rows, fitted.stride, detector.align, by_row)
         # (n, 3) for rows that are not final yet: the row's own part of the score, its alarm and its
         # mark; empty for detectors whose alarms are the scores of time steps.
         self._own = np.empty((0, 3))

@@ -142,7 +142,7 @@ class Members:
         who = np.full(n * n_roles, -1, np.int64)
         role_of = np.array([self._role(name) for name in scaled.names], np.int64)
         role = role_of[scaled.codes] if len(scaled.codes) else np.empty(0, np.int64)
-        kept = np.flatnonzero((role >= 0) & (self._aged(scaled) >= SETTINGS.settled_observations))
+        kept = np.flatnonzero((role >= 0) & (self._aged(scaled) >= SETTINGS.min_observations))
         if len(kept):
             cell = scaled.row_numbers[kept] * n_roles + role[kept]
             values, codes = scaled.values[kept], scaled.codes[kept]
@@ -207,7 +207,7 @@ class Members:
 
     def _aged(self, scaled: Recording) -> NDArray[np.int64]:
         """Return (N,) earlier observations of each one's variable; settled ones have enough."""
-        names, grown = scaled.names, SETTINGS.settled_observations
+        names, grown = scaled.names, SETTINGS.min_observations
         before = np.array(
             [grown if name in self.settled else self.ages.get(name, 0) for name in names], np.int64
         )
@@ -254,8 +254,7 @@ def _replaced_labels(reference: Recording) -> set[str]:
     first, last = np.full(n_names, n, np.int64), np.full(n_names, -1, np.int64)
     np.minimum.at(first, reference.codes, reference.row_numbers)
     np.maximum.at(last, reference.codes, reference.row_numbers)
-    margin = SETTINGS.replaced_margin
-    changed = (first > margin * n) | (last < (1 - margin) * n - 1)
+    changed = (first > 0) | (last < n - 1)
     carried: dict[str, list[bool]] = {}
     values: dict[str, set[str]] = {}
     for name, is_changed in zip(reference.names, changed.tolist(), strict=True):

@@ -19,6 +19,9 @@ from smkc.recording import Recording, Scaling
 # given up after this many spans.
 GIVEN_UP = 3
 
+# Lower limit for how far quantiles may differ, which stands for 0.
+MIN_LIMIT = 1e-9
+
 # Values are compared by this many quantiles, each from at least LEAST_VALUES values.
 QUANTILES, LEAST_VALUES = 16, 8
 
@@ -64,7 +67,7 @@ class Successors:
         is_member: Callable[[str], bool],
     ) -> None:
         self.names = tuple(names)
-        self.block, self.span = block, max(block, SETTINGS.settled_observations)
+        self.block, self.span = block, max(block, SETTINGS.min_observations)
         self.n_rows = 0
         self.heirs: dict[str, tuple[str, int]] = {}  # by successor: name followed, since which row
         self.watched: dict[str, _Newcomer] = {}
@@ -234,7 +237,7 @@ class Successors:
             spans = _quantiles(seen[: n * self.span].reshape(n, self.span))
             apart = np.abs(np.diff(spans, axis=0)).mean(axis=1)
             usual = float(np.quantile(apart, SETTINGS.continues_share)) if len(apart) else 0.0
-            self._limits[j] = max(usual, SETTINGS.continues_spreads)
+            self._limits[j] = max(usual, MIN_LIMIT)
         return self._limits[j]
 
 

@@ -1,4 +1,4 @@
-"""Jitted loops of the decision: the budget, the recent median, and scores held over a window.
+"""Jitted loops of the decision: the budget, the recent median, and surprises held over some rows.
 
 In: arrays and scalars that the public modules have checked. Out: arrays filled in place. The result
 for a row does not depend on how many rows are passed at once.
@@ -74,17 +74,18 @@ def rise_above_median(
 
 
 @njit(cache=True, nogil=True)
-def hold(covered: NDArray[np.float64], window: int, out: NDArray[np.float64]) -> None:
-    """Set out[i] to half the maximum of the window that ends at row i, plus half its mean.
+def hold(covered: NDArray[np.float64], n_rows: int, out: NDArray[np.float64]) -> None:
+    """Set out[i] to the mean, over the last ``n_rows`` rows, of the largest of ``n_rows`` rows.
 
-    The mean is that of the window's maximum over the last ``window`` rows. ``covered`` has
-    2 ``window`` - 2 rows before the first.
+    ``covered`` has 2 ``n_rows`` - 2 rows before the first.
     """
+    largest = np.empty(len(out) + n_rows - 1)
+    for i in range(len(largest)):
+        largest[i] = covered[i]
+        for row in range(i + 1, i + n_rows):
+            largest[i] = max(largest[i], covered[row])
     for i in range(len(out)):
-        total, largest = 0.0, 0.0
-        for end in range(i + window - 1, i + 2 * window - 1):
-            largest = covered[end]
-            for row in range(end - window + 1, end):
-                largest = max(largest, covered[row])
-            total += largest
-        out[i] = 0.5 * (largest + total / window)
+        total = 0.0
+        for row in range(i, i + n_rows):
+            total += largest[row]
+        out[i] = total / n_rows

@@ -60,10 +60,8 @@ class Scored:
     ----------
     statistics, nats
         (n, E) statistic and surprise of each evidence.
-    scores
-        (n,) of the joined evidences.
-    loudest
-        (n,) part of the loudest single variables, to be added to the scores.
+    held, prompt
+        (n,) the two parts of the scores, see :func:`parts_of_scores`.
     p_values
         (n,) p-value of each row.
     marks
@@ -74,8 +72,8 @@ class Scored:
 
     statistics: NDArray[np.float64]
     nats: NDArray[np.float64]
-    scores: NDArray[np.float64]
-    loudest: NDArray[np.float64]
+    held: NDArray[np.float64]
+    prompt: NDArray[np.float64]
     p_values: NDArray[np.float64]
     marks: NDArray[np.int8]
     residuals: NDArray[np.float32]
@@ -115,8 +113,8 @@ class Scorer:
         if variables is not None:
             self.variables = variables.start(before.values, before.clocks, self.ring.size)
             self.n_asked = variables.n_asked
-        # The joined surprises of the latest rows, and the nats of all rows in the ring.
-        self.recent = np.zeros(2 * choices.window - 2)
+        # How unusual the latest rows were, and the nats of all rows in the ring.
+        self.recent = no_rows_before()
         self.said = np.zeros((self.ring.size, len(evidences)))
         self.most_nats = np.inf
         if normal is not None:
@@ -162,14 +160,14 @@ class Scorer:
                 marks = heard.marks
                 surprises = joint_surprise(heard.surprises, system, self.n_asked)
                 p_values = np.exp(-self.budget.charge(surprises))
-        scores, self.recent = held(joined(nats), self.recent, self.choices.window)
+        held, prompt, self.recent = parts_of_scores(joined(nats) + loudest, self.recent)
         self.said[self.ring.places(n)] = nats
         self.ring.n_rows += n
         return Scored(
             statistics=statistics,
             nats=nats,
-            scores=scores,
-            loudest=loudest,
+            held=held,
+            prompt=prompt,
             p_values=p_values,
             marks=marks,
             residuals=residuals,
@@ -279,16 +277,31 @@ def added_by_loudest(heard: Heard, n_columns: int) -> NDArray[np.float64]:
     return added
 
 
-def held(
-    together: NDArray[np.float64], before: NDArray[np.float64], window: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return (n,) scores of (n,) joined surprises, and the ``before`` of the next rows.
+def no_rows_before() -> NDArray[np.float64]:
+    """Return the ``before`` of :func:`parts_of_scores` for the first rows of a recording."""
+    return np.full(2 * SETTINGS.held_rows - 2, np.nan)
 
-    A score is half the largest surprise of the window that ends at the row, and half the mean of
-    that maximum over the last w rows: a surprise is held for as long as windows cover its rows.
-    ``before`` (2 w - 2,) are the joined surprises of the rows before.
+
+def parts_of_scores(
+    unusual: NDArray[np.float64], before: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return (n,) the held part of scores, (n,) their prompt part, and the next rows' ``before``.
+
+    A score is half of how ``unusual`` (n,) the row is by itself, its prompt part, and half of how
+    unusual the rows around it are: the largest value of the last ``held_rows`` rows, averaged over
+    as many rows. Sharp scores take the held part from ``held_rows`` - 1 rows later, so that it lies
+    symmetrically around the row. ``before`` are the values of the rows before; NaN, for rows before
+    the first, stands for the value of the first.
+
+    Examples
+    --------
+    >>> held, prompt, _ = parts_of_scores(np.array([2.0, 2.0, 27.0]), no_rows_before())
+    >>> held.tolist(), prompt.tolist()
+    ([1.0, 1.0, 1.5], [1.0, 1.0, 13.5])
     """
-    covered = np.concatenate([before, together])
-    scores = np.empty(len(together))
-    hold(covered, window, scores)
-    return scores, covered[len(together) :]
+    if len(unusual):
+        before = np.where(np.isnan(before), unusual[0], before)
+    covered = np.concatenate([before, unusual])
+    held = np.empty(len(unusual))
+    hold(covered, SETTINGS.held_rows, held)
+    return 0.5 * held, 0.5 * unusual, covered[len(unusual) :]

@@ -1,4 +1,4 @@
-"""Jitted loops of distances between windows: of rows, to the nearest windows, per variable.
+"""Jitted loops of distances between windows: of rows, to the nearest window, per variable.
 
 In: arrays and scalars that the public module has checked. Out: arrays filled in place. The result
 for a row does not depend on how many rows are passed at once, to the last bit.
@@ -9,7 +9,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 TILE = 512  # stored rows per pass, so that their values and the sums stay in the cache
-GROUP = 16
 ZERO = np.float32(0.0)
 INFINITE = np.float32(np.inf)
 
@@ -67,7 +66,7 @@ def nearest_windows(
     distances: NDArray[np.float64],
     places: NDArray[np.int64],
 ) -> None:
-    """Find the nearest stored windows of each of the latest rows.
+    """Find the nearest stored window of each of the latest rows.
 
     Parameters
     ----------
@@ -76,18 +75,17 @@ def nearest_windows(
     rows
         (w - 1 + n, C) the rows themselves, NaN where not observed.
     penalty
-        (S,) 0 where a window ends that may be a neighbour, else infinity.
+        (S,) 0 where a window ends that may be the nearest, else infinity.
     distances
-        (n,) filled with the root mean squared distance, per observed entry, from the k nearest
-        windows; 0 where nothing was observed.
+        (n,) filled with the root mean squared distance from that window, per observed entry; 0
+        where nothing was observed.
     places
-        (n, k) filled with the positions of these windows, the nearest first; -1 for none.
+        (n,) filled with the positions of these windows.
     """
-    n_rows, k = places.shape
+    n_rows = len(places)
     w = history.shape[0] - n_rows + 1
     n_stored, n_variables = history.shape[1], rows.shape[1]
     total = np.empty(n_stored, np.float32)
-    best = np.empty(k, np.float32)
     for i in range(n_rows):
         line = w - 1 + i
         n_observed = 0
@@ -96,11 +94,14 @@ def nearest_windows(
                 x = rows[line - lag, j]
                 n_observed += x == x
         _window_sums(history, line, w, total)
-        place = places[i]
-        best[:] = INFINITE
-        place[:] = -1
-        _keep_nearest(total, penalty, best, place)
-        distances[i] = _mean_distance(best, n_observed)
+        for s in range(n_stored):
+            total[s] += penalty[s]
+        nearest = _smallest(total)
+        place = 0
+        while total[place] != nearest:
+            place += 1
+        places[i] = place
+        distances[i] = np.sqrt(nearest / max(n_observed, 1))
 
 
 @njit(cache=True, nogil=True)
@@ -133,77 +134,29 @@ def _window_sums(
         lag += 1
 
 
-@njit(cache=True, nogil=True)
-def _mean_distance(best: NDArray[np.float32], n_observed: int) -> float:
-    """Return the root mean squared distance per entry over the neighbours found."""
-    summed, n_found = 0.0, 0
-    for value in best:
-        if value < INFINITE:
-            summed += value
-            n_found += 1
-    return float(np.sqrt(summed / max(n_found * n_observed, 1)))
-
-
-@njit(cache=True, nogil=True)
-def _keep_nearest(
-    total: NDArray[np.float32],
-    penalty: NDArray[np.float32],
-    best: NDArray[np.float32],
-    place: NDArray[np.int64],
-) -> None:
-    """Insert the smallest values of ``total`` plus ``penalty`` into ``best``.
-
-    Values are tested in groups of 16, as most groups have no value that is small enough.
-    """
-    last = total.size
-    worst = best[best.size - 1]
-    s = 0
-    while s + GROUP <= last:
-        group = total[s : s + GROUP]
-        n_small = np.int32(0)
-        for q in range(GROUP):
-            n_small += np.int32(group[q] < worst)
-        if n_small > 0:
-            for q in range(GROUP):
-                if group[q] < worst:
-                    _insert(group[q] + penalty[s + q], s + q, best, place)
-            worst = best[best.size - 1]
-        s += GROUP
-    while s < last:
-        if total[s] < best[best.size - 1]:
-            _insert(total[s] + penalty[s], s, best, place)
-        s += 1
-
-
-@njit(cache=True, nogil=True)
-def _insert(
-    value: np.float32, at: int, best: NDArray[np.float32], place: NDArray[np.int64]
-) -> None:
-    """Insert a value into ``best``, the smallest values in ascending order, if it is one."""
-    last = best.size - 1
-    if not value < best[last]:
-        return
-    while last > 0 and best[last - 1] > value:
-        best[last] = best[last - 1]
-        place[last] = place[last - 1]
-        last -= 1
-    best[last] = value
-    place[last] = at
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+def _smallest(values: NDArray[np.float32]) -> np.float32:
+    """Return the smallest value; there is no NaN, so that the loop is vectorized."""
+    smallest: np.float32 = values[0]
+    for value in values:
+        smallest = min(smallest, value)
+    return smallest
 
 
 @njit(cache=True, nogil=True)
 def window_residuals(
     rows: NDArray[np.float32],
     stored: NDArray[np.float32],
-    where: NDArray[np.int64],
+    places: NDArray[np.int64],
     out: NDArray[np.float32],
 ) -> None:
-    """Set out[i, j] to the mean squared difference of variable j over neighbours and rows.
+    """Set out[i, j] to the mean squared difference of variable j from the nearest window.
 
     NaN where the variable was not observed in the window. ``rows`` (w - 1 + n, C) has NaN where not
-    observed; ``where`` (n, k) are the positions in ``stored`` (C, S) of the windows' last rows.
+    observed; ``places`` (n,) are the positions in ``stored`` (C, S) of the nearest windows' last
+    rows.
     """
-    n_rows, k = where.shape
+    n_rows = len(places)
     w = rows.shape[0] - n_rows + 1
     n_variables = stored.shape[0]
     for i in range(n_rows):
@@ -211,13 +164,8 @@ def window_residuals(
             summed, count = ZERO, 0
             for lag in range(w):
                 x = rows[w - 1 + i - lag, j]
-                if x != x:
-                    continue
-                for near in range(k):
-                    s = where[i, near]
-                    if s < 0:
-                        break
-                    d = x - stored[j, s - lag]
+                if x == x:
+                    d = x - stored[j, places[i] - lag]
                     summed += d * d
                     count += 1
             out[i, j] = summed / np.float32(count) if count else np.nan

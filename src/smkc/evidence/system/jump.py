@@ -85,8 +85,6 @@ def usual_largest(changes: NDArray[np.float64]) -> float:
     Examples
     --------
     >>> usual_largest(np.arange(101.0))
-    150.0
+    99.0
     """
-    largest = float(np.quantile(changes, SETTINGS.jump_quantile))
-    of_mean = SETTINGS.jump_mean_changes * float(changes.mean())
-    return max(largest, of_mean, SETTINGS.jump_spreads)
+    return max(float(np.quantile(changes, SETTINGS.jump_quantile)), SETTINGS.jump_spreads)

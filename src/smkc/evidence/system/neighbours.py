@@ -1,8 +1,8 @@
-"""Neighbours: the distance of a window from the nearest windows of the reference.
+"""Neighbours: the distance of a window from the nearest window of the reference.
 
 In: rows of scaled values, NaN where a variable was not observed. Out: for the window that ends at
-each row, the distance from its nearest neighbours over the observed entries, and the contribution
-of each variable.
+each row, the distance from its nearest neighbour over the observed entries, and the contribution of
+each variable.
 """
 
 from dataclasses import dataclass
@@ -31,18 +31,15 @@ class Neighbours:
     ----------
     window
         w, rows per window.
-    neighbours
-        k, the number of nearest windows that a distance is averaged over.
     stored
         (C, S) runs of the reference's rows, with missing values filled.
     penalty
         (S,) 0 where a window ends that lies within one run, else infinity.
     expected
-        (C,) the mean squared difference of a normal window from its nearest neighbours.
+        (C,) the mean squared difference of a normal window from its nearest neighbour.
     """
 
     window: int
-    neighbours: int
     stored: NDArray[np.float32]
     penalty: NDArray[np.float32]
     expected: NDArray[np.float64]
@@ -61,7 +58,6 @@ class Neighbours:
         stored, penalty = _runs(filled, window, most)
         return cls(
             window=window,
-            neighbours=SETTINGS.neighbours,
             stored=stored,
             penalty=penalty,
             expected=_residuals(filled, window),
@@ -95,16 +91,16 @@ class NeighboursState:
         observed in the window. A window without any observation has distance 0.
         """
         fitted, n = self.fitted, len(rows)
-        w, k = fitted.window, min(fitted.neighbours, len(fitted.penalty))
+        w = fitted.window
         history = scratch("evidence history", (w - 1 + n, fitted.stored.shape[1]))
         history[: w - 1] = self.history
         row_distances(rows * self._unit, self._scaled, history[w - 1 :])
         covered = np.concatenate([self.rows, rows])
-        places = np.empty((n, k), np.int64)
+        places = np.empty(n, np.int64)
         distances = np.empty(n)
         nearest_windows(history, covered, fitted.penalty, distances, places)
         residuals = np.empty(rows.shape, np.float32)
-        window_residuals(covered, fitted.stored, places[:, :1], residuals)
+        window_residuals(covered, fitted.stored, places, residuals)
         self.history = history[n:].copy()
         self.rows = covered[n:]
         return distances, residuals
@@ -155,7 +151,7 @@ def _runs(
 
 
 def _residuals(filled: NDArray[np.float32], window: int) -> NDArray[np.float64]:
-    """Return (C,) the mean squared difference of windows from their nearest neighbours.
+    """Return (C,) the mean squared difference of windows from their nearest neighbour.
 
     Neighbours of windows in the first and third quarter are sought in the second and fourth, and
     the reverse.
@@ -176,22 +172,9 @@ def _residuals(filled: NDArray[np.float32], window: int) -> NDArray[np.float64]:
         far = view[asked].reshape(len(asked), -1)
         with products_on_one_thread():
             distances = (near**2).sum(axis=1) - 2 * far @ near.T
-        k = min(SETTINGS.neighbours, len(stored))
-        places = np.argpartition(distances, k - 1, axis=1)[:, :k]
-        places = np.take_along_axis(
-            places, np.argsort(np.take_along_axis(distances, places, 1), 1, kind="stable"), 1
-        )
-        found.append(
-            [
-                ((far - near[one]) ** 2).reshape(len(asked), n_variables, window).mean(2)
-                for one in places.T
-            ]
-        )
+        apart = (far - near[distances.argmin(axis=1)]) ** 2
+        found.append(apart.reshape(len(asked), n_variables, window).mean(axis=2))
     if not found:
         return np.ones(n_variables)
-    expected = np.concatenate([np.mean(some, axis=0) for some in found]).mean(axis=0)
-    moving = expected[expected > 1e-9]
-    least = SETTINGS.min_residual
-    if len(moving):
-        least = max(least, SETTINGS.min_residual_share * float(np.median(moving)))
-    return np.asarray(np.maximum(expected, least))
+    expected = np.concatenate(found).mean(axis=0)
+    return np.asarray(np.maximum(expected, SETTINGS.min_residual))

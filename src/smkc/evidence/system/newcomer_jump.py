@@ -23,15 +23,12 @@ class NewcomerJump:
 
     Parameters
     ----------
-    window
-        w, the unit of a newcomer's age.
     renewed_rows
         number of rows between two updates of the usual largest changes.
     """
 
     is_about_newcomers: ClassVar[bool] = True
 
-    window: int
     renewed_rows: int
 
     @property
@@ -84,7 +81,7 @@ class NewcomerJumpPart(SavedState):
         """Update the usual largest changes from the rows in the ring."""
         for j, column in enumerate(self.changes.T):
             seen = column[~np.isnan(column)].astype(np.float64)
-            if len(seen) >= SETTINGS.grown_windows * self.fitted.window:
+            if len(seen) >= SETTINGS.min_observations:
                 self.scale[j] = usual_largest(seen)
 
     def _widen(self, n_variables: int) -> None:

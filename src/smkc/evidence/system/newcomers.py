@@ -71,7 +71,7 @@ class NewcomersPart(SavedState):
         sums = np.cumsum(np.concatenate([self.sums[None], squares]), axis=0)
         usual = sums[:-1] / np.maximum(counts[:-1], 1)
         usual = np.maximum(usual, SETTINGS.min_newcomer_square)
-        weights = np.minimum(counts[:-1] / (SETTINGS.grown_windows * w), 1.0) * is_seen
+        weights = (is_seen & (counts[:-1] >= SETTINGS.min_observations)).astype(np.float64)
         squares = np.concatenate([self.squares, squares / usual * weights])
         weights = np.concatenate([self.weights, weights])
         made, weight = np.zeros(fresh.shape), np.zeros(fresh.shape)

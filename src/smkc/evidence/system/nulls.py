@@ -63,11 +63,9 @@ class Nulls:
         ordered[counts == 0, 0] = 0.0
         counts = np.maximum(counts, 1)
         tail = 1.0 - SETTINGS.tail_share
-        low, middle, high, top = (_quantiles(ordered, counts, s) for s in (0.25, 0.5, 0.75, tail))
-        spread = np.maximum(
-            np.maximum((high - low) / IQR_OF_UNIT_NORMAL, (top - middle) / SETTINGS.top_spreads),
-            1e-6 * np.maximum(1.0, np.abs(middle)),
-        )
+        low, middle, high = (_quantiles(ordered, counts, share) for share in (0.25, 0.5, 0.75))
+        least = 1e-6 * np.maximum(1.0, np.abs(middle))
+        spread = np.maximum((high - low) / IQR_OF_UNIT_NORMAL, least)
         excess = (ordered - middle[:, None]) / spread[:, None]
         logs = np.log1p(np.maximum(excess, 0.0))
         start = _quantiles(logs, counts, tail)
@@ -75,7 +73,10 @@ class Nulls:
         return cls(logs, counts, middle, spread, start)
 
     def nats(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return (n, E) minus log p-values of (n, E) statistics; NaN where there is none."""
+        """Return (n, E) minus log p-values of (n, E) statistics; NaN where there is none.
+
+        Evidences with too few normal statistics abstain.
+        """
         out = np.empty(statistics.shape)
         surprises(
             statistics,
@@ -88,7 +89,7 @@ class Nulls:
             SETTINGS.tail_index,
             out,
         )
-        out[:, self.counts < SETTINGS.abstains_share * self.logs.shape[1]] = np.nan
+        out[:, self.counts < SETTINGS.min_observations] = np.nan
         return out
 
 

@@ -18,8 +18,10 @@ shares.py
     how the budget of false alerts is divided among columns
 places.py
     the service, job or machine that each column belongs to
+lasting.py
+    columns that stay loud: what has become normal for them
 loudest.py
-    the loudest columns of each row; columns that stay loud are muted
+    the loudest columns of each row
 model.py
     all of these together, fitted on a reference
 state.py

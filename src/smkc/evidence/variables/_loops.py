@@ -179,22 +179,83 @@ def column_surprises(
 
 
 @njit(cache=True)
+def follow_lasting(
+    nats: NDArray[np.float32],
+    values: NDArray[np.float32],
+    asked_nats: NDArray[np.float64],
+    is_lasting: NDArray[np.bool_],
+    lasting: float,
+    lasting_rows: int,
+    calm_rows: int,
+    first_row: int,
+    n_loud_rows: NDArray[np.int64],
+    has_new_normal: NDArray[np.bool_],
+    loud_row: NDArray[np.int64],
+    centre: NDArray[np.float64],
+    deviation: NDArray[np.float64],
+    n_averaged: NDArray[np.int64],
+    is_new: NDArray[np.bool_],
+    centres: NDArray[np.float32],
+    deviations: NDArray[np.float32],
+) -> None:
+    """Fill ``is_new`` (2, n, C), ``centres`` and ``deviations`` (n, C), and update the state.
+
+    Lasting questions (0) and all others (1) are treated separately, in ``n_loud_rows``,
+    ``has_new_normal`` and ``loud_row`` (2, C). A counter goes up by 1 in rows in which the largest
+    of a column's ``nats`` (Q, n, C), minus ``asked_nats`` (C,), is above ``lasting``, and down by 1
+    in others. The column has a new normal when the counter reaches ``lasting_rows``, until it is
+    back at 0. For questions that are not lasting, the ``calm_rows`` rows after a row above
+    ``lasting`` count as above it, too. ``loud_row`` is the latest row above ``lasting``.
+
+    While the counter of lasting questions is not 0, ``centre`` and ``deviation`` (C,) average the
+    ``values`` (n, C) and their absolute deviations, over at most ``lasting_rows`` rows and
+    exponentially afterwards. What is filled in for a row does not depend on the row's own value.
+    """
+    n_questions, n, n_columns = nats.shape
+    said = np.empty(2, np.float32)
+    for i in range(n):
+        row = first_row + i
+        for j in range(n_columns):
+            said[:] = 0.0
+            for q in range(n_questions):
+                kind = 0 if is_lasting[q] else 1
+                said[kind] = max(said[kind], nats[q, i, j])
+            for kind in range(2):
+                if said[kind] - asked_nats[j] > lasting:
+                    loud_row[kind, j] = row
+                reach = 0 if kind == 0 else calm_rows
+                if loud_row[kind, j] >= 0 and row - loud_row[kind, j] <= reach:
+                    n_loud_rows[kind, j] = min(n_loud_rows[kind, j] + 1, lasting_rows)
+                    if n_loud_rows[kind, j] == lasting_rows:
+                        has_new_normal[kind, j] = True
+                elif n_loud_rows[kind, j] > 0:
+                    n_loud_rows[kind, j] -= 1
+                    if n_loud_rows[kind, j] == 0:
+                        has_new_normal[kind, j] = False
+                is_new[kind, i, j] = has_new_normal[kind, j]
+            centres[i, j], deviations[i, j] = centre[j], deviation[j]
+            if n_loud_rows[0, j] == 0:
+                n_averaged[j] = 0
+            elif values[i, j] == values[i, j]:
+                if n_averaged[j] == 0:
+                    centre[j], deviation[j] = values[i, j], 0.0
+                n_averaged[j] = min(n_averaged[j] + 1, lasting_rows)
+                away = values[i, j] - centre[j]
+                centre[j] += away / n_averaged[j]
+                deviation[j] += (abs(away) - deviation[j]) / n_averaged[j]
+
+
+@njit(cache=True)
 def hear(
     nats: NDArray[np.float32],
     statistics: NDArray[np.float32],
     asked_nats: NDArray[np.float64],
-    is_lasting: NDArray[np.bool_],
     is_mean: NDArray[np.bool_],
     is_of_one_row: NDArray[np.bool_],
-    lasting: float,
-    lasting_rows: int,
     calm_rows: int,
     loud_share: float,
     columns_per_shown: int,
     first_row: int,
-    n_loud_rows: NDArray[np.int64],
-    is_muted: NDArray[np.bool_],
-    loud_row: NDArray[np.int64],
     news: float,
     places: NDArray[np.int32],
     past_row: NDArray[np.int64],
@@ -205,18 +266,11 @@ def hear(
     top_nats: NDArray[np.float32],
     top_surprises: NDArray[np.float64],
 ) -> None:
-    """Find the K loudest columns of each row, mute columns that stay loud, and mark the rows.
+    """Find the K loudest columns of each row, and mark the rows.
 
-    The surprise of a column is the largest of its ``nats`` (Q, n, C) over the questions that are
-    not muted, minus its ``asked_nats`` (C,). The ``top_`` arrays (n, K) are filled with the columns
-    of the largest surprises, in descending order; -1, -1, 0 and -inf where there are fewer.
-
-    Muting treats lasting questions (0) and all others (1) separately, in ``n_loud_rows``,
-    ``is_muted`` and ``loud_row`` (2, C). A counter goes up by 1 in rows in which the corrected nats
-    are above ``lasting``, and down by 1 in others. The column is muted when the counter reaches
-    ``lasting_rows``, until it is back at 0. For questions that are not lasting, the ``calm_rows``
-    rows after a row above ``lasting`` count as above it, too. ``loud_row`` is the latest row above
-    ``lasting``.
+    The surprise of a column is the largest of its ``nats`` (Q, n, C) over the questions, minus its
+    ``asked_nats`` (C,). The ``top_`` arrays (n, K) are filled with the columns of the largest
+    surprises, in descending order; -1, -1, 0 and -inf where there are fewer.
 
     ``marks`` (n,) become 1, news, where the surprise of a column is above ``news``, no column of
     the same place was above it in the last ``calm_rows`` rows, and no other place began to be in
@@ -233,7 +287,6 @@ def hear(
     """
     n_questions, n, n_columns = nats.shape
     n_kept = top_columns.shape[1]
-    said, asked = np.empty(2, np.float32), np.empty(2, np.int64)
     for i in range(n):
         row = first_row + i
         top_columns[i, :] = -1
@@ -242,27 +295,10 @@ def hear(
         top_surprises[i, :] = -np.inf
         of_news = 0.0
         for j in range(n_columns):
-            said[:] = 0.0
-            asked[:] = -1
-            for q in range(n_questions):
-                kind = 0 if is_lasting[q] else 1
-                if nats[q, i, j] > said[kind]:
-                    said[kind], asked[kind] = nats[q, i, j], q
             best, which = np.float32(0.0), -1
-            for kind in range(2):
-                if said[kind] - asked_nats[j] > lasting:
-                    loud_row[kind, j] = row
-                reach = 0 if kind == 0 else calm_rows
-                if loud_row[kind, j] >= 0 and row - loud_row[kind, j] <= reach:
-                    n_loud_rows[kind, j] = min(n_loud_rows[kind, j] + 1, lasting_rows)
-                    if n_loud_rows[kind, j] == lasting_rows:
-                        is_muted[kind, j] = True
-                elif n_loud_rows[kind, j] > 0:
-                    n_loud_rows[kind, j] -= 1
-                    if n_loud_rows[kind, j] == 0:
-                        is_muted[kind, j] = False
-                if said[kind] > best and not is_muted[kind, j]:
-                    best, which = said[kind], asked[kind]
+            for q in range(n_questions):
+                if nats[q, i, j] > best:
+                    best, which = nats[q, i, j], q
             if which < 0:
                 continue
             surprise = best - asked_nats[j]

@@ -1,13 +1,11 @@
 """The loudest columns: those with the largest surprise in each row.
 
 In: the surprise of each column for each question, row by row, in nats. Out: the loudest columns of
-each row. A column that stays loud has a new normal and is muted until it becomes quiet again; other
-columns are not affected.
+each row.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +22,6 @@ N_LOOKS = 2
 LONG_AGO = -(1 << 40)
 
 NO_PLACES = np.empty(0, np.int32)
-
-# Arrays of the state with one entry per column.
-_OF_COLUMNS = ("n_loud_rows", "is_muted", "loud_row")
 
 # Number of loudest columns kept per row, from which the causes of an alert are chosen.
 N_KEPT = 16
@@ -60,14 +55,10 @@ class Heard:
 
 
 class Loudest(SavedState):
-    """The loudness of each column so far, for finding the loudest and muting lasting ones.
+    """The loudness of each place so far, for telling what is news.
 
     Parameters
     ----------
-    is_lasting
-        (Q,) for each question, whether its answer stays unusual for as long as a state lasts.
-    n_columns
-        C at the beginning; columns may be added.
     places
         the place of each of the first columns. Columns after these cause no news.
     rows
@@ -76,28 +67,16 @@ class Loudest(SavedState):
 
     Examples
     --------
-    >>> loudest = Loudest([True], 3)
-    >>> heard = loudest.push(np.array([[[0.0, 9.0, 2.0]]], np.float32))
+    >>> heard = Loudest().push(np.array([[[0.0, 9.0, 2.0]]], np.float32))
     >>> heard.columns[0, :2].tolist(), heard.surprises.round(2).tolist()
     ([1, 2], [7.9])
     """
 
-    saved = (*_OF_COLUMNS, "past_row", "news_row", "n_rows")
+    saved = ("past_row", "news_row", "n_rows")
 
-    def __init__(
-        self,
-        is_lasting: Sequence[bool],
-        n_columns: int,
-        places: NDArray[np.int32] = NO_PLACES,
-        rows: Sequence[int] = (),
-    ) -> None:
-        self.is_lasting = np.array(is_lasting, bool)
-        self.rows = np.array(rows or [0] * len(is_lasting), np.int64)
+    def __init__(self, places: NDArray[np.int32] = NO_PLACES, rows: Sequence[int] = ()) -> None:
+        self.rows = np.array(rows, np.int64)
         self.n_rows = 0
-        # Row 0 is for lasting questions, row 1 for all others.
-        self.n_loud_rows = np.zeros((2, n_columns), np.int64)
-        self.is_muted = np.zeros((2, n_columns), bool)
-        self.loud_row = np.full((2, n_columns), -1, np.int64)
         self.places = places
         self.past_row = np.full(int(places.max(initial=-1)) + 1, LONG_AGO, np.int64)
         self.news_row = np.full(1, LONG_AGO, np.int64)
@@ -124,7 +103,7 @@ class Loudest(SavedState):
         n_questions, n, n_columns = nats.shape
         if asked_nats is None:
             asked_nats = np.full(n_columns, np.log(max(n_questions * n_columns, 1)))
-        self._widen(n_columns)
+        rows = self.rows if len(self.rows) else np.zeros(n_questions, np.int64)
         columns = np.empty((n, N_KEPT), np.int32)
         questions = np.empty((n, N_KEPT), np.int8)
         top = np.empty((n, N_KEPT), np.float32)
@@ -134,18 +113,12 @@ class Loudest(SavedState):
             nats,
             nats if statistics is None else statistics,
             asked_nats,
-            self.is_lasting,
-            self.rows > 1,
-            self.rows == 1,
-            -float(np.log(SETTINGS.lasting_rate)),
-            SETTINGS.lasting_rows,
+            rows > 1,
+            rows == 1,
             SETTINGS.calm_rows,
             SETTINGS.loud_columns_share,
             SETTINGS.columns_per_shown,
             self.n_rows,
-            self.n_loud_rows,
-            self.is_muted,
-            self.loud_row,
             float(np.log(N_LOOKS / SETTINGS.loud_rate)),
             self.places,
             self.past_row,
@@ -159,20 +132,3 @@ class Loudest(SavedState):
         self.n_rows += n
         loudest = np.maximum(surprises[:, 0], 0.0)
         return Heard(surprises=loudest, marks=marks, columns=columns, questions=questions, nats=top)
-
-    def were_loud_since(self, row: int) -> NDArray[np.bool_]:
-        """Return (C,) whether each column was below ``lasting_rate`` in this row or later."""
-        return np.asarray(self.loud_row.max(axis=0) >= row)
-
-    def mute(self, columns: NDArray[np.integer[Any]]) -> None:
-        """Mute columns at once, as if they had been loud for ``lasting_rows`` rows."""
-        self.n_loud_rows[:, columns] = SETTINGS.lasting_rows
-        self.is_muted[:, columns] = True
-
-    def _widen(self, n_columns: int) -> None:
-        more = n_columns - self.is_muted.shape[1]
-        if more > 0:
-            new = Loudest([], more)
-            for key in _OF_COLUMNS:
-                joined = np.concatenate([getattr(self, key), getattr(new, key)], axis=-1)
-                setattr(self, key, joined)

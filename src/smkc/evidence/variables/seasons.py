@@ -89,11 +89,11 @@ class Seasons:
         slots_of = {}
         for period in _candidates(values[:, is_asked], clocks, has_dates=has_dates):
             n_slots = _n_slots(clocks, period)
-            if n_slots < SETTINGS.min_slots:
+            if n_slots < 2:
                 continue
             slots_of[period] = n_slots
             share = _share_left(values, clocks, period, n_slots)
-            is_better = share < left - (SETTINGS.week_gain if period == WEEK else 0.0)
+            is_better = share < left
             left, chosen = np.where(is_better, share, left), np.where(is_better, period, chosen)
         columns = np.flatnonzero(chosen)
         n_slots_of = np.array([slots_of[chosen[column]] for column in columns], np.int64)
@@ -154,7 +154,7 @@ def find_period(values: NDArray[np.float32]) -> float:
     below = np.flatnonzero(correlation < 0)
     if not len(below):
         return 0.0  # only neighbouring rows are alike
-    first = max(int(below[0]), SETTINGS.min_slots)
+    first = int(below[0])
     best = float(correlation[first:].max(initial=0.0))
     if best < SETTINGS.min_correlation:
         return 0.0
@@ -247,7 +247,7 @@ def _share_left(
 
 
 def _last_part(clocks: NDArray[np.float64]) -> float:
-    return (1.0 - SETTINGS.season_fitted_share) * float(clocks[-1] - clocks[0])
+    return (1.0 - SETTINGS.fitted_share) * float(clocks[-1] - clocks[0])
 
 
 def _distances_from_others(

@@ -73,7 +73,7 @@ class SilenceState(SavedState):
             values,
             self.fitted.is_resident,
             SETTINGS.silent_rows,
-            SETTINGS.recently_silent_rows,
+            SETTINGS.calm_rows,
             SETTINGS.lasting_rows,
             self.fitted.n_certain,
             self.n_silent_rows,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from smkc.decide import Mark
 from smkc.evidence.settings import SETTINGS
+from smkc.evidence.variables.lasting import Lasting, NewNormal
 from smkc.evidence.variables.loudest import N_KEPT, Heard, Loudest
 from smkc.evidence.variables.questions import FROZEN, LEVEL, QUESTIONS, Statistics
 
@@ -24,6 +25,9 @@ N_ASKED_OF_NEWCOMERS = sum(question.is_asked_of_newcomers for question in QUESTI
 
 # Surprise of certain trouble, far above any threshold or cost of earlier alerts.
 CERTAIN_NATS = 100.0
+
+# Spread of normally distributed values, in mean absolute deviations.
+SPREADS_PER_DEVIATION = 1.2533
 
 
 class VariableState:
@@ -49,7 +53,8 @@ class VariableState:
             self.statistics.push(before)
         is_lasting = [question.is_lasting for question in QUESTIONS]
         rows = [question.rows_of_level for question in QUESTIONS]
-        self.loudest = Loudest(is_lasting, n_columns, fitted.places, rows)
+        self.lasting = Lasting(is_lasting, n_columns)
+        self.loudest = Loudest(fitted.places, rows)
         self.silence = fitted.silence.start()
         self.newcomer_counts = np.zeros(0, np.int64)
         # (Q, F) the largest surprise of each newcomer before it had enough observations.
@@ -93,6 +98,8 @@ class VariableState:
             of_each = np.log(self.fitted.n_groups * N_ASKED_OF_NEWCOMERS)
             asked = np.concatenate([asked, np.full(newcomers.shape[1], of_each)])
         first = self.loudest.n_rows
+        new = self.lasting.push(nats, asked, statistics[LEVEL])
+        self._ask_by_new_normal(new, statistics, nats)
         heard = self.loudest.push(nats, asked, statistics)
         was_silent = bool(self.silence.is_gone.any())
         is_silent = self.silence.push(values)
@@ -134,7 +141,7 @@ class VariableState:
         self.newcomer_counts = np.pad(self.newcomer_counts, (0, more))
         self.newcomer_peaks = np.pad(self.newcomer_peaks, ((0, 0), (0, more)))
         counts = np.cumsum(~np.isnan(newcomers), axis=0) + self.newcomer_counts
-        n_before = 2 * SETTINGS.settled_observations
+        n_before = 2 * SETTINGS.min_observations
         is_young = counts < n_before
         n_asked = (~is_young).sum(axis=1, keepdims=True)
         for_number = np.log(np.maximum(n_asked, 1))
@@ -150,17 +157,44 @@ class VariableState:
                 found = np.minimum(found, np.maximum(most_seen, found - overstated))
                 nats[number, :, n_known:] = np.where(is_young, 0.0, found - for_number)
 
+    def _ask_by_new_normal(
+        self, new: NewNormal, statistics: NDArray[np.float32], nats: NDArray[np.float32]
+    ) -> None:
+        """Judge the levels of columns with a new normal by that; ask nothing else of them.
+
+        A surprise is the smaller of two: by the reference, and by the distance from the new centre,
+        in units of the new deviation if that is larger than the reference's. Newcomers are not
+        asked at all.
+        """
+        fitted = self.fitted
+        for number, question in enumerate(QUESTIONS):
+            is_new = new.is_new[0 if question.is_lasting else 1]
+            if question.kind != "level":
+                nats[number][is_new] = 0.0
+                continue
+            nats[number, :, len(fitted.constant) :][is_new[:, len(fitted.constant) :]] = 0.0
+            some = np.flatnonzero(is_new[:, : len(fitted.constant)].any(axis=0))
+            if len(some):
+                tails = fitted.tails[question.name].of(some)
+                usual = fitted.level.spread[some] / SPREADS_PER_DEVIATION
+                wider = np.maximum(new.deviation[:, some] / usual, 1.0)
+                away = (statistics[number][:, some] - new.centre[:, some]) / wider
+                found = tails.nats((tails.centre + away).astype(np.float32))
+                before = nats[number][:, some]
+                smaller = np.minimum(before, found)
+                nats[number][:, some] = np.where(is_new[:, some], smaller, before)
+
     def _keep(self, first: int, heard: Heard) -> None:
         places = (first + np.arange(len(heard.columns))) % len(self.kept["columns"])
         for key in self.kept:
             self.kept[key][places] = getattr(heard, key)
 
     def accept(self, first: int, last: int) -> None:
-        """Mute the columns that were loud in rows first to last - 1: these rows were normal."""
+        """Take rows first to last - 1 as the new normal of the columns that were loud in them."""
         places = np.arange(first, last) % len(self.kept["columns"])
         columns = np.unique(self.kept["columns"][places])
         columns = columns[columns >= 0]
-        self.loudest.mute(columns[self.loudest.were_loud_since(first)[columns]])
+        self.lasting.accept(columns[self.lasting.were_loud_since(first)[columns]])
 
     def loudest_of(self, first: int, last: int) -> dict[int, dict[int, float]]:
         """Return the largest nats in rows first to last - 1, by question and column."""
@@ -177,6 +211,7 @@ class VariableState:
         """Return the arrays that :meth:`restore` needs to continue exactly."""
         parts = {
             "statistics": self.statistics.to_arrays(),
+            "lasting": self.lasting.to_arrays(),
             "loudest": self.loudest.to_arrays(),
             "silence": self.silence.to_arrays(),
         }
@@ -189,10 +224,11 @@ class VariableState:
         """Restore the state that :meth:`to_arrays` returned."""
         of = {
             part: {k[len(part) + 1 :]: a for k, a in arrays.items() if k.startswith(part + ".")}
-            for part in ("statistics", "loudest", "silence", "kept")
+            for part in ("statistics", "lasting", "loudest", "silence", "kept")
         }
         self.statistics.restore(of["statistics"])
         self.silence.restore(of["silence"])
+        self.lasting.restore(of["lasting"])
         self.loudest.restore(of["loudest"])
         self.kept = {key: of["kept"][key].copy() for key in self.kept}
         self.newcomer_counts = arrays["newcomer_counts"].copy()

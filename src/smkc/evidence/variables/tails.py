@@ -5,7 +5,7 @@ statistics in nats, per column. Surprises do not exceed what the reference can s
 more slowly the fewer separate episodes a tail was learned from.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -163,6 +163,10 @@ class Tails:
             out,
         )
         return out
+
+    def of(self, columns: NDArray[np.integer[Any]]) -> "Tails":
+        """Return the tails of some columns."""
+        return Tails(**{one.name: getattr(self, one.name)[..., columns] for one in fields(self)})
 
     def shared(self, n_columns: int) -> "Tails":
         """Return tails for columns that the reference does not know, based on those that it knows.

@@ -65,7 +65,7 @@ class Follower:
         verdict = Verdict(
             number=number,
             time=row.time,
-            score=float(scored.totals[0]),
+            score=float(scored.scores[0]),
             p_value=float(scored.p_values[0]),
             cardinality=len(row.names),
             evidences={name: said for name, said in nats if not np.isnan(said)},

@@ -136,7 +136,7 @@ def test_members_without_end_are_not_all_remembered(monkeypatch):
         members.values(Recording.from_rows([t], [row]))
     assert len(members.ages) <= 2 * 20 + 1
     assert len(members._role_of) <= 2 * 20 + 1
-    assert members.ages['cpu{pod="stays"}'] == SETTINGS.settled_observations
+    assert members.ages['cpu{pod="stays"}'] == SETTINGS.min_observations
 
 
 # ------------------------------------------------------------------ in the variable's own unit

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from smkc.evidence.settings import SETTINGS
 from smkc.evidence.system._loops import component_residuals, trailing_means
 from smkc.evidence.system.components import Components
 from smkc.evidence.system.levels import Slow
@@ -65,9 +66,9 @@ def test_surprises_are_ranks_then_a_power_law(rng):
 
 def test_an_evidence_that_was_seldom_asked_says_nothing(rng):
     samples = rng.normal(size=(2, 400))
-    samples[1, 90:] = np.nan
+    samples[1, SETTINGS.min_observations - 1 :] = np.nan
     nats = Nulls.of(samples).nats(np.full((3, 2), 9.0))
     assert (nats[:, 0] > 3.0).all()
     assert np.isnan(nats[:, 1]).all()
-    samples[1, :120] = 0.0
+    samples[1, : SETTINGS.min_observations] = 0.0
     assert np.isfinite(Nulls.of(samples).nats(np.full((3, 2), 9.0))).all()

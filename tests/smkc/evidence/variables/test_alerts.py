@@ -206,7 +206,7 @@ def test_what_a_person_calls_normal_is_muted(detector, live):
     joined = told.push_rows(rows.rows(350, 450))
     assert (left.p_values < detector.false_alarm_rate).all()
     assert (joined.p_values > 10 * detector.false_alarm_rate).all()
-    assert (joined.totals < left.totals).all()
+    assert (joined.scores < left.scores).all()
 
 
 @pytest.mark.parametrize("seed", range(4))

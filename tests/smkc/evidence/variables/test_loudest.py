@@ -1,4 +1,4 @@
-"""Who is heard and who is muted, against plain Python."""
+"""Which columns are the loudest, and which have a new normal, against plain Python."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ from tests import naive_variables as naive
 from smkc.decide import Mark
 from smkc.evidence.settings import SETTINGS
 from smkc.evidence.variables import Loudest
+from smkc.evidence.variables.lasting import Lasting
 from smkc.evidence.variables.loudest import N_KEPT
 
 IS_LASTING = [True, False, True]
@@ -16,6 +17,32 @@ CLOSE = 1e-4
 
 # Of one question asked of one column: a surprise that is loud, one that is not.
 LOUD, QUIET = 12.0, 1.0
+
+
+class Listener:
+    """The loudest columns, where those with a new normal say nothing."""
+
+    def __init__(self, is_lasting, n_columns, places=(), rows=()):
+        self.is_lasting = is_lasting
+        self.lasting = Lasting(is_lasting, n_columns)
+        self.loudest = Loudest(np.array(places, np.int32), rows)
+
+    def push(self, nats, asked=None, statistics=None):
+        n_questions, n, n_columns = nats.shape
+        if asked is None:
+            asked = np.full(n_columns, np.log(max(n_questions * n_columns, 1)))
+        nats = nats.copy()
+        new = self.lasting.push(nats, asked, np.zeros((n, n_columns), np.float32))
+        for question, lasts in enumerate(self.is_lasting):
+            nats[question][new.is_new[0 if lasts else 1]] = 0.0
+        return self.loudest.push(nats, asked, statistics)
+
+    def to_arrays(self):
+        return self.lasting.to_arrays(), self.loudest.to_arrays()
+
+    def restore(self, arrays):
+        for part, saved in zip((self.lasting, self.loudest), arrays, strict=True):
+            part.restore({key: array.copy() for key, array in saved.items()})
 
 
 def said(rng, n, n_columns):
@@ -32,7 +59,7 @@ def said(rng, n, n_columns):
 def one(nats):
     """Push one lasting question of one column; return its surprises."""
     nats = np.asarray(nats, np.float32)
-    return Loudest([True], 1).push(nats[None, :, None]).nats[:, 0]
+    return Listener([True], 1).push(nats[None, :, None]).nats[:, 0]
 
 
 @pytest.mark.parametrize("n_columns", [1, 3, 20])
@@ -40,7 +67,7 @@ def test_the_loudest_are_those_of_plain_python(rng, n_columns):
     n = 1200
     nats = said(rng, n, n_columns)
     asked = rng.uniform(0.0, 6.0, size=n_columns)
-    heard = Loudest(IS_LASTING, n_columns).push(nats, asked)
+    heard = Listener(IS_LASTING, n_columns).push(nats, asked)
     surprises, ranked = naive.loudest(nats.tolist(), IS_LASTING, asked.tolist())
     np.testing.assert_allclose(heard.surprises, surprises, rtol=CLOSE, atol=CLOSE)
     assert heard.columns.shape == (n, N_KEPT)
@@ -58,15 +85,15 @@ def test_the_loudest_are_those_of_plain_python(rng, n_columns):
 def test_the_surprise_counts_all_that_were_asked():
     nats = np.zeros((2, 1, 5), np.float32)
     nats[1, 0, 2] = 9.0
-    found = Loudest([True, True], 5).push(nats).surprises
+    found = Listener([True, True], 5).push(nats).surprises
     np.testing.assert_allclose(found, [9 - np.log(10)])
     shares = np.array([1.0, 1.0, 2.5, 1.0, 1.0])
-    np.testing.assert_allclose(Loudest([True, True], 5).push(nats, shares).surprises, [6.5])
+    np.testing.assert_allclose(Listener([True, True], 5).push(nats, shares).surprises, [6.5])
 
 
 def test_a_column_with_a_larger_share_is_louder_at_the_same_nats():
     nats = np.full((1, 1, 2), 9.0, np.float32)
-    heard = Loudest([True], 2).push(nats, np.array([4.0, 1.0]))
+    heard = Listener([True], 2).push(nats, np.array([4.0, 1.0]))
     assert heard.columns[0, :3].tolist() == [1, 0, -1]
 
 
@@ -75,14 +102,14 @@ def test_cuts_saving_and_late_columns_change_no_bit(rng, cuts):
     nats = said(rng, 500, 6)
     nats[:, :350, 4:] = 0.0  # the last two columns came at row 350
     asked = np.full(6, np.log(4))
-    expected = Loudest(IS_LASTING, 6).push(nats, asked)
-    state = Loudest(IS_LASTING, 4)
+    expected = Listener(IS_LASTING, 6).push(nats, asked)
+    state = Listener(IS_LASTING, 4)
     parts = []
     for rows in np.split(np.arange(500), cuts):
         width = 6 if len(rows) and rows[-1] >= 350 else 4
         parts.append(state.push(nats[:, rows, :width], asked[:width]))
-        again = Loudest(IS_LASTING, width)
-        again.restore({key: array.copy() for key, array in state.to_arrays().items()})
+        again = Listener(IS_LASTING, width)
+        again.restore(state.to_arrays())
         state = again
     np.testing.assert_array_equal(
         np.concatenate([part.surprises for part in parts]), expected.surprises
@@ -95,8 +122,8 @@ def test_cuts_saving_and_late_columns_change_no_bit(rng, cuts):
 def test_shuffled_columns_are_heard_the_same(rng):
     nats = said(rng, 600, 8)
     order = rng.permutation(8)
-    expected = Loudest(IS_LASTING, 8).push(nats)
-    actual = Loudest(IS_LASTING, 8).push(np.ascontiguousarray(nats[:, :, order]))
+    expected = Listener(IS_LASTING, 8).push(nats)
+    actual = Listener(IS_LASTING, 8).push(np.ascontiguousarray(nats[:, :, order]))
     np.testing.assert_array_equal(actual.surprises, expected.surprises)
     np.testing.assert_array_equal(actual.nats, expected.nats)
     names = np.append(order, -1)
@@ -129,18 +156,18 @@ def test_a_fault_of_a_muted_question_leaves_passing_ones_their_say():
     nats = np.zeros((2, 500, 1), np.float32)
     nats[0, 50:, 0] = LOUD
     nats[1, 400, 0] = LOUD
-    heard = Loudest([True, False], 1).push(nats)
+    heard = Listener([True, False], 1).push(nats)
     assert heard.nats[399, 0] == 0.0
     assert heard.nats[400, 0] == LOUD
     assert heard.questions[400, 0] == 1
 
 
 def test_what_is_accepted_is_muted_until_it_has_been_quiet():
-    loudest = Loudest([True], 2)
+    loudest = Listener([True], 2)
     nats = np.zeros((1, 10, 2), np.float32)
     nats[0, :, 0] = LOUD
     loudest.push(nats)
-    loudest.mute(np.array([0]))
+    loudest.lasting.accept(np.array([0]))
     assert (loudest.push(nats).nats == 0.0).all()
     loudest.push(np.zeros((1, SETTINGS.lasting_rows, 2), np.float32))
     assert loudest.push(nats).nats[0, 0] > 10.0
@@ -148,7 +175,7 @@ def test_what_is_accepted_is_muted_until_it_has_been_quiet():
 
 @pytest.mark.parametrize("shape", [(3, 0, 4), (3, 5, 0), (3, 1, 1)])
 def test_nothing_and_next_to_nothing(shape):
-    heard = Loudest(IS_LASTING, shape[2]).push(np.zeros(shape, np.float32))
+    heard = Listener(IS_LASTING, shape[2]).push(np.zeros(shape, np.float32))
     assert heard.surprises.tolist() == [0.0] * shape[1]
     assert (heard.columns == -1).all()
 
@@ -156,11 +183,11 @@ def test_nothing_and_next_to_nothing(shape):
 def news(nats, cuts=(), places=(0, 1, 2, 3)):
     """Push (n, C) surprises of one lasting question; return the rows of news."""
     nats, places = np.asarray(nats, np.float32), np.array(places, np.int32)
-    loudest, found, first = Loudest([True], nats.shape[1], places), [], 0
+    loudest, found, first = Listener([True], nats.shape[1], places), [], 0
     for part in np.split(nats, list(cuts)):
         heard = loudest.push(part[None], np.zeros(nats.shape[1]))
         found += (first + np.flatnonzero(heard.marks == Mark.NEWS)).tolist()
-        again = Loudest([True], nats.shape[1], places)
+        again = Listener([True], nats.shape[1], places)
         again.restore(loudest.to_arrays())
         loudest, first = again, first + len(part)
     return found
@@ -195,7 +222,7 @@ def test_what_is_muted_is_no_news():
 def echoes(of_row, of_mean, of_relation=0.0):
     """Ask (n, C) nats of one row, of a mean over several and of a relation; return the echoes."""
     nats = np.stack(np.broadcast_arrays(of_row, of_mean, of_relation)).astype(np.float32)
-    loudest = Loudest([True] * 3, nats.shape[2], rows=[1, 16, 0])
+    loudest = Listener([True] * 3, nats.shape[2], rows=[1, 16, 0])
     heard = loudest.push(nats, np.zeros(nats.shape[2]))
     return np.flatnonzero(heard.marks == Mark.ECHO).tolist()
 
@@ -214,7 +241,7 @@ def test_what_goes_the_other_way_does_not_show_the_trouble():
     nats[0], nats[2] = 4.0, 0.0
     statistics = np.ones((3, 4, 1), np.float32)
     statistics[0, 2:] = -1.0
-    loudest = Loudest([True] * 3, 1, rows=[1, 16, 0])
+    loudest = Listener([True] * 3, 1, rows=[1, 16, 0])
     marks = loudest.push(nats, np.zeros(1), statistics).marks
     assert marks.tolist() == [Mark.NONE, Mark.NONE, Mark.ECHO, Mark.ECHO]
 
@@ -236,4 +263,4 @@ def test_an_eighth_of_the_loudest_columns_shows_that_it_goes_on():
 
 def test_without_rows_nothing_is_an_echo():
     nats = np.full((1, 4, 1), LOUD, np.float32)
-    assert (Loudest([True], 1).push(nats, np.zeros(1)).marks == Mark.NONE).all()
+    assert (Listener([True], 1).push(nats, np.zeros(1)).marks == Mark.NONE).all()

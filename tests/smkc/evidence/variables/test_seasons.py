@@ -125,8 +125,8 @@ def test_no_period_is_found_where_there_is_none(rng, kind):
     assert not len(fit(values, rows, has_dates=False)[0].columns)
 
 
-def test_a_period_of_two_rows_is_found_as_one_of_four():
-    assert find_period(np.tile([[1.0], [-1.0]], (250, 3)).astype(np.float32)) == 4.0
+def test_the_shortest_period_has_two_rows():
+    assert find_period(np.tile([[1.0], [-1.0]], (250, 3)).astype(np.float32)) == 2.0
 
 
 # ------------------------------------------------------------------ in the detector
