@@ -6,7 +6,6 @@ largest share first.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -82,7 +81,7 @@ def _causes_of_values(blame: Blame, rows: Recording, known: ReferenceEvidence) -
     A variable's share is the mean, weighted by the settings, of its share in three sums: the nats
     that the evidences attribute to variables, the nats of variables that are loud by themselves,
     and how far variables moved. The second has the largest weight, as it is mostly what raises
-    alerts. The square root keeps a variable that moved 100 times its reach from dominating.
+    alerts.
     """
     voices: list[dict[str, dict[str, float]]] = [
         {
@@ -90,7 +89,7 @@ def _causes_of_values(blame: Blame, rows: Recording, known: ReferenceEvidence) -
             for evidence, shares in blame.by_evidence.items()
         },
         {question: dict(nats) for question, nats in blame.by_question.items()},
-        {MOVEMENT: {name: sqrt(far) for name, far in movements(rows, known).items()}},
+        {MOVEMENT: movements(rows, known)},
     ]
     shares: dict[str, dict[str, float]] = {}
     weights = SETTINGS.evidence_weight, SETTINGS.loud_weight, SETTINGS.movement_weight
