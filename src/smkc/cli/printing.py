@@ -106,7 +106,7 @@ def cause_table(causes: Sequence[Cause]) -> Table:
     for cause in causes:
         table.add_row(
             percent(cause.share),
-            cause.kind,
+            cause.kind if cause.reason in ("", cause.kind) else f"{cause.kind} ({cause.reason})",
             Text(visible(cause.who)),
             Text(visible(cause.detail)),
         )

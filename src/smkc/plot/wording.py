@@ -95,9 +95,11 @@ def duration(start: Any, end: Any) -> str:
     Examples
     --------
     >>> at = np.datetime64("2026-03-02T04:00:00", "ns")
-    >>> duration(at, at + np.timedelta64(90, "m")), duration(3, 10)
-    ('1 h 30 min', '7')
+    >>> duration(at, at + np.timedelta64(90, "m")), duration(3, 10), duration(at, at)
+    ('1 h 30 min', '7', '1 row')
     """
+    if start == end:
+        return "1 row"
     if not isinstance(start, np.datetime64):
         return figure(float(end) - float(start))
     seconds = float((end - start) / np.timedelta64(1, "ms")) / 1000

@@ -130,12 +130,9 @@ def detail_of(name: str, rows: Recording, known: ReferenceEvidence) -> str:
     if not len(seen):
         return f"was not seen from {show_time(rows.times[0])} to {show_time(rows.times[-1])}"
     if name not in scaling.names:
-        middle = float(np.median(values[seen].astype(np.float64)))
-        top = seen[int(np.argmax(np.abs(values[seen] - middle)))]
-        return (
-            f"is new to the reference data; was {values[top]:.4g} at "
-            f"{show_time(rows.times[top])}, {middle:.4g} in the middle"
-        )
+        low, high = values[seen].min(), values[seen].max()
+        when = f"from {show_time(rows.times[seen[0]])} to {show_time(rows.times[seen[-1]])}"
+        return f"is new to the reference data; was between {low:.4g} and {high:.4g} {when}"
     at = scaling.names.index(name)
     centre, spread = float(scaling.centre[at]), float(scaling.spread[at])
     if scaling.counter[at]:
