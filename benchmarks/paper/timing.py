@@ -7,7 +7,8 @@ import json
 import statistics
 import time
 import tracemalloc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,7 @@ from benchmarks.paper.methods import SCALING_METHODS
 from benchmarks.protocols import Splits, find_protocol
 from benchmarks.provenance import provenance
 from benchmarks.windows import Windows
-from smkc import progress
-from smkc.parallel import fresh_threads
+from smkc import parallel, progress
 
 __all__ = ["LENGTH", "PROTOCOL", "Timing", "read_timings", "time_representations"]
 
@@ -81,10 +81,21 @@ def _path(settings: RunSettings, device: str) -> Path:
     return settings.timings_folder / f"timing-{device.replace(':', '-')}.json"
 
 
+@contextmanager
+def _fresh_threads() -> Iterator[None]:
+    """Run this block on new threads: memory that earlier calls left with theirs is not counted."""
+    parallel._pool.cache_clear()
+    try:
+        yield
+    finally:
+        parallel._pool(parallel.n_threads()).shutdown()
+        parallel._pool.cache_clear()
+
+
 def _on_cpu(competitor: RandProjKnn, windows: Windows) -> Timing:
     seconds = _median(lambda: competitor.score(windows))
     recording, starts = windows.recording(), windows.starts()
-    with fresh_threads():
+    with _fresh_threads():
         tracemalloc.start()
         try:
             competitor.density_.scores(recording, starts)

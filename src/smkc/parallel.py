@@ -6,9 +6,9 @@ that wait for each other take more time than they save.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from functools import cache
 from math import prod
 from threading import local
@@ -50,20 +50,6 @@ def in_threads(function: Callable[[Part], Result], parts: Iterable[Part]) -> Ite
             yield waiting.pop(0).result()
     for future in waiting:
         yield future.result()
-
-
-@contextmanager
-def fresh_threads() -> Iterator[None]:
-    """Run this block on new threads, which hold no :func:`scratch` memory yet.
-
-    For measurements: memory that earlier calls left with their threads would not be counted.
-    """
-    _pool.cache_clear()
-    try:
-        yield
-    finally:
-        _pool(n_threads()).shutdown()
-        _pool.cache_clear()
 
 
 def products_on_one_thread() -> AbstractContextManager[Any]:

@@ -10,7 +10,6 @@ from tests import promise, worlds
 
 from smkc.paper import KnnDetector
 from smkc.parallel import (
-    fresh_threads,
     in_threads,
     n_threads,
     products_on_one_thread,
@@ -103,18 +102,3 @@ def test_products_stay_on_one_thread_inside_the_block_only():
     with products_on_one_thread():
         assert set(blas_threads()) <= {1}
     assert blas_threads() == before
-
-
-def test_fresh_threads_have_no_memory_yet_and_leave_the_others_theirs():
-    def place(_):
-        return scratch("measured", (8,)).__array_interface__["data"][0]
-
-    def thread(_):
-        return threading.current_thread()  # the object: numbers are given out again
-
-    before = set(in_threads(thread, range(8)))
-    with fresh_threads():
-        inside = set(in_threads(thread, range(8)))
-        assert list(in_threads(place, range(2)))
-    assert not before & inside
-    assert list(in_threads(abs, [-1])) == [1], "and work goes on after it"

@@ -20,10 +20,9 @@ from smkc.evidence.causes.wording import causes_of
 from smkc.evidence.checkpoints import Checkpoints, Saved, resumed
 from smkc.evidence.decision.thresholds import SurpriseThresholds
 from smkc.evidence.model import ReferenceEvidence
-from smkc.evidence.scan import EvidenceScan
 from smkc.evidence.settings import SETTINGS
 from smkc.evidence.state import EvidenceScores
-from smkc.evidence.stream import EvidenceStream
+from smkc.evidence.stream import EvidenceScan, EvidenceStream
 from smkc.evidence.usual import usual_band
 from smkc.recording import Identity, Recording
 from smkc.recording.rules import Rule
@@ -109,9 +108,10 @@ class EvidenceFitted:
         """Score a recording's rows, each with the window that ends there."""
         self._warn_of_strangers(recording)
         parts, checkpoints = self._scored(recording)
-        held = np.concatenate([np.empty(0), *(part.held for part in parts)])
-        prompt = np.concatenate([np.empty(0), *(part.prompt for part in parts)])
-        p_values = np.concatenate([np.empty(0), *(part.p_values for part in parts)])
+        held, prompt, p_values = (
+            np.concatenate([np.empty(0), *(getattr(part, key) for part in parts)])
+            for key in ("held", "prompt", "p_values")
+        )
         marks = np.concatenate([np.empty(0, np.int8), *(part.marks for part in parts)])
         names = self.known.evidence_names
         nats = np.concatenate([np.empty((0, len(names))), *(part.nats for part in parts)])

@@ -35,6 +35,15 @@ class SavedState:
             is_number = isinstance(getattr(self, key), int)
             setattr(self, key, int(arrays[key][0]) if is_number else arrays[key].copy())
 
+    def widen(self, n_columns: int, fills: Mapping[str, float]) -> None:
+        """Widen the last axis of arrays to ``n_columns``, filled with the value given for each."""
+        for key, fill in fills.items():
+            array = getattr(self, key)
+            more = n_columns - array.shape[-1]
+            if more > 0:
+                ends = [(0, 0)] * (array.ndim - 1) + [(0, more)]
+                setattr(self, key, np.pad(array, ends, constant_values=fill))
+
 
 def flat(part: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return the arrays of a dataclass by name, and a header with its other values."""

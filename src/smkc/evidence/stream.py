@@ -1,6 +1,6 @@
-"""Stream of the default detector: the scores of a whole recording, row by row, equal to the bit.
+"""The scores of a whole recording, row by row (stream) or in pieces (scan), equal to the bit.
 
-In: a fitted detector and one row after another. Out: the score of each row, and its p-value under
+In: a fitted detector and rows in order of time. Out: the score of each row, and its p-value under
 what was normal when the row came. Memory is bounded, and the time per row does not grow.
 """
 
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.decide import Cause
+from smkc.decide import Cause, RowScores
 from smkc.evidence.causes.wording import causes_of
+from smkc.evidence.model import ReferenceEvidence
 from smkc.evidence.now import LoudVariable, loudest_of
 from smkc.evidence.state import EvidenceScores, EvidenceState
 from smkc.recording import Recording
@@ -20,6 +21,9 @@ from smkc.stream import Stream
 
 if TYPE_CHECKING:
     from smkc.evidence.fitted import EvidenceFitted
+
+# Rows of a scan that are scored at a time, to limit memory.
+ROWS_AT_A_TIME = 2_048
 
 
 class EvidenceStream(Stream):
@@ -116,3 +120,28 @@ class EvidenceStream(Stream):
     def _restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         self._state = self._fitted.known.start().restored(arrays, header["state"])
         self._last_time = self._state.last_time
+
+
+class EvidenceScan:
+    """The state of the default detector while it scans a recording."""
+
+    def __init__(self, model: ReferenceEvidence) -> None:
+        self._state = model.start()
+
+    def push(self, rows: Recording) -> RowScores:
+        """Take the next rows and return their scores; a window ends at each row."""
+        parts = [np.empty((0, 4))]
+        for first in range(0, len(rows), ROWS_AT_A_TIME):
+            part = self._state.push_rows(rows.rows(first, first + ROWS_AT_A_TIME))
+            alarms = -np.log(part.p_values)
+            parts.append(np.column_stack([part.held, part.prompt, alarms, part.marks]))
+        held, prompt, alarms, marks = np.ascontiguousarray(np.concatenate(parts).T)
+        return RowScores(held=held, prompt=prompt, alarms=alarms, marks=marks.astype(np.int8))
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return arrays and a JSON-serializable header from which :meth:`restore` continues."""
+        return self._state.to_arrays()
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        """Restore the state that :meth:`to_arrays` returned; only before any row was scored."""
+        self._state.restored(arrays, header)

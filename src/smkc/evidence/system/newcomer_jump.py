@@ -59,7 +59,7 @@ class NewcomerJumpPart(SavedState):
         NaN where no newcomer that is old enough was observed in this row and the row before.
         """
         n = len(block.fresh)
-        self._widen(block.fresh.shape[1])
+        self.widen(block.fresh.shape[1], {"changes": np.nan, "scale": np.inf, "latest": np.nan})
         if not len(self.scale):
             return np.full(n, np.nan)
         covered = np.concatenate([self.latest[None], block.fresh])
@@ -83,10 +83,3 @@ class NewcomerJumpPart(SavedState):
             seen = column[~np.isnan(column)].astype(np.float64)
             if len(seen) >= SETTINGS.min_observations:
                 self.scale[j] = usual_largest(seen)
-
-    def _widen(self, n_variables: int) -> None:
-        more = n_variables - len(self.scale)
-        if more > 0:
-            self.changes = np.pad(self.changes, ((0, 0), (0, more)), constant_values=np.nan)
-            self.scale = np.concatenate([self.scale, np.full(more, np.inf)])
-            self.latest = np.concatenate([self.latest, np.full(more, np.nan, np.float32)])

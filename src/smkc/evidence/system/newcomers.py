@@ -60,7 +60,7 @@ class NewcomersPart(SavedState):
         NaN while the newcomers of the window have too little weight.
         """
         fresh = block.fresh
-        self._widen(fresh.shape[1])
+        self.widen(fresh.shape[1], dict.fromkeys(self.saved, 0))
         n, w = len(fresh), self.fitted.window
         if not fresh.shape[1]:
             return np.full(n, np.nan)
@@ -92,12 +92,3 @@ class NewcomersPart(SavedState):
     def made(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return (n, F) the contribution of each newcomer to the distances of rows in the ring."""
         return self.parts[places].astype(np.float64)
-
-    def _widen(self, n_variables: int) -> None:
-        more = n_variables - len(self.counts)
-        if more > 0:
-            self.counts = np.concatenate([self.counts, np.zeros(more)])
-            self.sums = np.concatenate([self.sums, np.zeros(more)])
-            self.squares = np.pad(self.squares, ((0, 0), (0, more)))
-            self.weights = np.pad(self.weights, ((0, 0), (0, more)))
-            self.parts = np.pad(self.parts, ((0, 0), (0, more)))

@@ -15,8 +15,9 @@ from smkc.evidence.saving import SavedState
 from smkc.evidence.settings import SETTINGS
 from smkc.evidence.variables._loops import follow_lasting
 
-# Arrays of the state with one entry per column.
-_OF_COLUMNS = ("n_loud_rows", "has_new_normal", "loud_row", "centre", "deviation", "n_averaged")
+# The state of a column that was never loud.
+_QUIET = {"n_loud_rows": 0, "has_new_normal": 0, "loud_row": -1}
+_QUIET |= {"centre": 0, "deviation": 0, "n_averaged": 0}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,17 +47,9 @@ class Lasting(SavedState):
         (Q,) for each question, whether its answer stays unusual for as long as a state lasts.
     n_columns
         C at the beginning; columns may be added.
-
-    Examples
-    --------
-    >>> lasting = Lasting([True], 1)
-    >>> loud = np.full((1, 250, 1), 20.0, np.float32)
-    >>> new = lasting.push(loud, np.zeros(1), np.full((250, 1), 7.0, np.float32))
-    >>> int(new.is_new[0, :, 0].argmax()), float(new.centre[-1, 0])
-    (199, 7.0)
     """
 
-    saved = (*_OF_COLUMNS, "n_rows")
+    saved = (*_QUIET, "n_rows")
 
     def __init__(self, is_lasting: Sequence[bool], n_columns: int) -> None:
         self.is_lasting = np.array(is_lasting, bool)
@@ -87,7 +80,7 @@ class Lasting(SavedState):
             (n, C) scaled values, NaN where not observed.
         """
         _, n, n_columns = nats.shape
-        self._widen(n_columns)
+        self.widen(n_columns, _QUIET)
         new = NewNormal(
             is_new=np.empty((2, n, n_columns), bool),
             centre=np.empty((n, n_columns), np.float32),
@@ -123,11 +116,3 @@ class Lasting(SavedState):
         """Take what columns did since they became loud as normal, as if it had lasted long."""
         self.n_loud_rows[:, columns] = SETTINGS.lasting_rows
         self.has_new_normal[:, columns] = True
-
-    def _widen(self, n_columns: int) -> None:
-        more = n_columns - len(self.centre)
-        if more > 0:
-            new = Lasting([], more)
-            for key in _OF_COLUMNS:
-                joined = np.concatenate([getattr(self, key), getattr(new, key)], axis=-1)
-                setattr(self, key, joined)

@@ -133,6 +133,10 @@ TAILED_QUESTIONS = tuple(
 )
 
 
+# What the statistics remember of a column that was never observed.
+_EMPTY = {"past": np.nan, "past_residuals": np.nan, "last_values": np.nan, "run_lengths": 0}
+
+
 class Statistics(SavedState):
     """The statistics of consecutive rows, with the recent rows that they depend on.
 
@@ -142,7 +146,7 @@ class Statistics(SavedState):
         C at the beginning; columns may be added.
     """
 
-    saved = ("past", "past_residuals", "last_values", "run_lengths")
+    saved = tuple(_EMPTY)
 
     def __init__(self, n_columns: int) -> None:
         self.past = np.full((PAST_ROWS, n_columns), np.nan, np.float32)
@@ -159,7 +163,7 @@ class Statistics(SavedState):
         explain; without them, the statistic of the relation is NaN.
         """
         n, n_columns = values.shape
-        self._widen(n_columns)
+        self.widen(n_columns, _EMPTY)
         lengths = np.full((n, n_columns), np.nan, np.float32)
         run_lengths(values, self.last_values, self.run_lengths, lengths)
         wide = np.full((n, n_columns), np.nan, np.float32)
@@ -172,12 +176,3 @@ class Statistics(SavedState):
         )
         self.past, self.past_residuals = recent.values[n:], recent.residuals[n:]
         return np.stack([question.statistic(recent) for question in QUESTIONS])
-
-    def _widen(self, n_columns: int) -> None:
-        more = n_columns - self.past.shape[1]
-        if more > 0:
-            wide = ((0, 0), (0, more))
-            self.past = np.pad(self.past, wide, constant_values=np.nan)
-            self.past_residuals = np.pad(self.past_residuals, wide, constant_values=np.nan)
-            self.last_values = np.pad(self.last_values, (0, more), constant_values=np.nan)
-            self.run_lengths = np.pad(self.run_lengths, (0, more))

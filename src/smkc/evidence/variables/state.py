@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.decide import Mark
+from smkc.evidence.saving import SavedState, prefixed, under
 from smkc.evidence.settings import SETTINGS
 from smkc.evidence.variables.lasting import Lasting, NewNormal
 from smkc.evidence.variables.loudest import N_KEPT, Heard, Loudest
@@ -207,29 +208,24 @@ class VariableState:
                 of_question[column] = max(of_question.get(column, 0.0), nats)
         return found
 
+    @property
+    def _parts(self) -> dict[str, SavedState]:
+        parts = (self.statistics, self.lasting, self.loudest, self.silence)
+        return {type(part).__name__: part for part in parts}
+
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that :meth:`restore` needs to continue exactly."""
-        parts = {
-            "statistics": self.statistics.to_arrays(),
-            "lasting": self.lasting.to_arrays(),
-            "loudest": self.loudest.to_arrays(),
-            "silence": self.silence.to_arrays(),
+        arrays: dict[str, NDArray[Any]] = {
+            key: getattr(self, key) for key in ("newcomer_counts", "newcomer_peaks")
         }
-        arrays = {f"{part}.{key}": a for part, some in parts.items() for key, a in some.items()}
-        arrays |= {f"kept.{key}": array for key, array in self.kept.items()}
-        arrays |= {"newcomer_counts": self.newcomer_counts, "newcomer_peaks": self.newcomer_peaks}
-        return arrays
+        for name, part in self._parts.items():
+            arrays |= prefixed(name, part.to_arrays())
+        return arrays | prefixed("kept", self.kept)
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Restore the state that :meth:`to_arrays` returned."""
-        of = {
-            part: {k[len(part) + 1 :]: a for k, a in arrays.items() if k.startswith(part + ".")}
-            for part in ("statistics", "lasting", "loudest", "silence", "kept")
-        }
-        self.statistics.restore(of["statistics"])
-        self.silence.restore(of["silence"])
-        self.lasting.restore(of["lasting"])
-        self.loudest.restore(of["loudest"])
-        self.kept = {key: of["kept"][key].copy() for key in self.kept}
+        for name, part in self._parts.items():
+            part.restore(under(name, arrays))
+        self.kept = {key: array.copy() for key, array in under("kept", arrays).items()}
         self.newcomer_counts = arrays["newcomer_counts"].copy()
         self.newcomer_peaks = arrays["newcomer_peaks"].copy()

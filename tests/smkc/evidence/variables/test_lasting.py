@@ -44,6 +44,13 @@ def test_a_new_normal_is_the_mean_since_the_column_became_loud(rng):
     assert other[100] == centre[100], "the row itself has no part in it"
 
 
+def test_a_new_normal_begins_after_the_stated_number_of_rows():
+    loud = np.full((1, ROWS + 50, 1), LOUD, np.float32)
+    new = Lasting([True], 1).push(loud, np.zeros(1), np.full((ROWS + 50, 1), 7.0, np.float32))
+    assert new.is_new[0, :, 0].argmax() == ROWS - 1
+    assert new.centre[-1, 0] == 7.0
+
+
 @pytest.mark.parametrize("cuts", [[1, 300], range(1, 500)], ids=["three", "by row"])
 def test_cuts_and_saving_change_no_bit(rng, cuts):
     values = rng.normal(size=500)
