@@ -138,7 +138,7 @@ class Settings:
     # Rows over which a surprise is held in scores.
     held_rows: int = 25
     # Weight of the mean surprise of the loudest variables in the score, and how many these are.
-    loudest_weight: float = 0.2
+    loudest_weight: float = 0.1
     n_loudest: int = 3
 
     # ---- Causes
