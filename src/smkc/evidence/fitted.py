@@ -153,7 +153,7 @@ class EvidenceFitted:
         normal = self.known.normal
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CalibrationWarning)
-            return Calibration(np.sort(normal.totals), normal.n_independent).threshold(rate)
+            return Calibration(np.sort(normal.scores), normal.n_independent).threshold(rate)
 
     def causes(self, scored: ScoredWindows, numbers: Sequence[int]) -> list[list[Cause]]:
         """Return the causes of the windows ``numbers``, from the state after each window's rows."""

@@ -121,5 +121,5 @@ def _normal(statistics: NDArray[np.float64], window: int) -> tuple[Normal, NDArr
         assumed_excess=SETTINGS.system_excess,
     )
     n_independent = len(statistics) / window
-    normal = Normal(statistics=sample, totals=np.empty(0), n_independent=n_independent, system=tail)
+    normal = Normal(statistics=sample, scores=np.empty(0), n_independent=n_independent, system=tail)
     return normal, joined(np.minimum(nats, most_nats(len(statistics))))

@@ -186,7 +186,7 @@ class ReferenceEvidence:
             roles=roles,
             choices=choices,
             evidences=evidences,
-            normal=_with_totals(forward, variables, block, residuals),
+            normal=_with_scores(forward, variables, block, residuals),
             variables=variables,
             rows=block.rows[-MOST_KEPT:],
             values=block.values[-MOST_KEPT:],
@@ -334,6 +334,8 @@ class ReferenceEvidence:
                 rules=rules,
             )
         except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, ModelFileError):
+                raise
             raise ModelFileError(
                 f"the saved evidences make no sense: {error!r}; fit the model again and save it"
             ) from None
@@ -348,13 +350,13 @@ _KINDS: Mapping[str, Any] = {
 }
 
 
-def _with_totals(
+def _with_scores(
     forward: Forward,
     variables: VariableQuestions,
     reference: Block,
     residuals: NDArray[np.float32],
 ) -> Normal:
-    """Return the normal statistics with the total scores of their rows added."""
+    """Return the normal statistics with the scores of their rows added."""
     rows, values, clocks = forward.rows, reference.values, reference.clocks
     before = slice(max(0, rows.start - PAST_ROWS), rows.start)
     state = variables.start(values[before], clocks[before], 1)
@@ -362,7 +364,7 @@ def _with_totals(
     heard = state.push(values[rows], nobody, residuals, clocks[rows])
     unusual = forward.joined + added_by_loudest(heard, values.shape[1])
     held, prompt, _ = parts_of_scores(unusual, no_rows_before())
-    return replace(forward.normal, totals=quantile_sample(held + prompt))
+    return replace(forward.normal, scores=quantile_sample(held + prompt))
 
 
 def _as_block(

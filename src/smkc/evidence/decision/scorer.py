@@ -38,7 +38,7 @@ class Normal:
     ----------
     statistics
         (E, n) sample of the statistics of each evidence, NaN where it has fewer than n.
-    totals
+    scores
         (m,) sample of the scores of the same rows.
     n_independent
         number of windows that fit into these rows without overlap.
@@ -47,7 +47,7 @@ class Normal:
     """
 
     statistics: NDArray[np.float64]
-    totals: NDArray[np.float64]
+    scores: NDArray[np.float64]
     n_independent: float
     system: Tails
 

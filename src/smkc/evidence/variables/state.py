@@ -215,9 +215,8 @@ class VariableState:
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that :meth:`restore` needs to continue exactly."""
-        arrays: dict[str, NDArray[Any]] = {
-            key: getattr(self, key) for key in ("newcomer_counts", "newcomer_peaks")
-        }
+        arrays: dict[str, NDArray[Any]] = {"newcomer_counts": self.newcomer_counts}
+        arrays["newcomer_peaks"] = self.newcomer_peaks
         for name, part in self._parts.items():
             arrays |= prefixed(name, part.to_arrays())
         return arrays | prefixed("kept", self.kept)
