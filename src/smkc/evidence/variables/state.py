@@ -180,7 +180,7 @@ class VariableState:
                 usual = fitted.level.spread[some] / SPREADS_PER_DEVIATION
                 wider = np.maximum(new.deviation[:, some] / usual, 1.0)
                 away = (statistics[number][:, some] - new.centre[:, some]) / wider
-                found = tails.nats((tails.centre + away).astype(np.float32))
+                found = tails.nats((tails.centre + away).astype(np.float32, order="C"))
                 before = nats[number][:, some]
                 smaller = np.minimum(before, found)
                 nats[number][:, some] = np.where(is_new[:, some], smaller, before)

@@ -166,7 +166,7 @@ class Tails:
 
     def of(self, columns: NDArray[np.integer[Any]]) -> "Tails":
         """Return the tails of some columns."""
-        return Tails(**{one.name: getattr(self, one.name)[..., columns] for one in fields(self)})
+        return Tails(**{f.name: getattr(self, f.name).take(columns, axis=-1) for f in fields(self)})
 
     def shared(self, n_columns: int) -> "Tails":
         """Return tails for columns that the reference does not know, based on those that it knows.
