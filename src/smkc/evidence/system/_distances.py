@@ -98,7 +98,7 @@ def nearest_windows(
             total[s] += penalty[s]
         nearest = _smallest(total)
         place = 0
-        while total[place] != nearest:
+        while place < n_stored - 1 and total[place] != nearest:
             place += 1
         places[i] = place
         distances[i] = np.sqrt(nearest / max(n_observed, 1))
