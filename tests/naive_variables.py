@@ -19,11 +19,11 @@ Column = list[float]
 LONG, RELATION = 16, 8
 
 SHARE = 0.05  # of the rows, in the tail on either side
-MIN_PRIOR, TAILS_PER_EPISODE, TRUSTED = 8.0, 8, 4.0
+PRIOR, TRUSTED = 8.0, 4.0
 MAX_INDEX, MAX_DISTANCE = 12.0, 4.0
-REPEATED = 0.1  # in logarithmic distance
+REPEATED = 0.05  # in logarithmic distance
 
-LASTING_RATE, LASTING_ROWS, CALM_ROWS, N_KEPT = 3e-2, 200, 20, 16
+LASTING_RATE, LASTING_ROWS, CALM_ROWS, N_KEPT = 3e-2, 200, 25, 16
 
 
 def f32(value: float) -> float:
@@ -116,7 +116,7 @@ class NaiveTails:
             for side in column["sides"]
             if side["episodes"]
         ]
-        self.prior_mean, self.prior_worth = shared_tail(told, assumed)
+        self.prior_mean = shared_excess(told, assumed)
 
     def nats(self, j: int, value: float) -> float:
         """Return the surprise of one statistic of column j."""
@@ -148,10 +148,10 @@ class NaiveTails:
         distance = self.distance(j, value)
         if distance <= side["start"]:
             return 0.0
-        k, m, worth = side["episodes"], side["excess"], self.prior_worth
-        mean = (k * m + worth * self.prior_mean) / (k + worth)
+        k, m = side["episodes"], side["excess"]
+        mean = (k * m + PRIOR * self.prior_mean) / (k + PRIOR)
         index = min(1.0 / max(mean, 1e-9), MAX_INDEX)
-        weight = k + worth - MIN_PRIOR + TRUSTED
+        weight = k + TRUSTED
         beyond = min(distance - side["start"], MAX_DISTANCE)
         return -math.log(self.n_sides * SHARE) + weight * math.log1p(index * beyond / weight)
 
@@ -172,16 +172,10 @@ def tail_of(seen: Column, gap: int, min_spread: float) -> dict[str, Any]:
     return {"centre": centre, "spread": spread, "sides": sides}
 
 
-def shared_tail(told: list[tuple[int, float]], assumed: float) -> tuple[float, float]:
-    """Return the mean excess that tails have in common, and the episodes that it counts for."""
+def shared_excess(told: list[tuple[int, float]], assumed: float) -> float:
+    """Return the mean excess that tails have in common."""
     total = sum(k for k, _ in told)
-    mean = (math.fsum(k * m for k, m in told) + MIN_PRIOR * assumed) / (total + MIN_PRIOR)
-    if len(told) < 2:
-        return mean, MIN_PRIOR
-    between = math.fsum(k * ((m - mean) ** 2 - mean**2 / k) for k, m in told) / total
-    most = max(len(told) / TAILS_PER_EPISODE, MIN_PRIOR)
-    worth = mean**2 / between if between > 0 else most
-    return mean, min(max(worth, MIN_PRIOR), most)
+    return (math.fsum(k * m for k, m in told) + PRIOR * assumed) / (total + PRIOR)
 
 
 # ------------------------------------------------------------------ runs
@@ -255,24 +249,28 @@ def loudest(
 
 
 def silent(
-    columns: list[Column], is_resident: list[bool], n_certain: int
-) -> tuple[list[bool], int]:
-    """Return, for each row, whether many residents are gone; and the most that went at once."""
+    columns: list[Column], is_resident: list[bool], n_certain: int, asks_one: bool
+) -> tuple[list[int], int]:
+    """Return, for each row, 1 if many residents are gone, 2 if one is; and the most at once."""
     residents = [column for column, yes in zip(columns, is_resident, strict=True) if yes]
     n_rows = len(columns[0])
-    usual, lasted, most = 0.0, 0, 0
+    usual, lasted, most, single_rows = 0.0, 0, 0, LASTING_ROWS
     gone: set[int] = set()
     out = []
     for row in range(n_rows):
         lengths = [silence_at(column, row) for column in residents]
-        recent = {j for j, length in enumerate(lengths) if 2 <= length <= 10}
+        recent = {j for j, length in enumerate(lengths) if 2 <= length <= CALM_ROWS}
+        absent = [j for j, length in enumerate(lengths) if 2 <= length <= LASTING_ROWS]
         most = max(most, len(recent))
         n_back = sum(lengths[j] == 0 for j in gone)
         if gone and (2 * n_back >= len(gone) or lasted >= LASTING_ROWS):
             gone = set()
         if len(recent) >= n_certain + 4 * usual:
             gone |= recent
-        out.append(bool(gone))
+        single_rows = single_rows + 1 if len(absent) <= 1 else 0
+        if asks_one and len(absent) == 1 and single_rows > LASTING_ROWS:
+            gone |= {j for j in absent if lengths[j] == 2 * CALM_ROWS}
+        out.append(0 if not gone else 1 if len(gone) > 1 else 2)
         if gone:
             lasted += 1
         else:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import smkc
 from benchmarks.alerts.calibrated import decide
 from benchmarks.alerts.measures import FoundAlert
-from benchmarks.alerts.variants import changed_settings, read_changes, variant_name
+from benchmarks.alerts.variants import changed_settings
 from benchmarks.bare_code import bare_code
 from benchmarks.real import methods as real
 from benchmarks.real.series import Series
@@ -76,7 +76,7 @@ class Method:
             if self.key in real.METHODS:
                 peer = real.METHODS[self.key]
                 return decide(lambda: peer.make(0), series, MOST_NAMES)
-            with changed_settings(read_changes(self.changes) if self.changes else {}):
+            with changed_settings(self.changes):
                 scored = Detector().fit(series.reference).score(series.test)
                 alerts = scored.alerts()
         return scored.scores, [
@@ -105,8 +105,9 @@ METHODS: Mapping[str, Method] = MappingProxyType(
 
 
 def variant(changes: str) -> Method:
-    """Return the default detector with other settings."""
-    return Method(f"{DEFAULT}-{changes}", variant_name(changes), changes)
+    """Return the default detector with other settings, or without a part."""
+    name = changes if "=" not in changes else f"with {changes}"
+    return Method(f"{DEFAULT}-{changes}", name, changes)
 
 
 def method_of(key: str) -> Method:

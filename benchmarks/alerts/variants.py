@@ -1,56 +1,71 @@
-"""Variants of the default detector: other settings, to measure what each part is worth.
+"""Variants of the default detector: other settings, or without a part, to measure what it is worth.
 
-In: changes of settings, as text. Out: the changes by name, and the detector run with them.
+In: a text such as ``calm_rows=10`` or ``without seasons``. Out: the detector run so.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
+from typing import Any
+
+import numpy as np
 
 from smkc.errors import SettingError
+from smkc.evidence.columns import successors
 from smkc.evidence.settings import SETTINGS
+from smkc.evidence.system.newcomer_jump import NewcomerJumpPart
+from smkc.evidence.system.newcomers import NewcomersPart
+from smkc.evidence.variables import model, seasons
+from smkc.evidence.variables.runs import Runs
+from smkc.evidence.variables.silence import SilenceState
 
-__all__ = [
-    "ABLATIONS",
-    "Changes",
-    "changed_settings",
-    "read_changes",
-    "variant_keys",
-    "variant_name",
-]
+__all__ = ["ABLATIONS", "Changes", "changed_settings", "read_changes", "variant_keys"]
 
 Changes = Mapping[str, float]
 
-# Settings with which a part of the default detector has no effect, by name of the part.
-ABLATIONS: Mapping[str, str] = {
+# How the text of a variant begins that leaves out a part.
+WITHOUT = "without "
+
+
+def _no_statistic(part: Any, block: Any) -> Any:
+    return np.full(len(block.rows), np.nan)
+
+
+# Parts of the default detector that can be left out: settings with which the part has no effect, or
+# the function that does it, and what replaces it.
+ABLATIONS: Mapping[str, str | tuple[Any, str, Callable[..., Any]]] = {
     "budget": "budget_half_life_rows=0.001",
-    "frozen": "distinct_share=1",
-    "loudest variables in the score": "loudest_weight=0",
-    "newcomers": "min_newcomer_square=1000000000",
-    "prior from other tails": "tails_per_episode=1000000",
-    "relation of one variable": "unexplained_share=0",
-    "repeated events": "seen_distance=0",
-    "seasons": "max_left=0",
-    "silence": "silent_share=2",
-    "successors": "alike_share=2",
+    "frozen": (Runs, "nats", lambda runs, lengths: np.zeros(lengths.shape, np.float32)),
+    "loudest variable in the score": "loudest_weight=0",
+    "newcomers": (NewcomersPart, "push", _no_statistic),
+    "newcomer jump": (NewcomerJumpPart, "push", _no_statistic),
+    "relation of one variable": (
+        model,
+        "_are_related",
+        lambda values, residuals: np.zeros(values.shape[1], bool),
+    ),
+    "seasons": (seasons, "_candidates", lambda values, clocks, has_dates: []),
+    "silence": (SilenceState, "push", lambda state, values: np.zeros(len(values), np.int8)),
+    "successors": (successors, "_alike", lambda one, other: 0.0),
     "trusted episodes": "trusted_episodes=0.001",
 }
 
 
 def variant_keys(text: str | None) -> list[str]:
-    """Return one text of changes for each row wanted; ``ablation`` stands for all ABLATIONS.
+    """Return one text for each row wanted; ``ablation`` stands for all ABLATIONS.
 
     Examples
     --------
-    >>> variant_keys("max_left=0, calm_rows=10+loud_rate=0.004")
-    ['max_left=0', 'calm_rows=10+loud_rate=0.004']
+    >>> variant_keys("without seasons, calm_rows=10+loud_rate=0.004")
+    ['without seasons', 'calm_rows=10+loud_rate=0.004']
     """
     found: list[str] = []
     for part in (text or "").split(","):
-        found += ABLATIONS.values() if part.strip() == "ablation" else [part.strip()]
+        is_all = part.strip() == "ablation"
+        found += [WITHOUT + name for name in ABLATIONS] if is_all else [part.strip()]
     keys = [key for key in found if key]
     for key in keys:
-        read_changes(key)
+        _check(key)
     return keys
 
 
@@ -76,24 +91,38 @@ def read_changes(text: str) -> Changes:
     return changes
 
 
-def variant_name(key: str) -> str:
-    """Return the name of a row: the part that is left out, or the changes themselves."""
-    parts = [part for part, changes in ABLATIONS.items() if changes == key]
-    return f"without {parts[0]}" if parts else f"with {key}"
-
-
 @contextmanager
-def changed_settings(changes: Changes) -> Iterator[None]:
-    """Change the settings of the default detector in this process, for as long as this is open.
+def changed_settings(text: str) -> Iterator[None]:
+    """Change the default detector in this process, for as long as this is open.
 
-    The settings are frozen, so that no user changes them by mistake; a benchmark may.
+    Its settings are frozen, so that no user changes them by mistake; a benchmark may. Without a
+    text, nothing is changed.
     """
-    before = {name: getattr(SETTINGS, name) for name in changes}
-    _assign(changes)
+    part = ABLATIONS.get(text.removeprefix(WITHOUT), text)
+    if isinstance(part, str):
+        changes = read_changes(part) if part else {}
+        before = {name: getattr(SETTINGS, name) for name in changes}
+        _assign(changes)
+        try:
+            yield
+        finally:
+            _assign(before)
+        return
+    owner, name, replacement = part
+    original = getattr(owner, name)
+    setattr(owner, name, replacement)
     try:
         yield
     finally:
-        _assign(before)
+        setattr(owner, name, original)
+
+
+def _check(key: str) -> None:
+    """Raise an error that names the parts or settings there are, if a text is not understood."""
+    if not key.startswith(WITHOUT):
+        read_changes(key)
+    elif key.removeprefix(WITHOUT) not in ABLATIONS:
+        raise SettingError(f"{key!r}: there is no such part; there are {', '.join(ABLATIONS)}")
 
 
 def _assign(values: Changes) -> None:

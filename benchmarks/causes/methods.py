@@ -94,15 +94,17 @@ def ranked(
     fitted, scored = detector.fitted_, detector.score(series.test)
     windows = scored.windows_scored
     alerts = scored.alerts(explain=False) if finds_onset else []
-    numbers, at = [], []
+    numbers, since, at = [], [], []
     for place, case in enumerate(cases):
         begun = [a.first_row for a in alerts if a.first_row <= case.cut <= a.last_row + fitted.join]
-        worst = windows.worst(min([case.cut, *begun]), case.event.stop - 1)
+        first = min([case.cut, *begun])
+        worst = windows.worst(first, case.event.stop - 1)
         if worst is not None:
             numbers.append(worst)
+            since.append(first)
             at.append(place)
     found: list[list[str]] = [[] for _ in cases]
-    for place, causes in zip(at, fitted.causes(windows, numbers), strict=True):
+    for place, causes in zip(at, fitted.causes(windows, numbers, since), strict=True):
         found[place] = [cause.variable for cause in causes]
     return found
 

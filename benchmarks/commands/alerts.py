@@ -40,8 +40,8 @@ def alerts(
         typer.Option(
             metavar="SETTINGS",
             help="More rows: the default with other settings, such as calm_rows=10 or "
-            "max_left=0+calm_rows=10; ablation leaves out one part at a time. An unknown setting "
-            "lists them.",
+            "clip=20+calm_rows=10, or 'without seasons'; ablation leaves out each part in turn. An "
+            "unknown setting or part lists them.",
             rich_help_panel=WHAT,
         ),
     ] = None,

@@ -188,7 +188,9 @@ def test_a_stream_takes_many_rows_at_once_and_names_causes(detector, live):
     loud = {row: loudness(nats[row].tolist()) for row in made_by}
     first, end = loud_rows(loud, made_by[0], last)  # as a live watch asks
     rows = live.rows(first - w + 1, end + 1)
-    assert stream.causes(first, end + 1, rows) == detector.fitted_.causes(judged, [last])[0]
+    assert (
+        stream.causes(first, end + 1, rows) == detector.fitted_.causes(judged, [last], [first])[0]
+    )
     with pytest.raises(smkc.errors.InputError, match="remembered"):
         stream.causes(N_LIVE, N_LIVE + 1, rows)
     assert stream.memory >= N_LIVE - first

@@ -178,7 +178,7 @@ def detect(
                 tables.append(_score_table(job, scored))
             results.append(_record(job, scored, alerts, page))
             if not as_json:
-                _print_result(job, alerts, page, quiet)
+                _print_result(job, scored, alerts, page, quiet)
         if out is not None:
             _write_tables(out, tables)
             if not as_json and not quiet:
@@ -250,10 +250,21 @@ def _record(
         "false_alarm_rate": scored.false_alarm_rate,
         "report": str(page) if page else None,
         "alerts": [alert_record(alert) for alert in alerts],
+        "new_normals": [
+            {
+                "variable": one.variable,
+                "since": time_value(one.since),
+                "before": one.before,
+                "now": one.now,
+            }
+            for one in scored.new_normals
+        ],
     }
 
 
-def _print_result(job: "Job", alerts: "list[Alert]", page: Path | None, quiet: bool) -> None:
+def _print_result(
+    job: "Job", scored: "Scored", alerts: "list[Alert]", page: Path | None, quiet: bool
+) -> None:
     from smkc.cli.printing import MAX_PRINTED_ALERTS, alert_table, console
     from smkc.recording.visible import visible
 
@@ -272,5 +283,10 @@ def _print_result(job: "Job", alerts: "list[Alert]", page: Path | None, quiet: b
             screen.print(f"and {len(alerts) - MAX_PRINTED_ALERTS:,} more; --json lists them all")
     else:
         screen.print("No alerts: nothing was past the threshold.")
+    told = [visible(f"{one}") for one in scored.new_normals]
+    for line in told[:MAX_PRINTED_ALERTS]:
+        screen.print(line, markup=False)
+    if len(told) > MAX_PRINTED_ALERTS:
+        screen.print(f"and {len(told) - MAX_PRINTED_ALERTS:,} more; --json lists them all")
     if page is not None and not quiet:
         screen.print(f"Report: {page}", markup=False)

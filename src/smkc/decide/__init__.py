@@ -8,6 +8,7 @@ hysteresis, and their causes. ``contract`` defines the protocols that a detector
 from smkc.decide.alerts import Alert, Cause, Mark, find_alerts
 from smkc.decide.calibration import Calibration, Thresholds, check_rate
 from smkc.decide.contract import Fitted, RowScores, Scan, ScoredWindows
+from smkc.decide.new_normal import NewNormal
 from smkc.decide.scored import Learned, Scored
 from smkc.decide.scores import ALIGNMENTS, WindowScores, step_scores
 
@@ -19,6 +20,7 @@ __all__ = [
     "Fitted",
     "Learned",
     "Mark",
+    "NewNormal",
     "RowScores",
     "Scan",
     "Scored",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from smkc.decide.alerts import Cause
 from smkc.decide.calibration import Thresholds
+from smkc.decide.new_normal import NewNormal
 from smkc.recording import Recording
 from smkc.stream import Stream
 
@@ -27,7 +28,8 @@ class ScoredWindows:
     parts, ``held`` is the part of the latest rows and ``prompt`` the part of the last row alone.
     ``by_evidence`` has the surprise of each evidence in nats, by name, for detectors with
     evidences. ``checkpoints`` are states at some rows: a detector that adapts while it scores
-    restarts from them to explain later rows.
+    restarts from them to explain later rows. ``new_normals`` are the lasting changes that it has
+    followed.
     """
 
     prepared: Recording
@@ -41,6 +43,7 @@ class ScoredWindows:
     marks: NDArray[np.int8] | None = None
     by_evidence: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     checkpoints: Mapping[int, Any] = field(default_factory=dict)
+    new_normals: tuple[NewNormal, ...] = ()
 
     def worst(self, first: int, last: int) -> int | None:
         """Return the number of the window with the highest alarm that overlaps rows first to last.
@@ -129,8 +132,13 @@ class Fitted(Protocol):
     def threshold(self, rate: float) -> float:
         """Return the score that time steps of the reference data exceed at this rate."""
 
-    def causes(self, scored: ScoredWindows, numbers: Sequence[int]) -> list[list[Cause]]:
-        """Return the causes of each of the windows given by number."""
+    def causes(
+        self, scored: ScoredWindows, numbers: Sequence[int], begun: Sequence[int]
+    ) -> list[list[Cause]]:
+        """Return the causes of each of the windows given by number.
+
+        ``begun`` is the row in which the trouble of each began, as far as known.
+        """
 
     def usual_band(
         self, variable: str, times: NDArray[Any]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from smkc.decide.alerts import Alert, Cause, find_alerts
 from smkc.decide.contract import Fitted, ScoredWindows
+from smkc.decide.new_normal import NewNormal
 from smkc.decide.scores import Table, WindowScores
 from smkc.errors import WindowError
 from smkc.recording import Aligned, Recording
@@ -192,6 +193,14 @@ class Scored(Table):
             marks=self.windows_scored.marks,
         )
 
+    @property
+    def new_normals(self) -> tuple[NewNormal, ...]:
+        """Variables that stayed unusual for so long that they were then judged by what they did.
+
+        In order of time. Their further course raises alerts only where it leaves the new normal.
+        """
+        return self.windows_scored.new_normals
+
     def strangest(self, limit: int, explain: bool = True) -> list[Alert]:
         """Return up to ``limit`` moments with the highest alarms outside the alerts, highest first.
 
@@ -222,7 +231,8 @@ class Scored(Table):
 
     def _with_causes(self, alerts: list[Alert]) -> list[Alert]:
         worst = [self._worst(alert.first_row, alert.last_row) for alert in alerts]
-        causes = self.fitted.causes(self.windows_scored, worst)
+        begun = [alert.first_row for alert in alerts]
+        causes = self.fitted.causes(self.windows_scored, worst, begun)
         return [alert.with_causes(found) for alert, found in zip(alerts, causes, strict=True)]
 
     @cached_property
@@ -249,7 +259,7 @@ class Scored(Table):
                 f"no row between {start!r} and {start if end is None else end!r}; choose times "
                 f"between {recording.times[0]} and {recording.times[-1]}"
             )
-        return self.fitted.causes(self.windows_scored, [self._worst(first, last)])[0]
+        return self.fitted.causes(self.windows_scored, [self._worst(first, last)], [first])[0]
 
     def _worst(self, first: int, last: int) -> int:
         """Return the number of the window with the highest alarm among rows first to last."""

@@ -55,7 +55,7 @@ def choose(reference: Recording, rows: NDArray[np.float32], window: int | str = 
     reasons = []
     if window == "auto":
         # Otherwise the reference's windows are too far apart to be neighbours.
-        per_entry, most = SETTINGS.rows_per_entry, SETTINGS.max_window
+        per_entry, most = SETTINGS.rows_per_entry, SETTINGS.window_rows
         w = int(np.clip(n / (per_entry * max(n_variables, 1)), 1, most))
         reasons.append(
             f"windows of {w} rows: the reference has {n} rows for {n_variables} variables, and at "

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc import progress
-from smkc.decide import ALIGNMENTS, Calibration, Cause, ScoredWindows
+from smkc.decide import ALIGNMENTS, Calibration, Cause, NewNormal, ScoredWindows
 from smkc.errors import CalibrationWarning, InputWarning, SettingError
 from smkc.evidence.causes.loud import loud_rows, loudness
 from smkc.evidence.causes.wording import causes_of
@@ -73,7 +73,7 @@ class EvidenceFitted:
     @property
     def held_rows(self) -> int:
         """Rows over which a surprise is held in scores."""
-        return SETTINGS.held_rows
+        return SETTINGS.calm_rows
 
     @property
     def join(self) -> int:
@@ -107,7 +107,7 @@ class EvidenceFitted:
     def score(self, recording: Recording) -> ScoredWindows:
         """Score a recording's rows, each with the window that ends there."""
         self._warn_of_strangers(recording)
-        parts, checkpoints = self._scored(recording)
+        parts, checkpoints, new_normals = self._scored(recording)
         held, prompt, p_values = (
             np.concatenate([np.empty(0), *(getattr(part, key) for part in parts)])
             for key in ("held", "prompt", "p_values")
@@ -128,6 +128,7 @@ class EvidenceFitted:
             prompt=prompt,
             by_evidence=dict(zip(names, nats.T, strict=True)),
             checkpoints=checkpoints,
+            new_normals=new_normals,
         )
 
     def step_scores(self, scored: ScoredWindows, align: str) -> NDArray[np.float64]:
@@ -155,16 +156,21 @@ class EvidenceFitted:
             warnings.simplefilter("ignore", CalibrationWarning)
             return Calibration(np.sort(normal.scores), normal.n_independent).threshold(rate)
 
-    def causes(self, scored: ScoredWindows, numbers: Sequence[int]) -> list[list[Cause]]:
-        """Return the causes of the windows ``numbers``, from the state after each window's rows."""
+    def causes(
+        self, scored: ScoredWindows, numbers: Sequence[int], begun: Sequence[int]
+    ) -> list[list[Cause]]:
+        """Return the causes of the windows ``numbers``, from the state after each window's rows.
+
+        ``begun`` is the row in which each trouble began, as far as known.
+        """
         recording = scored.prepared
-        wanted = sorted(set(numbers))
-        found: dict[int, list[Cause]] = {}
+        wanted = sorted(set(zip(numbers, begun, strict=True)))
+        found: dict[tuple[int, int], list[Cause]] = {}
         nats = list(scored.by_evidence.values())
         state, at = self.known.start(), 0
         checkpoints: Mapping[int, Saved] = scored.checkpoints
         with progress.task("explaining alerts", len(wanted)) as advance:
-            for number in wanted:
+            for number, since in wanted:
                 end = int(scored.last_rows[number]) + 1
                 nearest = max((row for row in checkpoints if row < end), default=0)
                 if nearest > at:
@@ -176,9 +182,10 @@ class EvidenceFitted:
                 loud = {row: loudness(said[row] for said in nats) for row in range(oldest, end)}
                 first, last = loud_rows(loud, oldest, end - 1)
                 rows = recording.rows(max(0, first - self.window + 1), last + 1)
-                found[number] = causes_of(state.blame(first, last + 1), rows, self.known)
+                blame = state.blame(first, last + 1, since)
+                found[number, since] = causes_of(blame, rows, self.known)
                 advance(1)
-        return [found[number] for number in numbers]
+        return [found[pair] for pair in zip(numbers, begun, strict=True)]
 
     def reference_steps(
         self, reference: Recording
@@ -229,19 +236,26 @@ class EvidenceFitted:
             stacklevel=4,
         )
 
-    def _scored(self, recording: Recording) -> tuple[list[EvidenceScores], dict[int, Saved]]:
-        """Return the scores of all rows in parts, and checkpoints by the row that comes next."""
+    def _scored(
+        self, recording: Recording
+    ) -> tuple[list[EvidenceScores], dict[int, Saved], tuple[NewNormal, ...]]:
+        """Return the scores of all rows in parts, checkpoints by the next row, and new normals."""
         state = self.known.start()
         checkpoints, parts = Checkpoints(), []
+        new_normals: dict[tuple[str, int], NewNormal] = {}
         with progress.task("scoring rows", len(recording)) as advance:
             for first in range(0, len(recording), ROWS_PER_CHECKPOINT):
                 part = recording.rows(first, min(first + ROWS_PER_CHECKPOINT, len(recording)))
                 before = checkpoints.save(state) if first else None
                 parts.append(state.push_rows(part))
+                for one in state.new_normals():
+                    since = recording.times[one.row]
+                    new_normals[one.variable, one.row] = replace(one, since=since)
                 if before is not None:
                     checkpoints.keep(first, before, -float(np.log(parts[-1].p_values.min())))
                 advance(len(part))
-        return parts, checkpoints.by_row()
+        in_order = sorted(new_normals.values(), key=lambda one: (one.row, one.variable))
+        return parts, checkpoints.by_row(), tuple(in_order)
 
     # ------------------------------------------------------------------ saving
 

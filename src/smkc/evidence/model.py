@@ -362,7 +362,7 @@ def _with_scores(
     state = variables.start(values[before], clocks[before], 1)
     nobody = np.empty((len(residuals), 0), np.float32)
     heard = state.push(values[rows], nobody, residuals, clocks[rows])
-    unusual = forward.joined + added_by_loudest(heard, values.shape[1])
+    unusual = forward.joined + added_by_loudest(heard)
     held, prompt, _ = parts_of_scores(unusual, no_rows_before())
     return replace(forward.normal, scores=quantile_sample(held + prompt))
 

@@ -4,13 +4,14 @@ In: rows in order of time, as recordings or dense blocks. Out: scores, p-values 
 from that row and the rows before it only; and the contribution of each variable to them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from smkc.decide import NewNormal
 from smkc.errors import InputError, ModelFileError
 from smkc.evidence.columns.farthest import Farthest
 from smkc.evidence.columns.rows import Rows, follows_on
@@ -62,17 +63,12 @@ class EvidenceScores:
 
 @dataclass(frozen=True, kw_only=True)
 class Blame:
-    """The contribution of each evidence and variable to the scores of some rows.
+    """The contribution of each evidence and variable to the surprise of some rows.
 
     Parameters
     ----------
-    evidences
-        mean nats of each evidence over the rows.
-    variables
-        each variable's share of all nats, the largest first. The shares sum to 1; empty if no
-        variable contributed.
     by_evidence
-        each variable's share within each evidence, for evidences to which variables contributed.
+        mean nats per row that each variable contributed, by evidence.
     by_question
         nats of the variables that were loud by themselves, by question.
     silent
@@ -81,16 +77,30 @@ class Blame:
         number of variables that are usually observed.
     """
 
-    evidences: Mapping[str, float]
-    variables: Mapping[str, float]
     by_evidence: Mapping[str, Mapping[str, float]]
     by_question: Mapping[str, Mapping[str, float]]
     silent: tuple[str, ...] = ()
     n_usual: int = 0
 
+    @property
+    def variables(self) -> dict[str, float]:
+        """Each variable's share of all nats, the largest first; empty if none contributed."""
+        total: dict[str, float] = {}
+        for nats in (*self.by_evidence.values(), *self.by_question.values()):
+            for name, much in nats.items():
+                total[name] = total.get(name, 0.0) + much
+        whole = sum(total.values())
+        ranked = sorted(total, key=lambda name: (-total[name], name))
+        return {name: total[name] / whole for name in ranked}
+
 
 # Name shown in alerts for the question whether one member differs from its peers.
 APART = "apart from peers"
+
+# What was unusual before a trouble began is not its cause. It is measured in as many rows as an
+# alert takes to end, times ROWS_BEFORE; they end as many rows, times GAP_BEFORE, before the
+# trouble's first known row, because that row may be late.
+ROWS_BEFORE, GAP_BEFORE = 3, 2
 
 
 class EvidenceState:
@@ -169,41 +179,91 @@ class EvidenceState:
         scorer = self._scorer_with(first, last)
         scorer.accept(first, last)
 
-    def blame(self, first: int, last: int | None = None) -> Blame:
-        """Return the contributions to the scores of rows first to last - 1, by default of 1 row.
+    def new_normals(self) -> tuple[NewNormal, ...]:
+        """Return the variables that have a new normal now, in the order in which these began.
 
-        The rows must be among the last ``model.choices.memory``.
+        Times are not known here; the rows are counted from the state's first row.
+        """
+        if self._scorer is None or self._scorer.variables is None:
+            return ()
+        lasting, model = self._scorer.variables.lasting, self._model
+        place = {name: at for at, name in enumerate(model.scaling.names)}
+        found: dict[str, NewNormal] = {}
+        for column in np.flatnonzero(lasting.has_new_normal[0]).tolist():
+            name, is_value = self._name_of(column)
+            if name is None or name in found:
+                continue
+            usual: dict[str, float] = {}
+            if is_value and name in place:
+                centre, spread = (
+                    float(part[place[name]])
+                    for part in (model.scaling.centre, model.scaling.spread)
+                )
+                usual = {"before": centre, "now": centre + spread * float(lasting.centre[column])}
+            row = int(lasting.begun_row[column])
+            found[name] = NewNormal(variable=name, row=row, **usual)
+        return tuple(sorted(found.values(), key=lambda one: (one.row, one.variable)))
+
+    def refuse(self, variables: Collection[str]) -> None:
+        """Judge variables by the reference alone, although they have a new normal."""
+        if self._scorer is not None and self._scorer.variables is not None:
+            lasting = self._scorer.variables.lasting
+            loud = np.flatnonzero(lasting.has_new_normal[0])
+            refused = [column for column in loud.tolist() if self._name_of(column)[0] in variables]
+            lasting.refuse(np.array(refused, np.int64))
+
+    def _name_of(self, column: int) -> tuple[str | None, bool]:
+        """Return the name of a column asked, and whether it holds the values of that variable.
+
+        Distances from a season have the name of their variable; newcomers have None.
+        """
+        asked, seasonal = self._model.asked_columns, self._model.variables.seasons.columns
+        if column < len(asked):
+            return asked[column], True
+        number = column - len(asked)
+        return (asked[seasonal[number]], False) if number < len(seasonal) else (None, False)
+
+    def blame(self, first: int, last: int | None = None, begun: int | None = None) -> Blame:
+        """Return the contributions to the surprise of rows first to last - 1, by default of 1 row.
+
+        What a variable contributed before the trouble began is subtracted: a variable that has been
+        unusual for long is no cause of what is new. ``begun`` is the first row of the trouble as
+        far as known, by default ``first``. The rows must be among the last
+        ``model.choices.memory``.
         """
         last = first + 1 if last is None else last
         scorer = self._scorer_with(first, last)
+        before = self._rows_before(first if begun is None else min(begun, first))
         current = self._rows.names_in(last - 1)
         names = tuple(current.get(name, name) for name in self._model.columns)
         fresh = tuple(self._rows.fresh)
-        total: dict[str, float] = {}
         by_evidence: dict[str, dict[str, float]] = {}
-        evidences = self._model.evidence_names
-        said = dict(zip(evidences, scorer.mean_nats(first, last).tolist(), strict=True))
-        for evidence, nats in zip(self._model.evidences, scorer.made_by(first, last), strict=True):
+        made = scorer.made_by(first, last)
+        if len(before):
+            earlier = scorer.made_by(before.start, before.stop)
+            made = [now - then for now, then in zip(made, earlier, strict=True)]
+        for evidence, nats in zip(self._model.evidences, made, strict=True):
             whose = fresh if evidence.is_about_newcomers else names
             each = {name: float(x) for name, x in zip(whose, nats, strict=False) if x > 0}
-            each = self._farthest.shared_out(each, first, last)
-            by_evidence[evidence.name] = _shares(each)
-            for name, x in each.items():
-                total[name] = total.get(name, 0.0) + x
-        by_question = self.loudest(first, last)
-        for each in by_question.values():
-            for name, x in each.items():
-                total[name] = total.get(name, 0.0) + x
-        spoke = {name: shares for name, shares in by_evidence.items() if shares}
+            if each:
+                by_evidence[evidence.name] = self._farthest.shared_out(each, first, last)
         silent, n_usual = self._silent(scorer)
         return Blame(
-            evidences=said,
-            variables=_shares(total),
-            by_evidence=spoke,
-            by_question=by_question,
+            by_evidence=by_evidence,
+            by_question=self._loudest(first, last, before),
             silent=silent,
             n_usual=n_usual,
         )
+
+    def _rows_before(self, begun: int) -> range:
+        """Return the remembered rows that show what was usual before a trouble; there may be none.
+
+        Fewer rows than an alert takes to end show too little.
+        """
+        calm = SETTINGS.calm_rows
+        stop = begun - GAP_BEFORE * calm
+        start = max(stop - ROWS_BEFORE * calm, self.n_rows - self._model.choices.memory, 0)
+        return range(start, stop) if stop - start >= calm else range(0)
 
     def _silent(self, scorer: Scorer) -> tuple[tuple[str, ...], int]:
         """Return the variables gone in current trouble, and how many are usually observed."""
@@ -217,30 +277,35 @@ class EvidenceState:
     def loudest(self, first: int, last: int) -> dict[str, dict[str, float]]:
         """Return the largest nats of each variable that was loud by itself, by question.
 
-        Rows are first to last - 1. This is the ``by_question`` of :meth:`blame`, in less time.
+        Rows are first to last - 1.
         """
-        scorer = self._scorer_with(first, last)
-        if scorer.variables is None:
+        self._scorer_with(first, last)
+        return self._loudest(first, last, before=range(0))
+
+    def _loudest(self, first: int, last: int, before: range) -> dict[str, dict[str, float]]:
+        """Return the same, minus the median of the nats of each variable in the rows before."""
+        scorer = self._scorer
+        if scorer is None or scorer.variables is None:
             return {}
-        columns_asked = self._model.asked_columns
-        seasonal = self._model.variables.seasons.columns
-        n_asked, n_known = len(columns_asked), len(columns_asked) + len(seasonal)
         current = self._rows.names_in(last - 1)
         fresh = tuple(self._rows.fresh)
+        n_known = len(self._model.asked_columns) + len(self._model.variables.seasons.columns)
 
         def name_of(column: int) -> str:
-            if column >= n_known:
-                return fresh[column - n_known]
-            own = columns_asked[column if column < n_asked else seasonal[column - n_asked]]
-            return current.get(own, own)
+            own, _ = self._name_of(column)
+            return fresh[column - n_known] if own is None else current.get(own, own)
 
         of_peers = set(self._model.roles.peer_columns)
-        by_question = scorer.variables.loudest_of(first, last)
+        earlier = scorer.variables.median_of(before)
+        by_question = {
+            question: {column: nats - earlier.get(column, 0.0) for column, nats in columns.items()}
+            for question, columns in scorer.variables.loudest_of(first, last).items()
+        }
         most = max((max(columns.values()) for columns in by_question.values()), default=0.0)
         found: dict[str, dict[str, float]] = {}
         for question, columns in by_question.items():
             for column, nats in columns.items():
-                if nats < SETTINGS.loud_columns_share * most:
+                if nats <= 0.0 or nats < SETTINGS.majority * most:
                     continue
                 name = name_of(column)
                 asked = APART if name in of_peers else QUESTIONS[question].name
@@ -327,9 +392,3 @@ class EvidenceState:
                 "remembered; ask for some of those"
             )
         return self._scorer
-
-
-def _shares(made: Mapping[str, float]) -> dict[str, float]:
-    whole = sum(made.values())
-    ranked = sorted(made.items(), key=lambda item: (-item[1], item[0]))
-    return {name: value / whole for name, value in ranked} if whole > 0 else {}

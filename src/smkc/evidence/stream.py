@@ -4,14 +4,14 @@ In: a fitted detector and rows in order of time. Out: the score of each row, and
 what was normal when the row came. Memory is bounded, and the time per row does not grow.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.decide import Cause, RowScores
+from smkc.decide import Cause, NewNormal, RowScores
 from smkc.evidence.causes.wording import causes_of
 from smkc.evidence.model import ReferenceEvidence
 from smkc.evidence.now import LoudVariable, loudest_of
@@ -63,14 +63,18 @@ class EvidenceStream(Stream):
             self._latest_p_value = float(scored.p_values[-1])
         return scored
 
-    def causes(self, first: int, last: int, rows: Recording) -> list[Cause]:
+    def causes(
+        self, first: int, last: int, rows: Recording, begun: int | None = None
+    ) -> list[Cause]:
         """Return the causes of rows first to last - 1, counted from the stream's first row.
+
+        ``begun`` is the row in which the trouble began, as far as known; by default ``first``.
 
         These must be among the last :attr:`memory` rows. ``rows`` are the same rows and those of
         the window before, as they were pushed; the details of the causes describe them. A score is
         held for 2 windows: the score of row n depends on rows n - 2 ``window`` + 2 to n.
         """
-        return causes_of(self._state.blame(first, last), rows, self._fitted.known)
+        return causes_of(self._state.blame(first, last, begun), rows, self._fitted.known)
 
     def loudest(self, row: Recording, n: int) -> tuple[LoudVariable, ...]:
         """Return at most n variables that are most unusual by themselves, the loudest first.
@@ -79,6 +83,20 @@ class EvidenceStream(Stream):
         """
         said = self._state.loudest(self.n_rows - 1, self.n_rows)
         return loudest_of(said, row, self._fitted.known, n)
+
+    def new_normals(self) -> tuple[NewNormal, ...]:
+        """Return the variables that are judged by a new normal, by the rows in which these began.
+
+        Rows are counted from the stream's first row.
+        """
+        return self._state.new_normals()
+
+    def refuse(self, variables: Collection[str]) -> None:
+        """Judge variables by the reference alone, although they have a new normal.
+
+        They are unusual again, until they have been back to usual for as long as they were not.
+        """
+        self._state.refuse(variables)
 
     def accept(self, first: int, last: int) -> None:
         """Accept rows first to last - 1, counted from the stream's first row, as normal.

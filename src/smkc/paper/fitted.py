@@ -127,8 +127,10 @@ class KernelFitted:
         """Return the time step score that reference data exceed at most at this rate."""
         return self.of_steps.threshold(rate)
 
-    def causes(self, scored: ScoredWindows, numbers: Sequence[int]) -> list[list[Cause]]:
-        """Return the causes of the windows with these numbers."""
+    def causes(
+        self, scored: ScoredWindows, numbers: Sequence[int], begun: Sequence[int]
+    ) -> list[list[Cause]]:
+        """Return the causes of the windows with these numbers, whenever their trouble began."""
         found = []
         with progress.task("explaining alerts", len(numbers)) as advance:
             for number in numbers:

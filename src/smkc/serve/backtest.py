@@ -161,7 +161,7 @@ class _Replay:
                 replace(said, anomaly=anomaly_of(said.p_value, rate)),
                 rate,
                 calm_rows(self._watch.step),
-                lambda number: self._recent.causes(follower, number),
+                lambda number, begun: self._recent.causes(follower, number, begun),
                 mark=mark,
             )
             self._alerts[budget] |= {change.alert.id: change.alert for change in changes}

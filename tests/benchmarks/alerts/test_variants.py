@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from benchmarks.alerts.methods import METHODS, method_of, variant
-from benchmarks.alerts.variants import ABLATIONS, changed_settings, read_changes, variant_keys
+from benchmarks.alerts.variants import ABLATIONS, changed_settings, variant_keys
 from benchmarks.real.series import Series
+from smkc.detector import Detector
 from smkc.errors import SettingError
 from smkc.evidence.settings import SETTINGS
 from smkc.recording import Recording
@@ -32,24 +33,45 @@ def series(rng):
     )
 
 
-@pytest.mark.parametrize("text", ABLATIONS.values())
-def test_every_ablation_changes_a_setting(text):
-    before = asdict(SETTINGS)
-    with changed_settings(read_changes(text)):
-        assert asdict(SETTINGS) != before
-    assert asdict(SETTINGS) == before
+def parts():
+    """Return the settings, and the functions that ablations replace."""
+    replaced = [what for what in ABLATIONS.values() if not isinstance(what, str)]
+    return asdict(SETTINGS), [getattr(owner, name) for owner, name, _ in replaced]
+
+
+@pytest.mark.parametrize("key", variant_keys("ablation"))
+def test_every_ablation_changes_the_detector_for_a_while(key, series):
+    before = parts()
+    with changed_settings(key):
+        assert parts() != before
+        scores = Detector().fit(series.reference).score(series.test).scores
+        assert np.isfinite(scores).all()
+    assert parts() == before
+
+
+def test_a_detector_without_seasons_has_none():
+    hours = np.arange(24 * 20)
+    times = np.datetime64("2024-01-01", "ns") + hours * np.timedelta64(1, "h")
+    daily = {"time": times, "load": np.sin(2 * np.pi * hours / 24)}
+    assert Detector().fit(daily).fitted_.seasons == {"load": 86_400.0}
+    with changed_settings("without seasons"):
+        assert Detector().fit(daily).fitted_.seasons == {}
 
 
 def test_settings_are_restored_after_a_failure():
     before = asdict(SETTINGS)
-    with pytest.raises(RuntimeError), changed_settings({"calm_rows": 7}):
+    with pytest.raises(RuntimeError), changed_settings("calm_rows=7"):
         raise RuntimeError
     assert asdict(SETTINGS) == before
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [("calm_row=3", "'calm_row' is not known; there are min_obs"), ("calm_rows=x", "gives no int")],
+    [
+        ("calm_row=3", "'calm_row' is not known; there are majority"),
+        ("calm_rows=x", "gives no int"),
+        ("without sense", "no such part; there are budget"),
+    ],
 )
 def test_what_makes_no_sense_is_told(text, told):
     with pytest.raises(SettingError, match=told):

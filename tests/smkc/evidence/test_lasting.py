@@ -49,6 +49,35 @@ def test_a_permanent_shift_stops_alarming_after_the_stated_time(model, shift):
     assert (found.p_values[200 + SETTINGS.lasting_rows :] < 0.01).mean() < 0.02
 
 
+def test_a_new_normal_is_announced_with_its_beginning_and_values(model):
+    values = noise(np.random.default_rng(3), 800)
+    values[200:, 1] += 6.0
+    state = model.start(follows=True)
+    state.push_rows(values[:350], NAMES)
+    assert state.new_normals() == ()
+    state.push_rows(values[350:], NAMES)
+    (one,) = state.new_normals()
+    assert (one.variable, one.row) == ("b", 200)
+    assert (one.before, one.now) == pytest.approx((0.0, 6.0), abs=0.4)
+
+
+def test_a_new_normal_that_is_refused_stays_unusual_until_it_ends(model):
+    values = noise(np.random.default_rng(3), 1600)
+    values[200:900, 1] += 6.0
+    values[1400:, 1] += 6.0
+    state = model.start(follows=True)
+    state.push_rows(values[:500], NAMES)
+    state.refuse(["b"])
+    assert state.new_normals() == ()
+    arrays, header = state.to_arrays()
+    found = state.push_rows(values[500:], NAMES)
+    assert (found.p_values[20:400] < 0.01).all()
+    assert (found.p_values[420:880] < 0.01).mean() < 0.02
+    assert (found.p_values[905:] < 0.01).all(), "the refusal is over: it is news again"
+    again = model.start(follows=True).restored(arrays, header).push_rows(values[500:], NAMES)
+    assert np.array_equal(again.p_values, found.p_values)
+
+
 def test_what_was_muted_is_heard_again_once_it_has_been_quiet(model):
     values = noise(np.random.default_rng(6), 1500)
     values[200:600, 1] += 6.0

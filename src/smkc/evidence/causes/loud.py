@@ -32,6 +32,6 @@ def loud_rows(loud: Mapping[int, float], first: int, last: int) -> tuple[int, in
     (8, 9)
     """
     told = {number: loud.get(number, 0.0) for number in range(first, last + 1)}
-    least = SETTINGS.loud_rows_share * max(told.values())
+    least = SETTINGS.nearly_all * max(told.values())
     numbers = [number for number, much in told.items() if much >= least]
     return numbers[0], numbers[-1]

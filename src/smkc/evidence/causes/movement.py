@@ -29,7 +29,7 @@ def movements(rows: Recording, known: ReferenceEvidence) -> dict[str, float]:
     slot_of = {name: at for at, name in enumerate(scaling.names)}
     slots = [slot_of[name] for name in known.names]
     reach = np.ones(away.shape[1])  # the spread
-    level = SETTINGS.min_reach_share * np.abs(scaling.centre[slots]) / scaling.spread[slots]
+    level = SETTINGS.tiny_share * np.abs(scaling.centre[slots]) / scaling.spread[slots]
     reach[: len(slots)] = np.maximum(level, 1.0)
     seasonal = asked.seasons.columns
     reach[values.shape[1] :] = reach[seasonal]

@@ -69,7 +69,9 @@ def causes_of(blame: Blame, rows: Recording, known: ReferenceEvidence) -> list[C
         share=SILENT_SHARE,
         kind="presence",
         joint_with=tuple(others),
-        detail=f"{len(blame.silent)} of {blame.n_usual} series fell silent at once",
+        detail=f"{len(blame.silent)} of {blame.n_usual} series fell silent at once"
+        if others
+        else "fell silent; none did in the reference",
     )
     rest = [replace(cause, share=(1.0 - SILENT_SHARE) * cause.share) for cause in causes]
     return [silent, *rest]
@@ -83,16 +85,9 @@ def _causes_of_values(blame: Blame, rows: Recording, known: ReferenceEvidence) -
     and how far variables moved. The second has the largest weight, as it is mostly what raises
     alerts.
     """
-    voices: list[dict[str, dict[str, float]]] = [
-        {
-            evidence: {name: blame.evidences[evidence] * share for name, share in shares.items()}
-            for evidence, shares in blame.by_evidence.items()
-        },
-        {question: dict(nats) for question, nats in blame.by_question.items()},
-        {MOVEMENT: movements(rows, known)},
-    ]
+    voices = blame.by_evidence, blame.by_question, {MOVEMENT: movements(rows, known)}
     shares: dict[str, dict[str, float]] = {}
-    weights = SETTINGS.evidence_weight, SETTINGS.loud_weight, SETTINGS.movement_weight
+    weights = SETTINGS.evidence_weight, SETTINGS.loud_weight, 1.0
     for voice, weight in zip(voices, weights, strict=True):
         whole = sum(sum(said.values()) for said in voice.values())
         for reason, said in voice.items():

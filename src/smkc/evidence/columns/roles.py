@@ -266,8 +266,8 @@ def _replaced_labels(reference: Recording) -> set[str]:
     # Variables that come and go also carry labels that last, such as the service. These have few
     # values; labels that identify members, such as the pod or the instance, have many.
     finest = max(replaced.values(), default=0)
-    return {key for key, count in replaced.items() if SETTINGS.fine_label_share * finest <= count}
+    return {key for key, count in replaced.items() if SETTINGS.majority * finest <= count}
 
 
 def _came_or_went(flags: Sequence[bool]) -> bool:
-    return float(np.mean(flags)) >= SETTINGS.replaced_share
+    return float(np.mean(flags)) >= SETTINGS.large_share

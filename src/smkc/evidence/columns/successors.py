@@ -201,7 +201,7 @@ class Successors:
             for likeness, j in alike[:MOST_COMPARED]:
                 before = rows[: one.first - n + size, j]
                 before, after = before[~np.isnan(before)][-self.span :], self._scaled(j, one)
-                if -likeness < SETTINGS.alike_share or min(len(before), len(after)) < LEAST_VALUES:
+                if -likeness < SETTINGS.majority or min(len(before), len(after)) < LEAST_VALUES:
                     continue
                 apart = np.abs(_quantiles(before) - _quantiles(after)).mean() / self._limit(j)
                 if apart <= 1.0:
@@ -236,7 +236,7 @@ class Successors:
             n = len(seen) // self.span
             spans = _quantiles(seen[: n * self.span].reshape(n, self.span))
             apart = np.abs(np.diff(spans, axis=0)).mean(axis=1)
-            usual = float(np.quantile(apart, SETTINGS.continues_share)) if len(apart) else 0.0
+            usual = float(np.quantile(apart, 1.0 - SETTINGS.tail_share)) if len(apart) else 0.0
             self._limits[j] = max(usual, MIN_LIMIT)
         return self._limits[j]
 

@@ -156,7 +156,7 @@ class Scorer:
                 heard = self.variables.push(
                     block.values, block.fresh_values, residuals[:, :n_related], block.clocks
                 )
-                loudest = added_by_loudest(heard, block.values.shape[1])
+                loudest = added_by_loudest(heard)
                 marks = heard.marks
                 surprises = joint_surprise(heard.surprises, system, self.n_asked)
                 p_values = np.exp(-self.budget.charge(surprises))
@@ -266,20 +266,14 @@ def joint_surprise(
     return np.maximum(joint, 0.0)
 
 
-def added_by_loudest(heard: Heard, n_columns: int) -> NDArray[np.float64]:
-    """Return (n,) the part of the loudest columns in the scores.
-
-    ``n_columns`` is the number of columns that the reference knows.
-    """
-    # Newcomers do not count for the mean's length: those of later rows must not change this row.
-    top = heard.nats[:, : min(SETTINGS.n_loudest, n_columns)]
-    added: NDArray[np.float64] = SETTINGS.loudest_weight * top.mean(axis=1, dtype=np.float64)
-    return added
+def added_by_loudest(heard: Heard) -> NDArray[np.float64]:
+    """Return (n,) the part of the loudest column in the scores."""
+    return SETTINGS.loudest_weight * heard.nats[:, 0].astype(np.float64)
 
 
 def no_rows_before() -> NDArray[np.float64]:
     """Return the ``before`` of :func:`parts_of_scores` for the first rows of a recording."""
-    return np.full(2 * SETTINGS.held_rows - 2, np.nan)
+    return np.full(2 * SETTINGS.calm_rows - 2, np.nan)
 
 
 def parts_of_scores(
@@ -288,8 +282,8 @@ def parts_of_scores(
     """Return (n,) the held part of scores, (n,) their prompt part, and the next rows' ``before``.
 
     A score is half of how ``unusual`` (n,) the row is by itself, its prompt part, and half of how
-    unusual the rows around it are: the largest value of the last ``held_rows`` rows, averaged over
-    as many rows. Sharp scores take the held part from ``held_rows`` - 1 rows later, so that it lies
+    unusual the rows around it are: the largest value of the last ``calm_rows`` rows, averaged over
+    as many rows. Sharp scores take the held part from ``calm_rows`` - 1 rows later, so that it lies
     symmetrically around the row. ``before`` are the values of the rows before; NaN, for rows before
     the first, stands for the value of the first.
 
@@ -303,5 +297,5 @@ def parts_of_scores(
         before = np.where(np.isnan(before), unusual[0], before)
     covered = np.concatenate([before, unusual])
     held = np.empty(len(unusual))
-    hold(covered, SETTINGS.held_rows, held)
+    hold(covered, SETTINGS.calm_rows, held)
     return 0.5 * held, 0.5 * unusual, covered[len(unusual) :]

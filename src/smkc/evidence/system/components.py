@@ -63,7 +63,7 @@ class Components:
         if not parts:
             parts = [_residuals(filled, centre, loadings, prior) ** 2]
         squared = np.minimum(np.concatenate(parts), SETTINGS.clip**2)
-        expected = np.maximum(squared.mean(axis=0), SETTINGS.min_residual)
+        expected = np.maximum(squared.mean(axis=0), SETTINGS.tiny_share)
         return cls(centre=centre, loadings=loadings, prior=prior, expected=expected)
 
     @property
@@ -119,10 +119,10 @@ def _components(
     total = values.sum()
     if total <= 0:
         return np.zeros((0, n_variables)), np.zeros(0)
-    k = int(np.searchsorted(np.cumsum(values) / total, SETTINGS.explained_share)) + 1
+    k = int(np.searchsorted(np.cumsum(values) / total, SETTINGS.nearly_all)) + 1
     k = max(1, min(k, n_variables - 1, MOST_COMPONENTS))
     loadings = np.ascontiguousarray(vectors[:, :k].T)
-    return loadings, SETTINGS.ridge / np.maximum(values[:k], 1e-6)
+    return loadings, SETTINGS.tiny_share / np.maximum(values[:k], 1e-6)
 
 
 def _axes(

@@ -34,7 +34,7 @@ class Jump:
     def fit(cls, rows: NDArray[np.float32]) -> "Jump":
         """Fit to the reference's rows (n, C), NaN where not observed."""
         changes = np.abs(np.diff(rows.astype(np.float64), axis=0))
-        scale = np.full(rows.shape[1], SETTINGS.jump_spreads)
+        scale = np.full(rows.shape[1], SETTINGS.same_share)
         for j, column in enumerate(changes.T):
             seen = column[~np.isnan(column)]
             if len(seen):
@@ -87,4 +87,4 @@ def usual_largest(changes: NDArray[np.float64]) -> float:
     >>> usual_largest(np.arange(101.0))
     99.0
     """
-    return max(float(np.quantile(changes, SETTINGS.jump_quantile)), SETTINGS.jump_spreads)
+    return max(float(np.quantile(changes, SETTINGS.jump_quantile)), SETTINGS.same_share)

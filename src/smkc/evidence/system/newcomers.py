@@ -65,12 +65,12 @@ class NewcomersPart(SavedState):
         if not fresh.shape[1]:
             return np.full(n, np.nan)
         is_seen = ~np.isnan(fresh)
-        squares = np.minimum(fresh.astype(np.float64) ** 2, SETTINGS.max_newcomer_square)
+        squares = np.minimum(fresh.astype(np.float64) ** 2, SETTINGS.clip**2)
         squares = np.where(is_seen, squares, 0.0)
         counts = np.cumsum(np.concatenate([self.counts[None], is_seen]), axis=0)
         sums = np.cumsum(np.concatenate([self.sums[None], squares]), axis=0)
         usual = sums[:-1] / np.maximum(counts[:-1], 1)
-        usual = np.maximum(usual, SETTINGS.min_newcomer_square)
+        usual = np.maximum(usual, 1.0)  # a spread is that of its family, or its own
         weights = (is_seen & (counts[:-1] >= SETTINGS.min_observations)).astype(np.float64)
         squares = np.concatenate([self.squares, squares / usual * weights])
         weights = np.concatenate([self.weights, weights])

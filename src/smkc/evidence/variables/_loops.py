@@ -191,6 +191,8 @@ def follow_lasting(
     n_loud_rows: NDArray[np.int64],
     has_new_normal: NDArray[np.bool_],
     loud_row: NDArray[np.int64],
+    is_refused: NDArray[np.bool_],
+    begun_row: NDArray[np.int64],
     centre: NDArray[np.float64],
     deviation: NDArray[np.float64],
     n_averaged: NDArray[np.int64],
@@ -205,7 +207,9 @@ def follow_lasting(
     of a column's ``nats`` (Q, n, C), minus ``asked_nats`` (C,), is above ``lasting``, and down by 1
     in others. The column has a new normal when the counter reaches ``lasting_rows``, until it is
     back at 0. For questions that are not lasting, the ``calm_rows`` rows after a row above
-    ``lasting`` count as above it, too. ``loud_row`` is the latest row above ``lasting``.
+    ``lasting`` count as above it, too. ``loud_row`` is the latest row above ``lasting``,
+    ``begun_row`` (C,) the row in which the counter of lasting questions left 0. A column for which
+    ``is_refused`` (C,) gets no new normal before that counter is back at 0.
 
     While the counter of lasting questions is not 0, ``centre`` and ``deviation`` (C,) average the
     ``values`` (n, C) and their absolute deviations, over at most ``lasting_rows`` rows and
@@ -225,13 +229,17 @@ def follow_lasting(
                     loud_row[kind, j] = row
                 reach = 0 if kind == 0 else calm_rows
                 if loud_row[kind, j] >= 0 and row - loud_row[kind, j] <= reach:
+                    if kind == 0 and n_loud_rows[0, j] == 0:
+                        begun_row[j] = row
                     n_loud_rows[kind, j] = min(n_loud_rows[kind, j] + 1, lasting_rows)
-                    if n_loud_rows[kind, j] == lasting_rows:
+                    if n_loud_rows[kind, j] == lasting_rows and not is_refused[j]:
                         has_new_normal[kind, j] = True
                 elif n_loud_rows[kind, j] > 0:
                     n_loud_rows[kind, j] -= 1
                     if n_loud_rows[kind, j] == 0:
                         has_new_normal[kind, j] = False
+                        if kind == 0:
+                            is_refused[j] = False
                 is_new[kind, i, j] = has_new_normal[kind, j]
             centres[i, j], deviations[i, j] = centre[j], deviation[j]
             if n_loud_rows[0, j] == 0:
@@ -254,7 +262,6 @@ def hear(
     is_of_one_row: NDArray[np.bool_],
     calm_rows: int,
     loud_share: float,
-    columns_per_shown: int,
     first_row: int,
     news: float,
     places: NDArray[np.int32],
@@ -279,11 +286,11 @@ def hear(
     columns; ``past_row`` holds the latest row in which each place was above ``news``, ``news_row``
     (1,) the latest in which any place began to be.
 
-    ``marks`` become 2, an echo, where fewer than 1 in ``columns_per_shown`` of the loudest columns
-    show the trouble in the row itself; the loudest are those above ``loud_share`` of the largest
-    surprise. A column shows it unless its loudest question is a mean over several rows
-    (``is_mean``) and no question about a single row (``is_of_one_row``) has a surprise in the same
-    direction, by the sign of its statistic.
+    ``marks`` become 2, an echo, where none of the loudest columns shows the trouble in the row
+    itself; the loudest are those above ``loud_share`` of the largest surprise. A column shows it
+    unless its loudest question is a mean over several rows (``is_mean``) and no question about a
+    single row (``is_of_one_row``) has a surprise in the same direction, by the sign of its
+    statistic.
     """
     n_questions, n, n_columns = nats.shape
     n_kept = top_columns.shape[1]
@@ -323,17 +330,18 @@ def hear(
         if of_news > 0.0 and of_news > loud_share * top_surprises[i, 0]:
             marks[i] = 1
         elif top_surprises[i, 0] > 0.0:
-            n_loud, n_shown = 0, 0
-            while n_loud < n_kept and top_surprises[i, n_loud] > loud_share * top_surprises[i, 0]:
-                j, which = top_columns[i, n_loud], top_questions[i, n_loud]
+            marks[i] = 2
+            for k in range(n_kept):
+                if top_surprises[i, k] <= loud_share * top_surprises[i, 0]:
+                    break
+                j, which = top_columns[i, k], top_questions[i, k]
                 is_shown = not is_mean[which]
                 for q in range(n_questions):
                     is_alike = statistics[q, i, j] * statistics[which, i, j] > 0.0
                     is_shown |= is_of_one_row[q] and nats[q, i, j] > 0.0 and is_alike
-                n_shown += is_shown
-                n_loud += 1
-            if columns_per_shown * n_shown < n_loud:
-                marks[i] = 2
+                if is_shown:
+                    marks[i] = 0
+                    break
 
 
 @njit(cache=True)
@@ -344,28 +352,40 @@ def fall_silent(
     recent_rows: int,
     lasting_rows: int,
     n_certain: int,
+    asks_one: bool,
     n_silent_rows: NDArray[np.int64],
     is_gone: NDArray[np.bool_],
     counts: NDArray[np.float64],
-    is_trouble: NDArray[np.bool_],
+    trouble: NDArray[np.int8],
 ) -> int:
-    """Fill (n,) with whether many residents are gone; return the most that fell silent at once.
+    """Fill (n,) with whether residents are gone; return the most that fell silent at once.
+
+    1 stands for many that are gone, 2 for a single one.
 
     A resident has just fallen silent if it was last observed ``silent_rows`` to ``recent_rows``
     rows ago. Trouble begins when ``n_certain`` + 4 ``counts[0]`` residents have; ``counts[0]`` is
     the moving average of that number in rows without trouble. Trouble ends when half of the
     residents that are gone are back, or after ``lasting_rows`` rows; ``counts[1]`` is the number of
-    rows that it has lasted. The state arrays are updated.
+    rows that it has lasted.
+
+    If ``asks_one``, a single resident is trouble when it has been silent for twice
+    ``recent_rows``, by when a successor would have been found, and if it was the only one that was
+    silent in the last ``lasting_rows`` rows; ``counts[2]`` counts rows with at most one. Residents
+    that have been silent for longer than ``lasting_rows`` do not count. The state arrays are
+    updated.
     """
     n, n_columns = values.shape
     n_most = 0
     for i in range(n):
-        n_recent, n_gone, n_back = 0, 0, 0
+        n_recent, n_gone, n_back, n_silent, alone = 0, 0, 0, 0, -1
         for j in range(n_columns):
             if not is_resident[j]:
                 continue
             n_silent_rows[j] = n_silent_rows[j] + 1 if np.isnan(values[i, j]) else 0
             n_recent += silent_rows <= n_silent_rows[j] <= recent_rows
+            if silent_rows <= n_silent_rows[j] <= lasting_rows:
+                n_silent += 1
+                alone = j
             n_gone += is_gone[j]
             n_back += is_gone[j] and n_silent_rows[j] == 0
         n_most = max(n_most, n_recent)
@@ -377,8 +397,13 @@ def fall_silent(
                 if is_resident[j] and silent_rows <= n_silent_rows[j] <= recent_rows:
                     n_gone += not is_gone[j]
                     is_gone[j] = True
+        counts[2] = counts[2] + 1.0 if n_silent <= 1 else 0.0
+        is_lone = asks_one and n_silent == 1 and counts[2] > lasting_rows
+        if is_lone and n_silent_rows[alone] == 2 * recent_rows:
+            n_gone += not is_gone[alone]
+            is_gone[alone] = True
         if n_gone > 0:
-            is_trouble[i] = True
+            trouble[i] = 1 if n_gone > 1 else 2
             counts[1] += 1.0
         else:
             counts[0] += (n_recent - counts[0]) / lasting_rows

@@ -16,12 +16,12 @@ from smkc.evidence.settings import SETTINGS
 from smkc.evidence.variables._loops import follow_lasting
 
 # The state of a column that was never loud.
-_QUIET = {"n_loud_rows": 0, "has_new_normal": 0, "loud_row": -1}
+_QUIET = {"n_loud_rows": 0, "has_new_normal": 0, "loud_row": -1, "is_refused": 0, "begun_row": -1}
 _QUIET |= {"centre": 0, "deviation": 0, "n_averaged": 0}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class NewNormal:
+class NewNormals:
     """What has become normal in n rows.
 
     Parameters
@@ -58,6 +58,8 @@ class Lasting(SavedState):
         self.n_loud_rows = np.zeros((2, n_columns), np.int64)
         self.has_new_normal = np.zeros((2, n_columns), bool)
         self.loud_row = np.full((2, n_columns), -1, np.int64)
+        self.is_refused = np.zeros(n_columns, bool)
+        self.begun_row = np.full(n_columns, -1, np.int64)
         self.centre = np.zeros(n_columns)
         self.deviation = np.zeros(n_columns)
         self.n_averaged = np.zeros(n_columns, np.int64)
@@ -67,7 +69,7 @@ class Lasting(SavedState):
         nats: NDArray[np.float32],
         asked_nats: NDArray[np.float64],
         values: NDArray[np.float32],
-    ) -> NewNormal:
+    ) -> NewNormals:
         """Return what is normal in the next n rows.
 
         Parameters
@@ -81,7 +83,7 @@ class Lasting(SavedState):
         """
         _, n, n_columns = nats.shape
         self.widen(n_columns, _QUIET)
-        new = NewNormal(
+        new = NewNormals(
             is_new=np.empty((2, n, n_columns), bool),
             centre=np.empty((n, n_columns), np.float32),
             deviation=np.empty((n, n_columns), np.float32),
@@ -98,6 +100,8 @@ class Lasting(SavedState):
             self.n_loud_rows,
             self.has_new_normal,
             self.loud_row,
+            self.is_refused,
+            self.begun_row,
             self.centre,
             self.deviation,
             self.n_averaged,
@@ -116,3 +120,9 @@ class Lasting(SavedState):
         """Take what columns did since they became loud as normal, as if it had lasted long."""
         self.n_loud_rows[:, columns] = SETTINGS.lasting_rows
         self.has_new_normal[:, columns] = True
+        self.is_refused[columns] = False
+
+    def refuse(self, columns: NDArray[np.integer[Any]]) -> None:
+        """Judge columns by the reference alone, until they have been quiet for as long as loud."""
+        self.has_new_normal[:, columns] = False
+        self.is_refused[columns] = True

@@ -131,7 +131,7 @@ class VariableQuestions:
         relation[:, :n_related] = Statistics(n_related).push(residuals, residuals)[RELATION]
         relation[:, :n_related][:, ~_are_related(later, residuals)] = np.nan
         _, spread = centre_and_spread(values)
-        least = np.maximum(SETTINGS.min_spread_share * spread, TINY)
+        least = np.maximum(SETTINGS.same_share * spread, TINY)
         runs = Runs.fit(statistics[FROZEN], values)
         # Columns that often repeat values have no meaningful relation to the others.
         relation[:, np.isinf(runs.longest)] = np.nan
@@ -242,5 +242,5 @@ def _are_related(values: NDArray[np.float32], residuals: NDArray[np.float32]) ->
     changes = [np.diff(rows.astype(np.float64), axis=0) ** 2 for rows in (values, residuals)]
     both = ~np.isnan(changes[0]) & ~np.isnan(changes[1])
     own, left = (np.where(both, some, 0.0).sum(axis=0) for some in changes)
-    related: NDArray[np.bool_] = left < SETTINGS.unexplained_share * own
+    related: NDArray[np.bool_] = left < (1.0 - SETTINGS.nearly_all) * own
     return related

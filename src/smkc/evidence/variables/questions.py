@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.evidence.saving import SavedState
+from smkc.evidence.settings import SETTINGS
 from smkc.evidence.variables._loops import (
     mean_squared_changes,
     run_lengths,
@@ -19,7 +20,8 @@ from smkc.evidence.variables._loops import (
 )
 
 # Rows of the long level and of the relation.
-LONG_ROWS, RELATION_ROWS = 16, 8
+LONG_ROWS = SETTINGS.slow_windows * SETTINGS.window_rows
+RELATION_ROWS = SETTINGS.window_rows
 
 # Number of rows before a row that its statistics depend on.
 PAST_ROWS = LONG_ROWS - 1

@@ -53,7 +53,7 @@ class Runs:
         # Counts and rates of few events repeat values whenever there is little to do.
         # A rule that ignores one direction replaces about half of the values by the usual value:
         # half of the observations are then distinct, plus 1. Such a column is not judged.
-        is_varied = n_distinct > SETTINGS.distinct_share * n_seen + 1
+        is_varied = n_distinct > SETTINGS.majority * n_seen + 1
         is_asked = (n_seen >= SETTINGS.min_observations) & is_varied
         longest = np.nan_to_num(lengths, nan=0.0).max(axis=0, initial=0.0).astype(np.float64)
         again = (n_third + 1.0) / (n_second + 2.0)

@@ -17,6 +17,9 @@ from smkc.evidence.variables._season_loops import slot_medians, subtract_usual
 
 DAY, WEEK = 86_400.0, 604_800.0  # seconds
 
+# Most slots of a period, to limit memory: 5 minutes of a week.
+MAX_SLOTS = 2_016
+
 
 @dataclass(frozen=True, kw_only=True)
 class Usual:
@@ -84,7 +87,7 @@ class Seasons:
         has_dates
             whether clocks are seconds, so that days and weeks are tried.
         """
-        left = np.where(is_asked, SETTINGS.max_left, -np.inf)
+        left = np.where(is_asked, SETTINGS.nearly_all, -np.inf)
         chosen = np.zeros(values.shape[1])
         slots_of = {}
         for period in _candidates(values[:, is_asked], clocks, has_dates=has_dates):
@@ -156,9 +159,9 @@ def find_period(values: NDArray[np.float32]) -> float:
         return 0.0  # only neighbouring rows are alike
     first = int(below[0])
     best = float(correlation[first:].max(initial=0.0))
-    if best < SETTINGS.min_correlation:
+    if best < SETTINGS.majority:
         return 0.0
-    is_close = np.append(correlation[first:] >= SETTINGS.close_to_best * best, False)
+    is_close = np.append(correlation[first:] >= SETTINGS.nearly_all * best, False)
     start = int(np.argmax(is_close))
     end = start + int(np.argmin(is_close[start:]))
     lag = first + start + int(np.argmax(correlation[first + start : first + end]))
@@ -207,7 +210,7 @@ def _n_slots(clocks: NDArray[np.float64], period: float) -> int:
     step = float(np.median(np.diff(clocks)))
     rows_per_period = period / step
     n_periods = max(len(clocks) / rows_per_period, 1.0)
-    width = max(1.0, SETTINGS.rows_per_slot / n_periods, rows_per_period / SETTINGS.max_slots)
+    width = max(1.0, SETTINGS.min_periods / n_periods, rows_per_period / MAX_SLOTS)
     return int(rows_per_period / np.ceil(width) + 1e-6)
 
 

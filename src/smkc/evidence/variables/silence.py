@@ -1,8 +1,8 @@
-"""Silence: whether a large share of the variables stopped being observed at once.
+"""Silence: whether a large share of the variables, or a single one, stopped being observed.
 
-In: rows of values, NaN where not observed. Out: for each row, whether a large share of the
-residents, the variables that are usually observed, is gone: certain trouble. Variables that are
-replaced routinely do not count.
+In: rows of values, NaN where not observed. Out: for each row, whether residents, the variables that
+are usually observed, are gone: a large share of them at once, which is certain trouble, or one of
+them alone, where none ever was before. Variables that are replaced routinely do not count.
 """
 
 from collections.abc import Sequence
@@ -26,10 +26,14 @@ class Silence:
         (C,) whether each variable is usually observed, and not replaced routinely.
     n_certain
         number of residents that must fall silent at once.
+    nats_of_one
+        surprise of a single resident that falls silent: that of an event not seen in the reference;
+        0 if it was seen there.
     """
 
     is_resident: NDArray[np.bool_]
     n_certain: int
+    nats_of_one: float = 0.0
 
     @classmethod
     def fit(cls, values: NDArray[np.float32], members: Sequence[bool]) -> "Silence":
@@ -40,14 +44,15 @@ class Silence:
         which columns are replaced routinely.
         """
         is_seen = ~np.isnan(values)
-        is_resident = is_seen.mean(axis=0) >= SETTINGS.resident_share
+        is_resident = is_seen.mean(axis=0) >= SETTINGS.nearly_all
         is_resident &= ~np.array(members, bool)
         n_residents = int(is_resident.sum())
         usual = cls(is_resident=is_resident, n_certain=n_residents + 1).start()
         usual.push(values)
-        share = max(SETTINGS.silent_share, 2.0 * usual.n_most / max(n_residents, 1))
+        share = max(SETTINGS.large_share, 2.0 * usual.n_most / max(n_residents, 1))
         n_certain = max(int(np.ceil(share * n_residents)), SETTINGS.min_silent_variables)
-        return cls(is_resident=is_resident, n_certain=n_certain)
+        nats_of_one = 0.0 if usual.n_most else float(np.log(len(values) + 1.0))
+        return cls(is_resident=is_resident, n_certain=n_certain, nats_of_one=nats_of_one)
 
     def start(self) -> "SilenceState":
         """Return a state in which no variable is silent."""
@@ -63,12 +68,14 @@ class SilenceState(SavedState):
         self.fitted = fitted
         self.n_silent_rows = np.zeros(len(fitted.is_resident), np.int64)
         self.is_gone = np.zeros(len(fitted.is_resident), bool)
-        self.counts = np.zeros(2)  # average number just fallen silent, rows of current trouble
+        # Average number just fallen silent, rows of the current trouble, and latest rows in which
+        # at most one was silent.
+        self.counts = np.array([0.0, 0.0, SETTINGS.lasting_rows])
         self.n_most = 0
 
-    def push(self, values: NDArray[np.float32]) -> NDArray[np.bool_]:
-        """Return (n,) whether a large share is gone in each of the next rows (n, C)."""
-        is_trouble = np.zeros(len(values), bool)
+    def push(self, values: NDArray[np.float32]) -> NDArray[np.int8]:
+        """Return (n,) for each of the next rows (n, C): 1 if a large share is gone, 2 if one is."""
+        trouble = np.zeros(len(values), np.int8)
         n_most = fall_silent(
             values,
             self.fitted.is_resident,
@@ -76,13 +83,14 @@ class SilenceState(SavedState):
             SETTINGS.calm_rows,
             SETTINGS.lasting_rows,
             self.fitted.n_certain,
+            self.fitted.nats_of_one > 0.0,
             self.n_silent_rows,
             self.is_gone,
             self.counts,
-            is_trouble,
+            trouble,
         )
         self.n_most = max(self.n_most, n_most)
-        return is_trouble
+        return trouble
 
     @property
     def n_residents(self) -> int:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from smkc.decide import Mark
 from smkc.evidence.saving import SavedState, prefixed, under
 from smkc.evidence.settings import SETTINGS
-from smkc.evidence.variables.lasting import Lasting, NewNormal
+from smkc.evidence.variables.lasting import Lasting, NewNormals
 from smkc.evidence.variables.loudest import N_KEPT, Heard, Loudest
 from smkc.evidence.variables.questions import FROZEN, LEVEL, QUESTIONS, Statistics
 
@@ -103,13 +103,15 @@ class VariableState:
         self._ask_by_new_normal(new, statistics, nats)
         heard = self.loudest.push(nats, asked, statistics)
         was_silent = bool(self.silence.is_gone.any())
-        is_silent = self.silence.push(values)
-        if is_silent.any():
+        silence = self.silence.push(values)
+        if silence.any():
+            is_silent = silence > 0
             begins = is_silent & ~np.concatenate([[was_silent], is_silent[:-1]])
             marks = np.where(is_silent & (heard.marks == Mark.ECHO), np.int8(0), heard.marks)
+            said = np.array([0.0, CERTAIN_NATS, self.fitted.silence.nats_of_one])[silence]
             heard = replace(
                 heard,
-                surprises=np.where(is_silent, CERTAIN_NATS, heard.surprises),
+                surprises=np.maximum(said, heard.surprises),
                 marks=np.where(begins, np.int8(Mark.NEWS), marks),
             )
         self._keep(first, heard)
@@ -159,7 +161,7 @@ class VariableState:
                 nats[number, :, n_known:] = np.where(is_young, 0.0, found - for_number)
 
     def _ask_by_new_normal(
-        self, new: NewNormal, statistics: NDArray[np.float32], nats: NDArray[np.float32]
+        self, new: NewNormals, statistics: NDArray[np.float32], nats: NDArray[np.float32]
     ) -> None:
         """Judge the levels of columns with a new normal by that; ask nothing else of them.
 
@@ -207,6 +209,21 @@ class VariableState:
                 of_question = found.setdefault(question, {})
                 of_question[column] = max(of_question.get(column, 0.0), nats)
         return found
+
+    def median_of(self, rows: range) -> dict[int, float]:
+        """Return the median nats of columns over some rows; columns not listed have 0.
+
+        A column is among the loudest of a row or counts as 0 in it.
+        """
+        places = np.arange(rows.start, rows.stop) % len(self.kept["columns"])
+        columns, nats = self.kept["columns"][places].ravel(), self.kept["nats"][places].ravel()
+        found, counts = np.unique(columns, return_counts=True)
+        is_lasting = (found >= 0) & (2 * counts > len(rows))
+        lasting = found[is_lasting]
+        return {
+            column: float(np.median(np.pad(nats[columns == column], (0, len(rows) - count))))
+            for column, count in zip(lasting.tolist(), counts[is_lasting].tolist(), strict=True)
+        }
 
     @property
     def _parts(self) -> dict[str, SavedState]:

@@ -104,13 +104,11 @@ class Tails:
         is_known = n_observed >= SETTINGS.min_observations
         start[:, ~is_known] = np.inf
         assumed = 1.0 / SETTINGS.tail_index if assumed_excess is None else assumed_excess
-        prior_excess, prior_episodes = _shared_tail(
-            excess[:, is_known], episodes[:, is_known], assumed
-        )
-        mean = (episodes * excess + prior_episodes * prior_excess) / (episodes + prior_episodes)
-        # The assumed prior contributes to the decay of a tail, but not to its weight.
-        learned = prior_episodes - SETTINGS.prior_episodes
-        weight = episodes + learned + SETTINGS.trusted_episodes
+        prior = SETTINGS.prior_episodes
+        prior_excess = _shared_excess(excess[:, is_known], episodes[:, is_known], assumed)
+        mean = (episodes * excess + prior * prior_excess) / (episodes + prior)
+        # The prior contributes to the decay of a tail, but not to its weight.
+        weight = episodes + SETTINGS.trusted_episodes
         if is_one_sided:
             start[1] = np.inf
         n_sides = 1 if is_one_sided else 2
@@ -158,7 +156,7 @@ class Tails:
             self.most_seen,
             self.overstated,
             self.farthest,
-            SETTINGS.seen_distance,
+            SETTINGS.same_share,
             SETTINGS.max_tail_distance,
             out,
         )
@@ -218,22 +216,10 @@ def centre_and_spread(
     return centre, spread
 
 
-def _shared_tail(
+def _shared_excess(
     excess: NDArray[np.float64], episodes: NDArray[np.float64], assumed: float
-) -> tuple[float, float]:
-    """Return the mean excess over all columns, and the number of episodes that it counts for.
-
-    The mean of k exponential excesses with mean m has the variance m^2 / k. Variance beyond that is
-    variance between columns; the larger it is, the less the common mean counts.
-    """
-    told = episodes > 0
-    k, m = episodes[told], excess[told]
-    total = float(k.sum())
-    least = SETTINGS.prior_episodes
-    mean = (float((k * m).sum()) + least * assumed) / (total + least)
-    if len(k) < 2:
-        return mean, least
-    between = float((k * ((m - mean) ** 2 - mean**2 / k)).sum()) / total
-    most = max(len(k) / SETTINGS.tails_per_episode, least)
-    worth = mean**2 / between if between > 0 else most
-    return mean, float(np.clip(worth, least, most))
+) -> float:
+    """Return the mean excess over the episodes of all columns, and over those assumed."""
+    prior = SETTINGS.prior_episodes
+    total = float((episodes * excess).sum()) + prior * assumed
+    return total / (float(episodes.sum()) + prior)

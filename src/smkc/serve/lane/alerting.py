@@ -42,7 +42,8 @@ CRITICAL = 2.0
 # Maximum number of labels kept from the first cause's variable, and of characters per label value.
 MOST_LABELS, MOST_SIGNS = 64, 1024
 
-Explain = Callable[[int], tuple[Cause, ...] | None]
+# Function of the number of a row, and of the row in which the trouble began, that returns causes.
+Explain = Callable[[int, int], tuple[Cause, ...] | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +139,8 @@ class Alerting:
 
         ``rate`` is the alert rate that the verdict's anomaly was computed with, ``calm`` the number
         of quiet rows that close an alert. ``explain`` returns the causes of the row with a given
-        number, largest share first; None if they are no longer available. The row's mark ``NEWS``
+        number, largest share first, for a trouble that began in another given row; None if they are
+        no longer available. The row's mark ``NEWS``
         closes an alert that is more than ``calm`` rows old and opens another one; ``ECHO`` does not
         move the alert's end time.
         """
@@ -177,7 +179,7 @@ class Alerting:
         return [Change(kind="update" if is_far_worse else "go on", alert=alert)]
 
     def _opened(self, verdict: Verdict, explain: Explain) -> Change:
-        causes = explain(verdict.number) or ()
+        causes = explain(verdict.number, verdict.number) or ()
         self.alert = AlertRecord(
             id=alert_id(self._watch, self._entity, verdict.time),
             watch=self._watch,
@@ -205,7 +207,7 @@ class Alerting:
 
 def _explained(alert: AlertRecord, explain: Explain) -> AlertRecord:
     """Return an alert with the causes of its peak, or unchanged if they are not available."""
-    causes = explain(alert.peak_row)
+    causes = explain(alert.peak_row, alert.first_row)
     if causes is None:
         return alert
     return replace(

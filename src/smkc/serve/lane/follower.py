@@ -97,13 +97,14 @@ class Follower:
         """Return the first and the last row in memory that contributed to a row's score."""
         return max(self.oldest, number - 2 * self.window + 2), number
 
-    def causes(self, first: int, last: int, rows: Recording) -> tuple[Cause, ...]:
+    def causes(self, first: int, last: int, rows: Recording, begun: int) -> tuple[Cause, ...]:
         """Return the causes of rows first to last, both in memory, largest share first.
 
-        The descriptions of the causes refer to ``rows``: these and those of one window before, as
-        far as they exist.
+        ``begun`` is the row in which their trouble began, as far as known. The descriptions of the
+        causes refer to ``rows``: these and those of one window before, as far as they exist.
         """
-        return tuple(self._stream.causes(first - self.base, last + 1 - self.base, rows))
+        first, last, begun = (number - self.base for number in (first, last, begun))
+        return tuple(self._stream.causes(first, last + 1, rows, begun))
 
     def loudest(self, row: Row, n: int) -> tuple[LoudVariable, ...]:
         """Return the n variables of the latest row that are most unusual by themselves."""
@@ -162,13 +163,16 @@ class Recent:
             log.exception("the loudest variables cannot be determined")
             self.loudest = ()
 
-    def causes(self, follower: Follower, number: int) -> tuple[Cause, ...] | None:
-        """Return the causes of a row, largest share first; None if it is no longer in memory."""
+    def causes(self, follower: Follower, number: int, begun: int) -> tuple[Cause, ...] | None:
+        """Return the causes of a row, largest share first; None if it is no longer in memory.
+
+        ``begun`` is the row in which its trouble began, as far as known.
+        """
         if not self._rows or number < max(follower.oldest, self._rows[0][0]):
             return None
         first, last = loud_rows(dict(self._loud), *follower.made_by(number))
         rows = (row for at, row in self._rows if first - follower.window < at <= last)
-        return follower.causes(first, last, recording_of(list(rows)))
+        return follower.causes(first, last, recording_of(list(rows)), begun)
 
 
 def recording_of(rows: Sequence[Row]) -> Recording:

@@ -207,15 +207,15 @@ class Lane:
             verdict,
             rate,
             calm_rows(self.watch.step),
-            lambda at: self._causes(follower, at),
+            lambda at, begun: self._causes(follower, at, begun),
             mark=mark,
         )
         return verdict, changes
 
-    def _causes(self, follower: Follower, number: int) -> tuple[Cause, ...] | None:
+    def _causes(self, follower: Follower, number: int, begun: int) -> tuple[Cause, ...] | None:
         """Return the causes of a row; None if that fails, so that the alert is sent without."""
         try:
-            return self._recent.causes(follower, number)
+            return self._recent.causes(follower, number, begun)
         except Exception:
             log.exception("%s %s: row %d cannot be explained", *self._who, number)
             return None

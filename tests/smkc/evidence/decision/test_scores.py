@@ -6,7 +6,7 @@ import pytest
 from smkc.evidence.decision.scorer import no_rows_before, parts_of_scores
 from smkc.evidence.settings import SETTINGS
 
-HELD = SETTINGS.held_rows
+HELD = SETTINGS.calm_rows
 
 
 def ref_held(unusual):

@@ -1,4 +1,4 @@
-"""Many variables that fall silent at once, against plain Python."""
+"""Variables that fall silent, many at once or one alone, against plain Python."""
 
 import numpy as np
 import pytest
@@ -23,24 +23,31 @@ def rows_of(flags):
     return np.flatnonzero(flags).tolist()
 
 
-def test_trouble_is_that_of_plain_python(rng):
+@pytest.mark.parametrize(("n_gaps", "shares"), [(60, [0.1, 0.3, 0.8]), (6, [0.01, 0.01, 0.4])])
+@pytest.mark.parametrize("nats_of_one", [0.0, 7.0])
+def test_trouble_is_that_of_plain_python(rng, n_gaps, shares, nats_of_one):
     values = np.zeros((1500, N_VARIABLES), np.float32)
-    for _ in range(60):
+    for _ in range(n_gaps):
         first, length = rng.integers(1500), rng.choice([1, 3, 12, 300])
-        some = rng.random(N_VARIABLES) < rng.choice([0.1, 0.3, 0.8])
+        some = rng.random(N_VARIABLES) < rng.choice(shares)
         values[first : first + length, some] = np.nan
+    values[:300] = 0.0
+    values[220:280, 0] = np.nan
     is_resident = rng.random(N_VARIABLES) < 0.8
-    state = Silence(is_resident=is_resident, n_certain=5).start()
+    is_resident[0] = True
+    fitted = Silence(is_resident=is_resident, n_certain=5, nats_of_one=nats_of_one)
+    state = fitted.start()
     actual = state.push(values)
     columns = [column.tolist() for column in values.T]
-    expected, most = naive.silent(columns, is_resident.tolist(), 5)
-    assert 100 < sum(expected) < 1400
+    expected, most = naive.silent(columns, is_resident.tolist(), 5, nats_of_one > 0)
+    assert n_gaps < 60 or 100 < expected.count(1) < 1400
+    assert (2 in expected) == (nats_of_one > 0)
     np.testing.assert_array_equal(actual, expected)
     assert state.n_most == most
-    again, parts = Silence(is_resident=is_resident, n_certain=5).start(), []
+    again, parts = fitted.start(), []
     for some in np.split(values, [1, 1, 700]):
         parts.append(again.push(some))
-        after = Silence(is_resident=is_resident, n_certain=5).start()
+        after = fitted.start()
         after.restore({key: array.copy() for key, array in again.to_arrays().items()})
         again = after
     np.testing.assert_array_equal(np.concatenate(parts), expected)
@@ -57,6 +64,26 @@ def test_one_lost_row_and_a_few_variables_are_no_trouble(present):
     present[100] = np.nan
     present[200:, :3] = np.nan
     assert not silence.start().push(present).any()
+
+
+def test_one_that_was_always_there_and_leaves_alone_is_trouble(present):
+    silence = fitted(present)
+    present[100:180, 4] = np.nan
+    found = silence.start().push(present)
+    assert rows_of(found == 2) == list(range(99 + 2 * SETTINGS.calm_rows, 180))
+    assert not (found == 1).any()
+    assert silence.nats_of_one == pytest.approx(np.log(401))
+
+
+def test_one_that_leaves_where_others_left_before_is_no_trouble(present):
+    reference = present.copy()
+    reference[50:60, 2] = np.nan
+    live = present.copy()
+    live[100:180, 4] = np.nan
+    assert fitted(reference).nats_of_one == 0.0
+    assert not fitted(reference).start().push(live).any()
+    live[90:98, 7] = live[96:105, 9] = np.nan  # gaps of others shortly before
+    assert not fitted(present).start().push(live).any()
 
 
 def test_those_that_are_gone_for_good_end_it(present):

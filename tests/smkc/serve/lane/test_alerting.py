@@ -35,7 +35,8 @@ def verdict(number, anomaly):
     )
 
 
-def explain(number):
+def explain(number, begun):
+    assert begun <= number
     return (Cause(variable=f"of row {number}", share=1.0, kind="level"),)
 
 
@@ -162,7 +163,7 @@ def test_causes_that_cannot_be_told_any_more_stay_those_of_their_moment():
     alerting = Alerting("shop", "eu")
     for number, anomaly in enumerate([2.0, 2.9, *[1.5] * 8]):
         (change,) = alerting.take(
-            verdict(number, anomaly), RATE, 3, lambda at: explain(at) if at == 0 else None
+            verdict(number, anomaly), RATE, 3, lambda *at: explain(*at) if at == (0, 0) else None
         )
         assert change.kind == ("go on" if number else "open")
     assert (change.alert.peak, change.alert.causes_at) == (2_000, 1_000)

@@ -52,7 +52,7 @@ def test_a_pod_that_left_when_it_should_comes_after_the_guilty(tmp_path, seed, s
         feed(lane, rows[:FAULT])
         for number in range(FAULT, FAULT + WINDOW):
             feed(lane, [rows[number]])
-            causes = lane._recent.causes(lane.model.follower, number)
+            causes = lane._recent.causes(lane.model.follower, number, FAULT)
             assert is_guilty(causes[0]), (number, causes[0])
             assert sum(map(is_guilty, causes[:3])) >= 2
 
@@ -63,14 +63,14 @@ def test_causes_are_the_same_from_memory_from_the_journal_and_after_a_restart(tm
         feed(lane, rows)
         follower = lane.model.follower
         asked = range(END - 2 * WINDOW, END)
-        found = [lane._recent.causes(follower, number) for number in asked]
+        found = [lane._recent.causes(follower, number, FAULT) for number in asked]
         assert all(found)
         anew = Recent.of(lane.journal, WINDOW)
-        assert [anew.causes(follower, number) for number in asked] == found
-        assert lane._recent.causes(follower, LEAST) is None  # too long ago
+        assert [anew.causes(follower, number, FAULT) for number in asked] == found
+        assert lane._recent.causes(follower, LEAST, LEAST) is None  # too long ago
     with lane_in(tmp_path, config=config(tmp_path)) as lane:
         again = lane.model.follower
-        assert [lane._recent.causes(again, number) for number in asked] == found
+        assert [lane._recent.causes(again, number, FAULT) for number in asked] == found
 
 
 def test_words_speak_of_the_loud_rows_and_a_window_before(tmp_path):
@@ -81,7 +81,7 @@ def test_words_speak_of_the_loud_rows_and_a_window_before(tmp_path):
     rows[CHURN] = Row(time=early.time, names=early.names, values=values)
     with lane_in(tmp_path, config=config(tmp_path)) as lane:
         feed(lane, rows[: FAULT + 2])
-        causes = lane._recent.causes(lane.model.follower, FAULT + 1)
+        causes = lane._recent.causes(lane.model.follower, FAULT + 1, FAULT)
     (detail,) = (cause.detail for cause in causes if 'part="p0"' in cause.variable)
     times = [show_time(np.datetime64(row.time, "ms")) for row in rows[FAULT : FAULT + 2]]
     assert any(f" at {time};" in detail for time in times), detail
