@@ -94,28 +94,22 @@ class Calendar:
 
 
 def _check_zone(name: object) -> None:
+    """Raise SettingError unless there is such a time zone; suggest the one that was meant."""
     if name == "UTC":  # needs no database
         return
-    try:
-        if isinstance(name, str):
+    hint = "give a name of the IANA database, such as 'Europe/Berlin', or leave it out for UTC"
+    if isinstance(name, str):
+        try:
             ZoneInfo(name)
             return
-    except (LookupError, ValueError, OSError):  # unknown, malformed, or the name of a folder
-        known = {one.lower(): one for one in sorted(available_timezones())}
-        if not known:
-            raise SettingError(
-                f"time_zone={name!r}: this system has no time zone database; install the one of "
-                "Python: pip install tzdata"
-            ) from None
+        except (LookupError, ValueError, OSError):  # unknown, malformed, or the name of a folder
+            known = {one.lower(): one for one in sorted(available_timezones())}
         near = [repr(known[one]) for one in get_close_matches(name.lower(), known)]
         if near:
-            raise SettingError(
-                f"time_zone={name!r} is not known; did you mean {' or '.join(near)}?"
-            ) from None
-    raise SettingError(
-        f"time_zone={name!r} is not known; give a name of the IANA time zone database, such as "
-        "'Europe/Berlin', or leave it out for UTC"
-    )
+            hint = f"did you mean {' or '.join(near)}?"
+        elif not known:
+            hint = "this system has no time zone database; install Python's: pip install tzdata"
+    raise SettingError(f"time_zone={name!r} is not known; {hint}")
 
 
 def _day_number(text: object) -> int:
