@@ -7,8 +7,10 @@ was not observed.
 import itertools
 import math
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -285,3 +287,22 @@ def silence_at(column: Column, row: int) -> int:
     while row >= 0 and is_nan(column[row]):
         length, row = length + 1, row - 1
     return length
+
+
+# ------------------------------------------------------------------ seasons
+
+
+def season_slot(
+    seconds: float, zone: str, period: float, n_slots: int, holidays: Sequence[str] = ()
+) -> int:
+    """Return the slot of a day or a week, by a zone's clock, of a time in seconds since 1970.
+
+    Weeks begin on Thursday, as 1970 did; holidays are Sundays.
+    """
+    utc = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    local = utc.astimezone(ZoneInfo(zone))
+    into = local.hour * 3600 + local.minute * 60 + local.second + local.microsecond / 1e6
+    if period > 86_400:
+        weekday = 6 if local.date().isoformat() in holidays else local.weekday()
+        into += (weekday - 3) % 7 * 86_400
+    return math.floor(into / period * n_slots + 0.5) % n_slots

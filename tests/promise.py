@@ -24,7 +24,7 @@ P_VALUES = 1e-3
 
 def name_of(detector: Any) -> str:
     """Return what a detector is called, if it is not a name already."""
-    return str(getattr(detector, "detector", detector))
+    return str(getattr(detector, "kind", detector))
 
 
 def is_exact(detector: Any) -> bool:

@@ -15,6 +15,7 @@ from smkc.base import BaseDetector, check_choice, check_whole
 from smkc.errors import SettingError
 from smkc.evidence.fitted import EvidenceFitted
 from smkc.evidence.stream import EvidenceStream
+from smkc.evidence.variables import Calendar
 from smkc.recording import Identity
 from smkc.recording.rules import read_rules
 
@@ -41,6 +42,12 @@ class Detector(BaseDetector):
         rule that matches applies. ``only`` (``up`` or ``down``) is the direction that matters,
         ``at_least`` the smallest distance from the usual value that matters, in the variable's own
         unit; ``never=True`` leaves the variable out.
+    time_zone
+        name of the IANA time zone whose clock daily and weekly seasons follow, such as
+        ``Europe/Berlin``, so that 09:00 stays 09:00 when clocks change; UTC by default.
+    holidays
+        local dates that are like Sundays, such as ``["2026-12-25"]``; this matters to variables
+        with a weekly season.
     false_alarm_rate
         accepted rate of false alerts, per time step of normal data: 2 per 1,000 by default.
     align
@@ -63,6 +70,8 @@ class Detector(BaseDetector):
     counters: str | None = "auto"
     identity: Identity | None = None
     rules: Sequence[Mapping[str, Any]] = ()
+    time_zone: str = "UTC"
+    holidays: Sequence[str] = ()
     false_alarm_rate: float = 0.002
     align: str = "sharp"
 
@@ -99,6 +108,7 @@ class Detector(BaseDetector):
             identity=self.identity,
             counters=self.counters,
             rules=read_rules(self.rules),
+            calendar=Calendar(time_zone=self.time_zone, holidays=self.holidays),
         )
 
     def evidences(self, recording: Any) -> dict[str, NDArray[np.float64]]:

@@ -87,8 +87,9 @@ def _settings(stored: Mapping[str, Any]) -> dict[str, Any]:
     if settings["identity"] is not None:
         rule = settings["identity"]
         settings["identity"] = Identity(drop=tuple(rule["drop"]), pattern=rule["pattern"])
-    if "rules" in settings:
-        settings["rules"] = tuple(settings["rules"])
+    for name in ("rules", "holidays"):
+        if name in settings:
+            settings[name] = tuple(settings[name])
     return settings
 
 

@@ -254,7 +254,7 @@ def _notes(
     if seasons:
         yield Finding(
             problem="seasons",
-            evidence=told_seasons(seasons),
+            evidence=told_seasons(seasons, counted.settings.get("time_zone", "UTC")),
             remedy="values are also compared with those usual at the same time of the season; "
             "learn from more periods if a season is missing",
             weight="note",

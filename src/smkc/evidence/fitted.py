@@ -24,6 +24,7 @@ from smkc.evidence.settings import SETTINGS
 from smkc.evidence.state import EvidenceScores
 from smkc.evidence.stream import EvidenceScan, EvidenceStream
 from smkc.evidence.usual import usual_band
+from smkc.evidence.variables import UTC_CALENDAR, Calendar
 from smkc.recording import Identity, Recording
 from smkc.recording.rules import Rule
 
@@ -45,6 +46,8 @@ class EvidenceFitted:
         as for :meth:`ReferenceEvidence.fit`.
     rules
         the user's rules for some variables.
+    calendar
+        the clock and the holidays that days and weeks are counted by.
     model
         the learned model; None before any data.
     """
@@ -54,6 +57,7 @@ class EvidenceFitted:
     identity: Identity | None = None
     counters: str | None = "auto"
     rules: tuple[Rule, ...] = ()
+    calendar: Calendar = UTC_CALENDAR
     model: ReferenceEvidence | None = None
 
     stride = 1
@@ -101,6 +105,7 @@ class EvidenceFitted:
             identity=self.identity,
             counters=self.counters,
             rules=self.rules,
+            calendar=self.calendar,
         )
         return replace(self, model=model)
 

@@ -44,7 +44,14 @@ from smkc.evidence.system.levels import Level
 from smkc.evidence.system.newcomer_jump import NewcomerJump
 from smkc.evidence.system.newcomers import Newcomers
 from smkc.evidence.system.nulls import quantile_sample
-from smkc.evidence.variables import PAST_ROWS, TAILED_QUESTIONS, Usual, VariableQuestions
+from smkc.evidence.variables import (
+    PAST_ROWS,
+    TAILED_QUESTIONS,
+    UTC_CALENDAR,
+    Calendar,
+    Usual,
+    VariableQuestions,
+)
 from smkc.recording import Identity, Recording, Scaling
 from smkc.recording.rules import Rule, Rules
 
@@ -117,6 +124,7 @@ class ReferenceEvidence:
         identity: Identity | None = None,
         counters: str | None = "auto",
         rules: tuple[Rule, ...] = (),
+        calendar: Calendar = UTC_CALENDAR,
     ) -> "ReferenceEvidence":
         """Fit a model on reference data.
 
@@ -132,6 +140,8 @@ class ReferenceEvidence:
             "auto" turns counters into rates; None takes every value as it is.
         rules
             the user's rules for some variables.
+        calendar
+            the clock and the holidays that days and weeks are counted by.
         """
         reference = Rules(rules, {}).kept(reference)
         if len(reference) < SETTINGS.min_observations:
@@ -139,6 +149,7 @@ class ReferenceEvidence:
                 f"a reference of {len(reference)} rows says too little of what is normal; give at "
                 f"least {SETTINGS.min_observations}, better thousands"
             )
+        calendar.check(reference.times)
         scaling = Scaling.fit(reference, identity, counters, clip=SCALING_CLIP)  # type: ignore[arg-type]
         if not scaling.names:
             raise InputError(
@@ -149,7 +160,8 @@ class ReferenceEvidence:
         roles = Roles.fit(reference, names, identity)
         block = Rows(scaling, names, roles, rules).block(reference)
         choices = choose(reference, block.rows, window)
-        return cls._fitted(scaling, names, roles, rules, choices, block, reference.times[-1])
+        last_time = reference.times[-1]
+        return cls._fitted(scaling, names, roles, rules, calendar, choices, block, last_time)
 
     @classmethod
     def _fitted(
@@ -158,6 +170,7 @@ class ReferenceEvidence:
         names: tuple[str, ...],
         roles: Roles,
         rules: tuple[Rule, ...],
+        calendar: Calendar,
         choices: Choices,
         reference: Block,
         last_time: Any,
@@ -179,6 +192,7 @@ class ReferenceEvidence:
             pools=[-1] * n + roles.pools,
             clocks=block.clocks,
             has_dates=np.asarray(last_time).dtype.kind == "M",
+            calendar=calendar,
         )
         return cls(
             scaling=scaling,
@@ -213,7 +227,8 @@ class ReferenceEvidence:
         both = later._replace(
             rows=rows[-MOST_KEPT:], values=values[-MOST_KEPT:], clocks=clocks[-MOST_KEPT:]
         )
-        return self._fitted(scaling, names, roles, self.rules, self.choices, both, more.times[-1])
+        rules, calendar, last_time = self.rules, self.variables.seasons.calendar, more.times[-1]
+        return self._fitted(scaling, names, roles, rules, calendar, self.choices, both, last_time)
 
     def start(self, *, follows: bool | None = None) -> EvidenceState:
         """Return a state that has scored no row yet.

@@ -99,7 +99,7 @@ def report(
             n_alerts=len(found),
             moments=moments,
             learned=scored.learned,
-            seasons=told_seasons(scored.fitted.seasons),
+            seasons=told_seasons(scored.fitted.seasons, scored.settings.get("time_zone", "UTC")),
             words=_glossary(scored),
         )
         advance(1)

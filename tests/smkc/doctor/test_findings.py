@@ -4,19 +4,23 @@ import numpy as np
 import pytest
 from tests import worlds
 
+from smkc.detector import Detector
 from smkc.doctor import diagnose
 from smkc.errors import SettingError
 
 
-def test_seasons_are_reported(rng):
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [({}, "3 daily"), ({"time_zone": "Asia/Kolkata"}, "3 daily, by the clock of Asia/Kolkata")],
+)
+def test_seasons_are_reported(rng, settings, told):
     hours = np.arange(24 * 60)
     times = np.datetime64("2026-01-05T00", "s") + 3600 * hours
     load = np.sin(2 * np.pi * hours / 24)
     columns = {f"v{j}": load + 0.2 * rng.normal(size=len(hours)) for j in range(3)}
     columns["noise"] = rng.normal(size=len(hours))
-    findings = diagnose({"time": times, **columns}).findings
-    told = [one for one in findings if one.problem == "seasons"]
-    assert [one.evidence for one in told] == ["3 daily"]
+    findings = diagnose({"time": times, **columns}, Detector(**settings)).findings
+    assert [one.evidence for one in findings if one.problem == "seasons"] == [told]
 
 
 def test_only_the_requested_sizes_are_planted():

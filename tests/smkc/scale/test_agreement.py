@@ -7,13 +7,21 @@ from tests import promise, worlds
 from tests.smkc.scale.conftest import TINY, long_table, write
 
 import smkc
+from smkc.evidence.variables import WEEK
 from smkc.loading import make_detector
+from smkc.recording import Recording
 from smkc.scale import RayCluster, score_file
 
 # As users have it: the defaults, of which components and neighbours matter to rounding. The
 # reference is too short for the default rate.
 DETECTORS = {
     "evidence": {"false_alarm_rate": 0.01},
+    "evidence by local time": {
+        "detector": "evidence",
+        "false_alarm_rate": 0.01,
+        "time_zone": "Europe/Berlin",
+        "holidays": ["2026-03-25"],
+    },
     "knn": {"window": 32, "false_alarm_rate": 0.01},
 }
 N_REFERENCE, N_LIVE = 1500, 700
@@ -21,18 +29,28 @@ N_REFERENCE, N_LIVE = 1500, 700
 
 @pytest.fixture(scope="module")
 def recording():
-    """Rows of twelve variables that come and go, with two faults."""
+    """Hours of twelve variables that come and go, with two faults and a workday season.
+
+    Clocks change within the last 700 hours.
+    """
     rng = np.random.default_rng(16)
     table = worlds.churn(rng, worlds.coupled(rng, N_REFERENCE + N_LIVE, 12))
     table[N_REFERENCE + 200 : N_REFERENCE + 240, 3] += 12
     table[N_REFERENCE + 500 : N_REFERENCE + 540, ::2] *= -3
-    return worlds.recording_of(table).canonical()
+    hours = np.arange(len(table))
+    table += (3 * np.sin(2 * np.pi * hours / 24) * (hours // 24 % 7 < 5))[:, None]
+    found = worlds.recording_of(table).canonical()
+    times = np.datetime64("2026-01-19", "ns") + found.times * np.timedelta64(1, "h")
+    return Recording(times, found.indptr, found.codes, found.values, found.names)
 
 
 @pytest.fixture(scope="module", params=DETECTORS)
 def detector(request, recording):
-    made = make_detector({"detector": request.param, "align": "prompt", **DETECTORS[request.param]})
-    return made.fit(recording.rows(0, N_REFERENCE))
+    own = DETECTORS[request.param]
+    made = make_detector({"detector": request.param, "align": "prompt", **own})
+    made.fit(recording.rows(0, N_REFERENCE))
+    assert "time_zone" not in own or WEEK in made.fitted_.seasons.values()
+    return made
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,8 @@ tails.py
     how far each column went in the reference, and how likely it is to go farther
 runs.py
     how long each column repeats one value
+calendar.py
+    the local clock and the holidays that days and weeks are counted by
 seasons.py
     the usual values by time of the day or of the week
 silence.py
@@ -28,6 +30,7 @@ state.py
     the same at one moment of a recording
 """
 
+from smkc.evidence.variables.calendar import DAY, UTC_CALENDAR, WEEK, Calendar
 from smkc.evidence.variables.loudest import N_LOOKS, Heard, Loudest
 from smkc.evidence.variables.model import VariableQuestions
 from smkc.evidence.variables.questions import (
@@ -37,7 +40,7 @@ from smkc.evidence.variables.questions import (
     Question,
     Recent,
 )
-from smkc.evidence.variables.seasons import DAY, WEEK, Usual, told_seasons
+from smkc.evidence.variables.seasons import Usual, told_seasons
 from smkc.evidence.variables.state import VariableState
 from smkc.evidence.variables.tails import Tails
 
@@ -47,7 +50,9 @@ __all__ = [
     "PAST_ROWS",
     "QUESTIONS",
     "TAILED_QUESTIONS",
+    "UTC_CALENDAR",
     "WEEK",
+    "Calendar",
     "Heard",
     "Loudest",
     "Question",

@@ -1,7 +1,7 @@
-"""Jitted loops for seasons: the median of each slot of a period, and distances from it.
+"""Jitted loop for seasons: the median of each slot of a period.
 
-In: rows of scaled values, NaN where not observed, and the slot or time of each. Out: arrays filled
-in place.
+In: rows of scaled values, NaN where not observed, and the slot of each. Out: an array filled in
+place.
 """
 
 import numpy as np
@@ -48,21 +48,3 @@ def slot_medians(
                     seen[n_seen] = value
                     n_seen += 1
             out[slot, j] = np.median(seen[:n_seen]) if n_seen > 0 else middle
-
-
-@njit(cache=True)
-def subtract_usual(
-    values: NDArray[np.float32],
-    clocks: NDArray[np.float64],
-    columns: NDArray[np.int64],
-    period: NDArray[np.float64],
-    n_slots: NDArray[np.int64],
-    usual: NDArray[np.float32],
-    out: NDArray[np.float32],
-) -> None:
-    """Fill (n, S) with values of ``columns`` (S,) minus the usual values at their times."""
-    for i in range(len(values)):
-        for s in range(len(columns)):
-            phase = np.mod(clocks[i], period[s]) / period[s] * n_slots[s]
-            slot = np.int64(np.floor(phase + 0.5)) % n_slots[s]
-            out[i, s] = values[i, columns[s]] - usual[s, slot]

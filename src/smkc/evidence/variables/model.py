@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.evidence.settings import SETTINGS
+from smkc.evidence.variables.calendar import UTC_CALENDAR, Calendar
 from smkc.evidence.variables.places import places
 from smkc.evidence.variables.questions import FROZEN, JUMP, LEVEL, QUESTIONS, RELATION, Statistics
 from smkc.evidence.variables.runs import Runs
@@ -82,6 +83,7 @@ class VariableQuestions:
         clocks: NDArray[np.float64] | None = None,
         *,
         has_dates: bool = False,
+        calendar: Calendar = UTC_CALENDAR,
     ) -> "VariableQuestions":
         """Learn from reference rows.
 
@@ -106,6 +108,8 @@ class VariableQuestions:
             (n,) times of the rows. If None, no column has a season.
         has_dates
             whether the clocks are seconds since 1970.
+        calendar
+            the clock and the holidays that days and weeks are counted by.
         """
         is_member = np.array(members, bool)
         is_constant, _ = _constants(values)
@@ -114,6 +118,7 @@ class VariableQuestions:
             np.empty(0) if clocks is None else clocks,
             ~is_constant & ~is_member,
             has_dates=has_dates,
+            calendar=calendar,
         )
         n_given = values.shape[1]
         values = np.concatenate([values, distances], axis=1)

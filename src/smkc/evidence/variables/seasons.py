@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smkc.evidence.settings import SETTINGS
-from smkc.evidence.variables._season_loops import slot_medians, subtract_usual
-
-DAY, WEEK = 86_400.0, 604_800.0  # seconds
+from smkc.evidence.variables._season_loops import slot_medians
+from smkc.evidence.variables.calendar import DAY, UTC_CALENDAR, WEEK, Calendar
 
 # Most slots of a period, to limit memory: 5 minutes of a week.
 MAX_SLOTS = 2_016
@@ -47,6 +47,8 @@ class Seasons:
         (S,) number of slots that the period is divided into.
     usual
         (S, K) median of the reference's values in each slot; NaN past the last slot.
+    calendar
+        the clock and the holidays that days and weeks are counted by.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class Seasons:
     period: NDArray[np.float64]
     n_slots: NDArray[np.int64]
     usual: NDArray[np.float32]
+    calendar: Calendar = UTC_CALENDAR
 
     @classmethod
     def fit(
@@ -70,6 +73,7 @@ class Seasons:
         is_asked: NDArray[np.bool_],
         *,
         has_dates: bool,
+        calendar: Calendar = UTC_CALENDAR,
     ) -> "tuple[Seasons, NDArray[np.float32]]":
         """Fit seasons to reference rows; also return (n, S) the distances of these rows.
 
@@ -85,7 +89,9 @@ class Seasons:
         is_asked
             (C,) whether each column may have a season.
         has_dates
-            whether clocks are seconds, so that days and weeks are tried.
+            whether clocks are seconds since 1970, so that days and weeks are tried.
+        calendar
+            the clock and the holidays that days and weeks are counted by.
         """
         left = np.where(is_asked, SETTINGS.nearly_all, -np.inf)
         chosen = np.zeros(values.shape[1])
@@ -94,21 +100,29 @@ class Seasons:
             n_slots = _n_slots(clocks, period)
             if n_slots < 2:
                 continue
-            slots_of[period] = n_slots
-            share = _share_left(values, clocks, period, n_slots)
+            slots = _slots(calendar.clocks(clocks, period), period, n_slots)
+            slots_of[period] = n_slots, slots
+            share = _share_left(values, clocks, period, n_slots, slots)
             is_better = share < left
             left, chosen = np.where(is_better, share, left), np.where(is_better, period, chosen)
         columns = np.flatnonzero(chosen)
-        n_slots_of = np.array([slots_of[chosen[column]] for column in columns], np.int64)
+        n_slots_of = np.array([slots_of[chosen[column]][0] for column in columns], np.int64)
         usual = np.full((len(columns), int(n_slots_of.max(initial=0))), np.nan, np.float32)
         distances = np.empty((len(values), len(columns)), np.float32)
         for period in np.unique(chosen[columns]):
             of_period = np.flatnonzero(chosen[columns] == period)
             some = values[:, columns[of_period]]
-            n = slots_of[period]
-            usual[of_period, :n] = _medians(some, _slots(clocks, period, n), n).T
-            distances[:, of_period] = _distances_from_others(some, clocks, period, n)
-        seasons = cls(columns=columns, period=chosen[columns], n_slots=n_slots_of, usual=usual)
+            n_slots, slots = slots_of[period]
+            usual[of_period, :n_slots] = _medians(some, slots, n_slots).T
+            is_odd = np.floor(clocks / period) % 2 == 1
+            distances[:, of_period] = _distances_from_others(some, slots, n_slots, is_odd)
+        seasons = cls(
+            columns=columns,
+            period=chosen[columns],
+            n_slots=n_slots_of,
+            usual=usual,
+            calendar=calendar,
+        )
         return seasons, distances
 
     def subtract(
@@ -116,16 +130,28 @@ class Seasons:
     ) -> NDArray[np.float32]:
         """Return (n, S) the (n, C) values minus the usual values at their times ``clocks`` (n,)."""
         out = np.empty((len(values), len(self.columns)), np.float32)
-        subtract_usual(values, clocks, self.columns, self.period, self.n_slots, self.usual, out)
+        for numbers in self._by_period:
+            slots = self._slots_at(numbers[0], clocks)
+            usual = self.usual[numbers[:, None], slots]
+            out[:, numbers] = values[:, self.columns[numbers]] - usual.T
         return out
+
+    @cached_property
+    def _by_period(self) -> list[NDArray[np.int64]]:
+        """Numbers of the seasons of each period."""
+        return [np.flatnonzero(self.period == period) for period in np.unique(self.period)]
+
+    def _slots_at(self, number: int, clocks: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return (n,) the slots that season ``number`` has for (n,) times."""
+        period, n_slots = float(self.period[number]), int(self.n_slots[number])
+        return _slots(self.calendar.clocks(clocks, period), period, n_slots)
 
     def middle_at(self, number: int, clock: float) -> float:
         """Return the usual value at a time according to season ``number``."""
-        period, n = float(self.period[number]), int(self.n_slots[number])
-        return float(self.usual[number, _slots(np.array([clock]), period, n)[0]])
+        return float(self.usual[number, self._slots_at(number, np.array([clock]))[0]])
 
     def when(self, number: int, clock: float) -> str:
-        """Describe the times that season ``number`` compares a time with.
+        """Describe the times that season ``number`` compares a time with, by the local clock.
 
         Examples
         --------
@@ -138,8 +164,12 @@ class Seasons:
         period = float(self.period[number])
         if period not in (DAY, WEEK):
             return f"at this point of its period of {period:g}"
-        time = datetime.fromtimestamp(clock, UTC)
-        return f"on {time:%A}s at {time:%H:%M}" if period == WEEK else f"at {time:%H:%M}"
+        of_day, of_week = (self.calendar.clocks(np.array([clock]), p)[0] for p in (DAY, WEEK))
+        time = datetime.fromtimestamp(float(of_week), UTC)
+        if period == DAY:
+            return f"at {time:%H:%M}"
+        holidays = " and holidays" if of_week != of_day else ""
+        return f"on {time:%A}s{holidays} at {time:%H:%M}"
 
 
 def find_period(values: NDArray[np.float32]) -> float:
@@ -230,11 +260,14 @@ def _medians(
 
 
 def _share_left(
-    values: NDArray[np.float32], clocks: NDArray[np.float64], period: float, n_slots: int
+    values: NDArray[np.float32],
+    clocks: NDArray[np.float64],
+    period: float,
+    n_slots: int,
+    slots: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Return (C,) the share of the last part's deviation left by the first part's season."""
     cut = int(np.searchsorted(clocks, clocks[-1] - max(period / 2.0, _last_part(clocks))))
-    slots = _slots(clocks, period, n_slots)
     early = values[:cut]
     middle = _medians(early, np.zeros(cut, np.int64), 1)
     usual = _medians(early, slots[:cut], n_slots)
@@ -254,11 +287,12 @@ def _last_part(clocks: NDArray[np.float64]) -> float:
 
 
 def _distances_from_others(
-    values: NDArray[np.float32], clocks: NDArray[np.float64], period: float, n_slots: int
+    values: NDArray[np.float32],
+    slots: NDArray[np.int64],
+    n_slots: int,
+    is_odd: NDArray[np.bool_],
 ) -> NDArray[np.float32]:
     """Return (n, C) distances of even periods from the medians of odd ones, and the reverse."""
-    slots = _slots(clocks, period, n_slots)
-    is_odd = np.floor(clocks / period) % 2 == 1
     out = np.empty_like(values)
     for some in (is_odd, ~is_odd):
         usual = _medians(values[~some], slots[~some], n_slots)
@@ -266,14 +300,18 @@ def _distances_from_others(
     return out
 
 
-def told_seasons(seasons: Mapping[str, float]) -> str:
-    """Return the number of variables per period, in words.
+def told_seasons(seasons: Mapping[str, float], time_zone: str = "UTC") -> str:
+    """Return the number of variables per period, in words, and a time zone other than UTC.
 
     Examples
     --------
     >>> told_seasons({"cpu": 86_400.0, "load": 86_400.0, "backup": 604_800.0, "tick": 600.0})
     '2 daily, 1 weekly, 1 every 600'
+    >>> told_seasons({"cpu": 86_400.0}, "Asia/Kolkata")
+    '1 daily, by the clock of Asia/Kolkata'
     """
     named = {DAY: "daily", WEEK: "weekly"}
     counts = Counter(named.get(period, f"every {period:g}") for period in seasons.values())
-    return ", ".join(f"{count:,} {name}" for name, count in counts.most_common())
+    told = [f"{count:,} {name}" for name, count in counts.most_common()]
+    clock = [f"by the clock of {time_zone}"] if told and time_zone != "UTC" else []
+    return ", ".join(told + clock)
