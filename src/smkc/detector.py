@@ -40,7 +40,9 @@ class Detector(BaseDetector):
         ``match`` is a regular expression for the whole name or the metric of a variable; the first
         rule that matches applies. ``only`` (``up`` or ``down``) is the direction that matters,
         ``at_least`` the smallest distance from the usual value that matters, in the variable's own
-        unit; ``never=True`` leaves the variable out.
+        unit; ``never=True`` leaves the variable out. A value beyond ``alert_above`` or
+        ``alert_below`` is certain trouble, however usual it is: ``{"match": "up", "alert_below":
+        1}``.
     false_alarm_rate
         accepted rate of false alerts, per time step of normal data: 2 per 1,000 by default.
     align
