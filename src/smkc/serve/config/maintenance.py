@@ -39,9 +39,9 @@ class MaintenanceConfig:
 
     Examples
     --------
-    >>> nightly = MaintenanceConfig(weekly="Sun 23:30-00:30", time_zone="UTC")
+    >>> weekly = MaintenanceConfig(weekly="Sun 23:30-00:30", time_zone="UTC")
     >>> sunday = 1_772_928_000_000  # 2026-03-08
-    >>> [(start - sunday, end - sunday) for start, end in nightly.between(sunday, sunday + 10**8)]
+    >>> [(start - sunday, end - sunday) for start, end in weekly.between(sunday, sunday + 10**8)]
     [(84600000, 88200000)]
     """
 

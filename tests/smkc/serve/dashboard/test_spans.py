@@ -54,7 +54,8 @@ def test_spans_are_drawn_listed_and_read(browser, shop):
     assert titles[2].endswith(": disk <b>swap</b>")
     assert "marked by ann" in texts(browser, ".spans li")[0]
     assert "2 missed faults" in browser.find_element(By.TAG_NAME, "main").text
-    assert "1 alert" in browser.find_element(By.CSS_SELECTOR, SCORE).get_attribute("aria-label")
+    label = browser.find_element(By.CSS_SELECTOR, SCORE).get_attribute("aria-label")
+    assert label.endswith("1 alert, 3 marked times")
 
     # The reading names what is marked there, for the pointer and for arrow keys alike.
     plot = browser.find_element(By.CSS_SELECTOR, SCORE)

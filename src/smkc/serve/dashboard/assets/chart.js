@@ -20,9 +20,9 @@ let drawings = 0;
  *
  * ``name`` is for screen readers; ``title`` is shown above the chart. ``show`` of the result takes
  * { since, until, lines: [{ name, times, values, kind, isFilled }], bands, marks, threshold, floor,
- * least, format }. Bands are shaded time spans, which are links if they have a href. Marks are too;
- * the reading names those at its time. ``onZoom`` is called with the time span that the visitor
- * selected with the mouse.
+ * least, format }. Bands are shaded time spans, which are links if they have a href. Marks are
+ * shaded by their kind, and the reading names those at its time. ``onZoom`` is called with the time
+ * span that the visitor selected with the mouse.
  */
 export function chart({ name, title = "", height, onZoom = null }, describe) {
   const reading = make("output", { class: "reading" });

@@ -4,7 +4,7 @@ import { askFor } from "./alert_actions.js";
 import * as api from "./api.js";
 import { announce, fill, make } from "./dom.js";
 import { reach } from "./ranges.js";
-import { clock, count, span as fromTo } from "./words.js";
+import { clock, count, span as fromTo, visible } from "./words.js";
 import { ahead, zone } from "./zone.js";
 
 const KINDS = {
@@ -52,9 +52,10 @@ export function spanPanel(lane, { isSplit, mayAct, onChange }) {
 }
 
 function wordsOf(one) {
-  const when = one.end === null ? `since ${clock(one.start)}`
+  const when = one.end === null ? `from ${clock(one.start)} on`
     : one.end === one.start ? clock(one.start) : fromTo(one.start, one.end);
-  return `${KINDS[one.kind]?.title ?? one.kind}, ${when}${one.note ? `: ${one.note}` : ""}`;
+  const said = one.note ? `: ${one.note}` : "";
+  return visible(`${KINDS[one.kind]?.title ?? one.kind}, ${when}${said}`);
 }
 
 function itemOf(one, mayAct, onChange) {

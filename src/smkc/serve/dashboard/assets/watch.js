@@ -203,8 +203,10 @@ function section(title, note, ...content) {
 function describeScore(data) {
   const values = data.lines[0].values.filter((value) => value !== null);
   if (!values.length) return "nothing was scored in this time";
+  const marks = data.marks.filter((one) => one.end >= data.since && one.start <= data.until);
   return `${zoned(data.since, data.until)}, now ${score(values.at(-1))}, at most `
-    + `${score(Math.max(...values))}, ${count(data.bands.length, "alert")}`;
+    + `${score(Math.max(...values))}, ${count(data.bands.length, "alert")}`
+    + (marks.length ? `, ${count(marks.length, "marked time")}` : "");
 }
 
 function describeRange(data) {
