@@ -5,12 +5,14 @@ import hmac
 import re
 import sqlite3
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
 from tests.smkc.serve.delivery.parts import alert_at, config_with, put
 from tests.smkc.serve.still import Still
 
+from smkc.serve.config import config_of
 from smkc.serve.metrics import render
 from smkc.serve.store import Store
 
@@ -36,6 +38,14 @@ def test_alerts_and_metrics_it_names_exist(tmp_path):
     named = set(re.findall(r"`(smkc_[a-z_]+|anomaly_score)[{`]", GUIDE))
     assert named <= exist
     assert {name for name in exist if not name.startswith("process_")} <= named
+
+
+def test_settings_of_a_watch_that_it_shows_are_read():
+    shown = [one for one in re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL) if "[[watch." in one]
+    assert len(shown) == 2
+    for block in shown:
+        watch = tomllib.loads(block)["watch"]
+        config_of({"watch": [{"name": "a", "source": "push", "entity": "team", **watch}]})
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,9 @@ class Detector(BaseDetector):
         ``match`` is a regular expression for the whole name or the metric of a variable; the first
         rule that matches applies. ``only`` (``up`` or ``down``) is the direction that matters,
         ``at_least`` the smallest distance from the usual value that matters, in the variable's own
-        unit; ``never=True`` leaves the variable out.
+        unit; ``never=True`` leaves the variable out. A value beyond ``alert_above`` or
+        ``alert_below`` is certain trouble, however usual it is: ``{"match": "up", "alert_below":
+        1}``.
     time_zone
         name of the IANA time zone whose clock daily and weekly seasons follow, such as
         ``Europe/Berlin``, so that 09:00 stays 09:00 when clocks change; UTC by default.

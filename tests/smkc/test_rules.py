@@ -66,6 +66,86 @@ def test_rules_are_saved_with_the_model_and_hold_in_a_stream(reference, tmp_path
     np.testing.assert_allclose(pushed.p_values, detector.score(live).p_values, rtol=1e-12)
 
 
+def stated(seed, n, start, share=0.0):
+    """Return eight quiet variables and a state of 0 or 1, in a share of the rows 2."""
+    rng = np.random.default_rng(seed)
+    frame = {"time": np.arange(start, start + n)}
+    frame |= {f"v{i}": rng.normal(size=n) for i in range(8)}
+    frame["state"] = np.where(rng.random(n) < share, 2.0, rng.integers(0, 2, n))
+    return frame
+
+
+@pytest.fixture(scope="module")
+def bounded():
+    """A detector whose reference has many values that a rule calls trouble, and one without."""
+    reference = stated(4, N, 0, share=0.1)
+    rules = [{"match": "state|errors|ready", "alert_above": 1.0}]
+    return [smkc.Detector(rules=given).fit(reference) for given in (rules, [])]
+
+
+def covering(detector, live, row):
+    return [one for one in detector.alerts(live) if one.first_row <= row <= one.last_row]
+
+
+def test_a_value_beyond_a_bound_alerts_however_usual_it_is(bounded):
+    live = stated(5, LIVE, N)
+    live["state"][300] = 2.0
+    (found,) = covering(bounded[0], live, 300)
+    assert (found.first_row, found.causes[0].variable) == (300, "state")
+    assert covering(bounded[1], live, 300) == []
+
+
+def test_a_newcomer_beyond_a_bound_alerts_with_its_first_value(bounded):
+    live = stated(5, LIVE, N)
+    live["errors"] = np.full(LIVE, np.nan)
+    live["errors"][300:303] = [1.0, 7.0, 1.0]
+    (found,) = covering(bounded[0], live, 301)
+    assert (found.first_row, found.causes[0].variable) == (301, "errors")
+    assert covering(bounded[1], live, 301) == []
+
+
+def test_what_is_beyond_a_bound_never_becomes_normal(bounded):
+    live = stated(5, 1_200, N)
+    live["state"][100:] = 2.0
+    ruled, plain = (-np.log(detector.score(live).p_values) for detector in bounded)
+    assert ruled[100:].min() > 50
+    assert plain[-100:].max() < 50
+
+
+def test_bounds_hold_in_a_stream_and_after_saving(bounded, tmp_path):
+    live = stated(6, LIVE, N, share=0.01)
+    live["ready"] = np.where(np.arange(LIVE) % 97 == 96, 2.0, np.nan)
+    expected = bounded[0].score(live).p_values
+    bounded[0].save(tmp_path / "model.safetensors")
+    stream = smkc.load(tmp_path / "model.safetensors").stream()
+    recording = smkc.read(live)
+    pushed = [stream.push_rows(recording.rows(at, at + 1)).p_values[0] for at in range(LIVE)]
+    np.testing.assert_allclose(pushed, expected, rtol=1e-9)
+    is_beyond = (live["state"] > 1) | (live["ready"] > 1)
+    assert (-np.log(expected[is_beyond])).min() > 50
+    assert is_beyond.sum() > 8
+
+
+def test_a_member_that_is_replaced_routinely_is_named_when_it_is_beyond_a_bound():
+    def pods(seed, n, start):
+        rng = np.random.default_rng(seed)
+        rows = []
+        for at in range(start, start + n):
+            row = {f"v{i}": rng.normal() for i in range(4)}
+            names = [f'ready{{app="a",pod="{k}-{(at + 40 * k) // 120}"}}' for k in range(3)]
+            rows.append(row | {name: float(rng.integers(1, 4)) for name in names})
+        return rows
+
+    reference = smkc.Recording.from_rows(range(N), pods(7, N, 0))
+    rows = pods(8, LIVE, N)
+    guilty = sorted(name for name in rows[300] if name.startswith("ready"))[1]
+    rows[300][guilty] = 0.0
+    live = smkc.Recording.from_rows(range(N, N + LIVE), rows)
+    rules = [{"match": "ready", "alert_below": 1}]
+    (found,) = covering(smkc.Detector(rules=rules).fit(reference), live, 300)
+    assert (found.first_row, found.causes[0].variable) == (300, guilty)
+
+
 def test_a_watch_takes_rules_and_says_what_is_wrong_with_them():
     def config(rules):
         watch = {"name": "a", "query": "up", "detector": {"rules": rules}}

@@ -37,7 +37,8 @@ class Reporter:
         self._service, self._quiet = service, quiet
         self._told: dict[str, tuple[Any, ...]] = {}
         self._problems: set[str] = set()
-        self._open: dict[tuple[str, str], str] = {}  # id of the alert reported for each recording
+        # By recording: the id of the alert that was reported last, and whether it was muted.
+        self._open: dict[tuple[str, str], tuple[str, bool]] = {}
         self._url = service.config.public_url
 
     def begin(self, url: str) -> None:
@@ -73,12 +74,15 @@ class Reporter:
         who = alert.watch, alert.entity
         where = f"{alert.watch}, {alert.entity}" if alert.entity else alert.watch
         start, end = instant(alert.start), instant(alert.end)
+        if alert.is_muted:
+            where = f"{where} (maintenance, not sent)"
         if not alert.is_open:
             self._open.pop(who, None)
             self._say(f"Closed: {where}, {start} to {end}")
             return
-        word = "Worse" if self._open.get(who) == alert.id else "ALERT"
-        self._open[who] = alert.id
+        told = alert.id, alert.is_muted
+        word = "Worse" if self._open.get(who) == told else "ALERT"
+        self._open[who] = told
         causes = "; ".join(cause.who for cause in alert.causes[:MOST_CAUSES])
         blame = f": {causes}" if causes else ""
         self._say(f"{word}: {where} since {start}, anomaly {alert.anomaly:.2f}{blame}")

@@ -1,7 +1,8 @@
-"""Rules: which changes of some variables do not matter, as stated by the user.
+"""Rules: which changes of some variables do not matter, and which always do, as users state.
 
 In: rules by name pattern, and scaled observations. Out: the same observations, with harmless values
-replaced by the variable's usual value, and without the variables that are to be left out.
+replaced by the variable's usual value, and without the variables that are to be left out; and which
+observations are certain trouble.
 """
 
 import math
@@ -21,6 +22,9 @@ DIRECTIONS = {"": 0, "up": 1, "down": -1}
 # Size of the cache of rules by variable name.
 MAX_REMEMBERED = 65_536
 
+# Values are 32-bit numbers.
+MAX_VALUE = float(np.finfo(np.float32).max)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
@@ -37,6 +41,9 @@ class Rule:
         counters, in the unit of their rate.
     never
         whether to leave the variable out.
+    alert_above, alert_below
+        bounds in the same unit as ``at_least``: a value beyond one of them is certain trouble,
+        however usual it is.
 
     Examples
     --------
@@ -49,6 +56,8 @@ class Rule:
     only: str = ""
     at_least: float = 0.0
     never: bool = False
+    alert_above: float | None = None
+    alert_below: float | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.match, str) or not self.match:
@@ -66,6 +75,30 @@ class Rule:
             raise SettingError(f"at_least={self.at_least!r}: give a number from 0 up")
         if not isinstance(self.never, bool):
             raise SettingError(f"never={self.never!r}: write true or false")
+        self._check_bounds()
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether some values are certain trouble."""
+        return self.alert_above is not None or self.alert_below is not None
+
+    def _check_bounds(self) -> None:
+        for name in ("alert_above", "alert_below"):
+            bound = getattr(self, name)
+            is_number = isinstance(bound, int | float) and not isinstance(bound, bool)
+            if bound is not None and not (is_number and abs(bound) <= MAX_VALUE):
+                raise SettingError(f"{name}={bound!r}: give a number, such as 0.9")
+        if self.has_bounds and self.never:
+            raise SettingError(
+                "never = true leaves the variable out, so that it cannot be beyond a bound; give "
+                "one of them"
+            )
+        above, below = self.alert_above, self.alert_below
+        if above is not None and below is not None and below > above:
+            raise SettingError(
+                f"alert_below={below!r} is more than alert_above={above!r}, so that every value "
+                "would be trouble; exchange them"
+            )
 
     def fits(self, variable: str) -> bool:
         """Return whether the rule applies to a variable."""
@@ -137,6 +170,27 @@ class Rules:
         usual = centre[codes].astype(np.float32)
         plain = np.where(is_harmless & ~np.isnan(usual), usual, plain)
         return scaled.with_values(np.where(is_harmless, np.float32(0.0), values)), plain
+
+    def has_bounds(self, name: str | None = None) -> bool:
+        """Return whether the rule of a variable, by default any rule, has bounds."""
+        if name is None:
+            return any(rule.has_bounds for rule in self._rules)
+        rule = self._of(name)
+        return rule is not None and rule.has_bounds
+
+    def beyond(self, scaled: Recording, plain: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """Return (N,) whether each plain observation is beyond a bound of its variable's rule."""
+        # Bounds are rounded as the observations are: 0.1 is not above 0.1.
+        bounds = np.full((2, len(scaled.names)), [[-np.inf], [np.inf]], np.float32)
+        for column, name in enumerate(scaled.names):
+            rule = self._of(name)
+            if rule is not None and rule.alert_below is not None:
+                bounds[0, column] = rule.alert_below
+            if rule is not None and rule.alert_above is not None:
+                bounds[1, column] = rule.alert_above
+        least, most = bounds[:, scaled.codes]
+        is_beyond: NDArray[np.bool_] = (plain < least) | (plain > most)
+        return is_beyond
 
     def _of(self, name: str) -> Rule | None:
         if name not in self._known:

@@ -35,6 +35,7 @@ TIMEOUT_SECONDS = 20.0
 TIMES = frozenset(
     [
         "acknowledged_at",
+        "at",
         "causes_at",
         "end",
         "last_time",
@@ -176,7 +177,8 @@ def _span(since: str, until: str) -> dict[str, int]:
 
 def _in_short(alert: Mapping[str, Any]) -> dict[str, Any]:
     """Return a short form of an alert for lists: time, watch, entity and first causes."""
-    kept = ("id", "watch", "entity", "start", "end", "is_open", "anomaly", "acknowledged_by")
+    kept = ("id", "watch", "entity", "start", "end", "is_open", "is_muted", "anomaly")
+    kept += ("acknowledged_by",)
     causes = [f"{cause['variable']}: {cause['detail']}" for cause in alert["causes"]]
     return {key: alert.get(key) for key in kept} | {"first_causes": causes[:FIRST_CAUSES]}
 

@@ -102,6 +102,11 @@ class _Service(Collector):
         yield from _lanes(lanes)
         yield from _watches(watches)
         store = self._service.store
+        spans = Gauge("smkc_spans", "Spans that users marked.", labels=("watch", "kind"))
+        for watch in watches:
+            for kind, count in store.spans.counts(watch.name).items():
+                spans.add_metric([watch.name, kind], count)
+        yield spans
         yield Gauge("smkc_outbox_waiting", "Messages that wait to be sent.", store.n_waiting())
         yield Gauge("smkc_store_bytes", "Size of the history on disk.", store.size_bytes())
         receivers = self._service.receivers()

@@ -64,7 +64,8 @@ class AlertRecord:
     start; then each far worse row at once, and any other peak after a few rows or when the alert
     closes. ``told_anomaly`` is the anomaly in the last message on opening or getting far worse.
     ``labels`` (of the first cause) and ``severity`` do not change after the opening, since
-    receivers identify alerts by them.
+    receivers identify alerts by them. ``is_muted`` says that no receiver was notified, because the
+    alert began during maintenance; it ends with the first visible row after the maintenance.
     """
 
     id: str
@@ -87,6 +88,7 @@ class AlertRecord:
     causes: tuple[Cause, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     severity: str = ""
+    is_muted: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,11 +126,45 @@ class Message:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Acknowledgement:
+    """Who acknowledged an alert, when (milliseconds), and with which note."""
+
+    by: str
+    at: int
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class StoredAlert:
-    """An alert with the acknowledgement and feedback of users; their fields are None without."""
+    """An alert with the latest acknowledgement and feedback of users; None without."""
 
     record: AlertRecord
     acknowledged_by: str | None = None
     acknowledged_at: int | None = None
     note: str | None = None
     feedback: str | None = None
+
+
+SPAN_KINDS = ("maintenance", "missed", "deploy")
+"""Kinds of marked spans: work on the system, a fault that raised no alert, a new version."""
+
+LEFT_OUT = ("maintenance", "missed")
+"""Kinds of spans whose rows are left out of fits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarkedSpan:
+    """A span of time of a watch that a user marked, or the configuration; in milliseconds.
+
+    The kind is one of :data:`SPAN_KINDS`. Without an entity it concerns the whole watch; without an
+    end it goes on. The store sets ``id``, from 1; the spans of the configuration have none, 0.
+    """
+
+    watch: str
+    kind: str
+    start: int
+    end: int | None = None
+    entity: str | None = None
+    who: str = ""
+    note: str = ""
+    id: int = 0

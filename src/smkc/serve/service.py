@@ -25,8 +25,9 @@ from smkc.serve.lane.lane import Lane
 from smkc.serve.lane.lanes import LANES_FOLDER, Lanes
 from smkc.serve.prometheus.client import Prometheus
 from smkc.serve.prometheus.scraping import scrape_interval
-from smkc.serve.rows import LATEST_TIME, AlertRecord
+from smkc.serve.rows import LATEST_TIME, AlertRecord, MarkedSpan
 from smkc.serve.runner import Runner
+from smkc.serve.spans import spans_between
 from smkc.serve.store import Store, StoreError
 from smkc.serve.view import IN_HEALTH, BusyError, Health, Received, UnknownError, WatchStatus
 
@@ -225,6 +226,19 @@ class Service:
             runner, entity = self._runner(stored.record.watch), stored.record.entity
             runner.ask(lambda: runner.lanes.known(entity).accept(alert_id))
             self.store.give_feedback(alert_id, who)
+
+    def spans(
+        self, watch: str, since: int, until: int, *, entity: str | None = None
+    ) -> list[MarkedSpan]:
+        """Return the marked spans of a watch that overlap a time range, newest first."""
+        return spans_between(self.store, self._runner(watch).watch, since, until, entity=entity)
+
+    def mark(self, span: MarkedSpan) -> MarkedSpan:
+        """Mark a span of a watch; return it with its id."""
+        lanes = self._runner(span.watch).lanes
+        if span.entity is not None:
+            lanes.known(span.entity)
+        return self.store.spans.add(span)
 
     def receive(self, watch: str | None, samples: Samples) -> Received:
         """Store pushed samples for one watch, or for all that match; durable on return.

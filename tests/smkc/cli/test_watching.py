@@ -129,6 +129,19 @@ def test_opening_worsening_and_closing_of_an_alert_are_printed(service, capsys):
     ]
 
 
+def test_an_alert_in_maintenance_is_printed_as_such_and_again_once_it_is_sent(service, capsys):
+    alert = alert_of("shop")
+    reporter = Reporter(service, quiet=False)
+    for one in (replace(alert, is_muted=True), alert, replace(alert, is_open=False)):
+        reporter._tell_alert(one)
+    said = [line for line in unstamped(capsys) if "alerts/" not in line]
+    assert [line.partition(" since")[0].partition(", 1970")[0] for line in said] == [
+        "ALERT: shop (maintenance, not sent)",
+        "ALERT: shop",
+        "Closed: shop",
+    ]
+
+
 def test_about_how_long():
     found = [about(ms) for ms in (400, 15_000, 119_000, 180_000, 3_600_000, 36_000_000)]
     assert found == ["1 s", "15 s", "119 s", "3 min", "60 min", "10 h"]

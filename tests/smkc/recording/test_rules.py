@@ -48,6 +48,18 @@ def test_what_shall_never_alert_is_left_out():
     assert len(kept.names) == 4
 
 
+def test_values_beyond_a_bound_are_found_and_those_at_it_are_not():
+    given = [{"match": "a", "alert_above": 0.1, "alert_below": -2}, {"match": "b"}]
+    rules = Rules(read_rules(given), {"a": 0.0})
+    assert rules.has_bounds()
+    assert [rules.has_bounds(name) for name in ("a", "b", "c")] == [True, False, False]
+    plain = np.float32([0.1, 0.11, -2.0, -2.1, 1e9, 1e9])
+    rows = [{name: 0.0} for name in "aaaabc"]
+    scaled = Recording.from_rows(range(6), rows)
+    assert rules.beyond(scaled, plain).tolist() == [False, True, False, True, False, False]
+    assert not Rules(RULES, CENTRES).has_bounds()
+
+
 def test_without_rules_nothing_is_copied():
     recording = Recording.from_rows([0], ROWS)
     rules = Rules((), {})
@@ -87,6 +99,12 @@ def test_the_first_rule_that_fits_counts():
         ([{"match": "a", "at_least": float("nan")}], "at_least=nan"),
         ([{"match": "a", "at_least": True}], "at_least=True"),
         ([{"match": "a", "never": "yes"}], "never='yes': write true or false"),
+        ([{"match": "a", "alert_above": "9"}], "alert_above='9': give a number"),
+        ([{"match": "a", "alert_below": True}], "alert_below=True: give a number"),
+        ([{"match": "a", "alert_above": float("nan")}], "alert_above=nan"),
+        ([{"match": "a", "alert_below": -1e300}], "alert_below=-1e\\+300"),
+        ([{"match": "a", "alert_above": 1, "never": True}], "never = true leaves the variable out"),
+        ([{"match": "a", "alert_above": 1, "alert_below": 2}], "every value would be trouble"),
     ],
 )
 def test_rules_that_make_no_sense_are_refused_with_their_number(given, words):

@@ -12,7 +12,7 @@ from tests.smkc.serve.still import LANE, WATCH, Still
 
 from smkc.serve.metrics import CONTENT_TYPE, STALE_AFTER, render
 from smkc.serve.service import Service
-from smkc.serve.store import Store
+from smkc.serve.store import MarkedSpan, Store
 from smkc.version import VERSION
 
 
@@ -31,6 +31,14 @@ def values_of(text: bytes) -> dict[tuple[str, ...], float]:
         for family in text_string_to_metric_families(text.decode())
         for sample in family.samples
     }
+
+
+def test_marked_spans_are_counted(service):
+    for kind in ("missed", "missed", "deploy"):
+        service.store.spans.add(MarkedSpan(watch="shop", kind=kind, start=1, end=2))
+    found = values_of(render(service))
+    for kind, n in (("maintenance", 0), ("missed", 2), ("deploy", 1)):
+        assert found["smkc_spans", kind, "shop"] == n
 
 
 def test_scores_and_health_are_there(service):

@@ -5,6 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+# Nothing is beyond a bound: the user stated none.
+NO_BOUNDS = np.zeros((0, 0), bool)
+
 
 class Block(NamedTuple):
     """Consecutive rows as dense arrays, NaN where not observed.
@@ -23,6 +26,9 @@ class Block(NamedTuple):
         (n, F) scaled values of newcomers, not clipped; NaN for members of roles.
     clocks
         (n,) times of the rows, in seconds for dates.
+    beyond
+        (n, V + F) whether each of the V variables that the reference knows, and each newcomer, is
+        beyond a bound that the user stated; no columns if there are no bounds.
     """
 
     rows: NDArray[np.float32]
@@ -30,6 +36,7 @@ class Block(NamedTuple):
     values: NDArray[np.float32]
     fresh_values: NDArray[np.float32]
     clocks: NDArray[np.float64]
+    beyond: NDArray[np.bool_] = NO_BOUNDS
 
     def part(self, rows: slice) -> "Block":
         """Return some of the rows."""

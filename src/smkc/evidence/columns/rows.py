@@ -25,7 +25,7 @@ SCALING_CLIP = 1e6
 # Rows follow the reference if they start within this many of its steps after its end.
 MOST_STEPS = 5.0
 
-# Upper limit for the number of newcomers that get a column.
+# Upper limit for the number of newcomers that get a column; twice that for those with bounds.
 MOST_FRESH = 256
 
 
@@ -86,8 +86,10 @@ class Rows:
         return _concatenated(blocks)
 
     def _block(self, recording: Recording) -> Block:
-        scaled, plain = self.rules.applied(*self.scaling.scale_both(recording))
+        scaled, plain = self.scaling.scale_both(recording)
         self._meet(scaled)
+        beyond = self._beyond(scaled, plain)
+        scaled, plain = self.rules.applied(scaled, plain)
         named = table(scaled, self._known, self._of_known)
         rows, values = clipped(named), named
         if self.members.roles.names:
@@ -103,7 +105,16 @@ class Rows:
             values,
             self._without_members(fresh),
             seconds(recording.times),
+            beyond,
         )
+
+    def _beyond(self, scaled: Recording, plain: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """Return (n, V + F) which variables and newcomers are beyond a bound of the rules."""
+        if not self.rules.has_bounds():
+            return np.zeros((len(scaled), 0), bool)
+        flags = scaled.with_values(self.rules.beyond(scaled, plain).astype(np.float32))
+        known = table(flags, self._known, self._of_known)
+        return np.hstack([known, table(flags, self.fresh, self._of_fresh)]) > 0
 
     def _without_members(self, fresh: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return newcomers' values, NaN for members of roles: questions are asked of the roles."""
@@ -125,7 +136,9 @@ class Rows:
         for code in codes[np.lexsort((codes, rows))].tolist():
             name = scaled.names[code]
             is_new = name not in self._known and name not in self.fresh
-            if is_new and len(self.fresh) < MOST_FRESH:
+            # However many newcomers there are: one with bounds may be certain trouble.
+            room = 2 * MOST_FRESH if self.rules.has_bounds(name) else MOST_FRESH
+            if is_new and len(self.fresh) < room:
                 self.fresh[name] = len(self.fresh)
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -149,19 +162,22 @@ def _concatenated(blocks: Sequence[Block]) -> Block:
     """Return blocks as one; newcomers are NaN in the blocks before they came."""
     if len(blocks) == 1:
         return blocks[0]
-    width = blocks[-1].fresh.shape[1]
+    last = blocks[-1]
     parts = [
         block._replace(
-            fresh=_widened(block.fresh, width), fresh_values=_widened(block.fresh_values, width)
+            fresh=_widened(block.fresh, last.fresh.shape[1]),
+            fresh_values=_widened(block.fresh_values, last.fresh.shape[1]),
+            beyond=_widened(block.beyond, last.beyond.shape[1]),
         )
         for block in blocks
     ]
     return Block(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
-def _widened(fresh: NDArray[np.float32], width: int) -> NDArray[np.float32]:
-    wide = np.full((len(fresh), width), np.nan, np.float32)
-    wide[:, : fresh.shape[1]] = fresh
+def _widened(table: NDArray[Any], width: int) -> NDArray[Any]:
+    """Return a table with columns added at the right: NaN, or False."""
+    wide = np.full((len(table), width), np.nan if table.dtype.kind == "f" else False, table.dtype)
+    wide[:, : table.shape[1]] = table
     return wide
 
 

@@ -154,7 +154,11 @@ class Scorer:
             if self.variables is not None:
                 n_related = self.variables.fitted.n_related
                 heard = self.variables.push(
-                    block.values, block.fresh_values, residuals[:, :n_related], block.clocks
+                    block.values,
+                    block.fresh_values,
+                    residuals[:, :n_related],
+                    block.clocks,
+                    block.beyond,
                 )
                 loudest = added_by_loudest(heard)
                 marks = heard.marks

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.decide import Mark
+from smkc.evidence.columns.block import NO_BOUNDS
 from smkc.evidence.saving import SavedState, prefixed, under
 from smkc.evidence.settings import SETTINGS
 from smkc.evidence.variables.lasting import Lasting, NewNormals
@@ -72,6 +73,7 @@ class VariableState:
         newcomers: NDArray[np.float32],
         residuals: NDArray[np.float32],
         clocks: NDArray[np.float64],
+        beyond: NDArray[np.bool_] = NO_BOUNDS,
     ) -> Heard:
         """Return the loudest columns of the next n rows.
 
@@ -83,6 +85,9 @@ class VariableState:
             (n, at most A) the part of each value that the other variables do not explain.
         clocks
             (n,) times of the rows.
+        beyond
+            (n, V + F) whether the first V known columns, and newcomers, are beyond a bound that the
+            user stated; no columns without bounds.
         """
         values = self.fitted.with_distances(values, clocks)
         wide = np.concatenate([values, newcomers], axis=1) if newcomers.shape[1] else values
@@ -101,6 +106,11 @@ class VariableState:
         first = self.loudest.n_rows
         new = self.lasting.push(nats, asked, statistics[LEVEL])
         self._ask_by_new_normal(new, statistics, nats)
+        if beyond.shape[1]:
+            # After the new normal: what the user stated never becomes normal.
+            n_bounded = beyond.shape[1] - newcomers.shape[1]
+            nats[LEVEL][:, :n_bounded][beyond[:, :n_bounded]] = CERTAIN_NATS
+            nats[LEVEL][:, n_known:][beyond[:, n_bounded:]] = CERTAIN_NATS
         heard = self.loudest.push(nats, asked, statistics)
         was_silent = bool(self.silence.is_gone.any())
         silence = self.silence.push(values)

@@ -75,6 +75,14 @@ class VerdictAnswer(Answer):
     evidences: Mapping[Text, Number] = Field(description="nats of each evidence")
 
 
+class AcknowledgementAnswer(Answer):
+    """An acknowledgement of an alert."""
+
+    by: Text = Field(description="who acknowledged it")
+    at: int = Field(description="time of the acknowledgement")
+    note: Text
+
+
 class AlertAnswer(OfLane):
     """An alert: an interval of rows past the threshold."""
 
@@ -88,15 +96,21 @@ class AlertAnswer(OfLane):
     anomaly: Number = Field(description="at the peak; more than 1 is anomalous")
     p_value: Number = Field(description="at the peak")
     is_open: bool = Field(description="whether it has not closed yet")
+    is_muted: bool = Field(
+        description="whether no receiver was notified, as it began during maintenance"
+    )
     evidences: Mapping[Text, Number] = Field(description="nats of each evidence at the peak")
     causes_at: int = Field(
         description="time of the explained row: the peak, or an earlier row of an open alert"
     )
     causes_anomaly: Number = Field(description="of that row")
     causes: tuple[CauseAnswer, ...] = Field(description="of that row, largest share first")
-    acknowledged_by: Text | None = Field(None, description="who acknowledged it")
-    acknowledged_at: int | None = Field(None, description="time of the acknowledgement")
-    note: Text | None = Field(None, description="note of the acknowledgement")
+    acknowledged_by: Text | None = Field(None, description="who acknowledged it last")
+    acknowledged_at: int | None = Field(None, description="time of the last acknowledgement")
+    note: Text | None = Field(None, description="note of the last acknowledgement")
+    acknowledgements: tuple[AcknowledgementAnswer, ...] = Field(
+        (), description="all acknowledgements, newest first"
+    )
     feedback: Text | None = Field(None, description="who marked it as normal")
 
 
@@ -105,6 +119,28 @@ class AlertsAnswer(Answer):
 
     alerts: tuple[AlertAnswer, ...]
     next: str | None = Field(description="value of before for the next page; null at the end")
+
+
+class SpanAnswer(Answer):
+    """A marked span of time."""
+
+    id: int = Field(description="0 for spans of the configuration, which cannot be changed here")
+    watch: Text = Field(description="a watch's name")
+    entity: Text | None = Field(description="null if it concerns the whole watch")
+    kind: Text = Field(description="maintenance, missed or deploy")
+    start: int
+    end: int | None = Field(description="null if it goes on")
+    who: Text = Field(description="who marked it")
+    note: Text
+
+
+class SpansAnswer(Answer):
+    """Marked spans of a watch, newest first."""
+
+    spans: tuple[SpanAnswer, ...]
+    counts: Mapping[Text, int] = Field(
+        description="number of spans that users marked, by kind, whenever they were"
+    )
 
 
 class SelfTestAnswer(Answer):

@@ -8,6 +8,7 @@ secret is read when it is used.
 """
 
 from smkc.serve.config.durations import duration, show_duration
+from smkc.serve.config.maintenance import MaintenanceConfig
 from smkc.serve.config.peers import AlertmanagerConfig, PeerConfig, WebhookConfig
 from smkc.serve.config.reading import config_of, read_config, simple_config
 from smkc.serve.config.service import TOKENS_VARIABLE, Config, Limits, Listen, Retention
@@ -19,6 +20,7 @@ __all__ = [
     "Config",
     "Limits",
     "Listen",
+    "MaintenanceConfig",
     "PeerConfig",
     "Retention",
     "WatchConfig",

@@ -8,15 +8,18 @@ import difflib
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from smkc.errors import SettingError
 from smkc.recording import Identity
 from smkc.serve.config.durations import duration
+from smkc.serve.config.maintenance import MaintenanceConfig
 from smkc.serve.config.peers import AlertmanagerConfig, PeerConfig, WebhookConfig
 from smkc.serve.config.service import Config, Limits, Listen, Retention
 from smkc.serve.config.watch import WatchConfig
+from smkc.serve.rows import LATEST_TIME
 
 Reader = Callable[[object], Any]
 
@@ -93,6 +96,19 @@ def _number(value: object) -> float:
     return float(value)
 
 
+def _moment(value: object) -> int:
+    """Read a time, as a TOML date-time or as text, to milliseconds; UTC without a time zone."""
+    try:
+        found = value if isinstance(value, datetime) else datetime.fromisoformat(_text(value))
+        found = found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+        milliseconds = round(1000 * found.timestamp())
+    except (ValueError, OverflowError):
+        milliseconds = -1
+    if not 0 <= milliseconds <= LATEST_TIME:
+        raise SettingError(f"{value!r} is not a time; write it like '2026-03-02T04:05:00Z'")
+    return milliseconds
+
+
 def _identity(value: object) -> Identity:
     """Read the rule for families."""
     given = _arguments(value, {"drop": _texts, "pattern": _text})
@@ -128,6 +144,7 @@ def _path_from(folder: Path) -> Reader:
 READERS: dict[Any, Reader] = {
     str: _text,
     int: _whole,
+    int | None: _moment,  # the only numbers that may be left out are times
     float: _number,
     bool: _flag,
     tuple[str, ...]: _texts,
@@ -238,7 +255,11 @@ def simple_config(
 def _one(record: type[Any], path: Reader) -> Reader:
     """Return a reader of one table, whose keys and types are the fields of a dataclass."""
     types = get_type_hints(record)
-    by_type = {**READERS, Path | None: path}
+    by_type = {
+        **READERS,
+        Path | None: path,
+        tuple[MaintenanceConfig, ...]: lambda value: _several(MaintenanceConfig, path)(value),
+    }
     readers = {
         one.name: duration if one.name in DURATIONS else by_type[types[one.name]]
         for one in fields(record)

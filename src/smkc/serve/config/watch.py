@@ -13,6 +13,7 @@ from typing import Any
 from smkc.errors import SettingError
 from smkc.recording import Identity
 from smkc.serve.config.durations import show_duration
+from smkc.serve.config.maintenance import MaintenanceConfig
 
 SOURCES = ("prometheus", "push")
 COUNTERS = ("auto", "none")
@@ -86,6 +87,8 @@ class WatchConfig:
         whether each model is tested with planted anomalies, in a separate process.
     detector
         further settings of :class:`smkc.Detector`, by name.
+    maintenance
+        times at which alerts that begin are not sent, and from which nothing is learned.
 
     Examples
     --------
@@ -113,6 +116,7 @@ class WatchConfig:
     loudest: int = 5
     self_test: bool = True
     detector: Mapping[str, Any] = field(default_factory=dict)
+    maintenance: tuple[MaintenanceConfig, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not NAME.fullmatch(self.name):
@@ -190,6 +194,11 @@ class WatchConfig:
             raise SettingError(
                 f"drop_labels holds {self.entity!r}, which is the entity; take it out: the "
                 "entity's label is not part of the names anyway"
+            )
+        if not self.entity and any(one.entity for one in self.maintenance):
+            raise SettingError(
+                "maintenance names an entity, but the watch is not split; set entity to a label, "
+                "or leave it out there"
             )
         if "__name__" in (self.entity, *self.drop_labels):
             raise SettingError(

@@ -111,7 +111,7 @@ class Courier:
         going_on = [
             alertmanager_alert(record, to, self._config)
             for record in records
-            if record.watch in watches
+            if record.watch in watches and not record.is_muted
         ]
         alerts = [_holding(alert, to, now) for alert in going_on]
         if not alerts or self._post(alerts, JSON, now).status != "later":

@@ -44,13 +44,20 @@ MOST_LABELS, MOST_SIGNS = 64, 1024
 
 # Function of the number of a row, and of the row in which the trouble began, that returns causes.
 Explain = Callable[[int, int], tuple[Cause, ...] | None]
+Muted = Callable[[int], bool]
+
+
+def never_muted(time: int) -> bool:
+    """Return False: there is no maintenance."""
+    return False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
     """A change that a row made to an alert.
 
-    The kind is "open", "update" (much worse than last notified), "go on" or "close".
+    The kind is "open", "update" (much worse than last notified), "go on" or "close". A muted alert
+    that outlasts its maintenance opens a second time, as it is then notified of.
     """
 
     kind: str
@@ -133,25 +140,34 @@ class Alerting:
         self.alert = alert
 
     def take(
-        self, verdict: Verdict, rate: float, calm: int, explain: Explain, *, mark: int = Mark.NONE
+        self,
+        verdict: Verdict,
+        rate: float,
+        calm: int,
+        explain: Explain,
+        *,
+        mark: int = Mark.NONE,
+        is_muted: Muted = never_muted,
     ) -> list[Change]:
         """Process the next row; return the changes to alerts, a closed alert before a new one.
 
         ``rate`` is the alert rate that the verdict's anomaly was computed with, ``calm`` the number
         of quiet rows that close an alert. ``explain`` returns the causes of the row with a given
         number, largest share first, for a trouble that began in another given row; None if they are
-        no longer available. The row's mark ``NEWS``
-        closes an alert that is more than ``calm`` rows old and opens another one; ``ECHO`` does not
-        move the alert's end time.
+        no longer available. The row's mark ``NEWS`` closes an alert that is more than ``calm`` rows
+        old and opens another one; ``ECHO`` does not move the alert's end time. ``is_muted`` returns whether a row at a time, in milliseconds,
+        lies in maintenance: an alert that begins there is muted until it is visible in a row
+        outside.
         """
         alert = self.alert
         if alert is None:
-            return [self._opened(verdict, explain)] if verdict.anomaly > 1.0 else []
+            is_loud = verdict.anomaly > 1.0
+            return [self._opened(verdict, explain, is_muted)] if is_loud else []
         if mark == Mark.NEWS and verdict.anomaly > 1.0 and verdict.number - alert.first_row > calm:
             if alert.causes_row != alert.peak_row:
                 alert = _explained(alert, explain)
             closed = Change(kind="close", alert=replace(alert, is_open=False))
-            return [closed, self._opened(verdict, explain)]
+            return [closed, self._opened(verdict, explain, is_muted)]
         release = math.log(min(RELEASE_RATE * rate, 0.5)) / math.log(rate)
         if verdict.anomaly > release:  # else the row is quiet
             end = alert.end if mark == Mark.ECHO else verdict.time
@@ -175,10 +191,13 @@ class Alerting:
         if is_over:
             self.alert = None
             return [Change(kind="close", alert=replace(alert, is_open=False))]
+        kind = "update" if is_far_worse else "go on"
+        if alert.is_muted and not is_muted(alert.end):
+            kind, alert = "open", replace(alert, is_muted=False, told_anomaly=alert.anomaly)
         self.alert = alert
-        return [Change(kind="update" if is_far_worse else "go on", alert=alert)]
+        return [Change(kind=kind, alert=alert)]
 
-    def _opened(self, verdict: Verdict, explain: Explain) -> Change:
+    def _opened(self, verdict: Verdict, explain: Explain, is_muted: Muted) -> Change:
         causes = explain(verdict.number, verdict.number) or ()
         self.alert = AlertRecord(
             id=alert_id(self._watch, self._entity, verdict.time),
@@ -201,6 +220,7 @@ class Alerting:
             causes=causes,
             labels=labels_of(causes),
             severity=severity_of(verdict.anomaly),
+            is_muted=is_muted(verdict.time),
         )
         return Change(kind="open", alert=self.alert)
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from smkc import model_file
 from smkc.base import BaseDetector
-from smkc.errors import ModelFileError, SmkcError
+from smkc.errors import InputError, ModelFileError, SmkcError
 from smkc.loading import load, make_detector
 from smkc.recording import Identity, Recording
 from smkc.serve.config import WatchConfig, show_duration
@@ -53,11 +53,14 @@ def detector_of(watch: WatchConfig) -> BaseDetector:
     )
 
 
-def reference_spans(first: int, last: int, left_out: Iterable[Span], least: int) -> list[Span]:
-    """Return the rows to learn from, as (first, last) spans without the ``left_out`` spans.
+def reference_spans(
+    first: int, last: int, alerts: Iterable[Span], least: int, marked: Iterable[Span] = ()
+) -> list[Span]:
+    """Return the rows to learn from, as (first, last) spans without those of ``alerts``.
 
-    If fewer than ``least`` rows would remain, all rows are returned: alerts that cover nearly all
-    rows show normal behaviour.
+    The ``marked`` rows, of maintenance and missed faults, are always left out. If fewer than
+    ``least`` rows would remain, the rows of alerts are included: alerts that cover nearly all rows
+    show normal behaviour. If there are still too few, raise InputError.
 
     Examples
     --------
@@ -65,7 +68,28 @@ def reference_spans(first: int, last: int, left_out: Iterable[Span], least: int)
     [(0, 9), (20, 94)]
     >>> reference_spans(0, 99, [(10, 99)], least=50)
     [(0, 99)]
+    >>> reference_spans(0, 99, [(10, 99)], least=50, marked=[(40, 49)])
+    [(0, 39), (50, 99)]
     """
+    marked = list(marked)
+    least = min(least, last - first + 1)
+    spans = _outside(first, last, [*alerts, *marked])
+    if _length(spans) < least:
+        spans = _outside(first, last, marked)
+    if _length(spans) < least:
+        raise InputError(
+            f"of the latest {last - first + 1} rows, {_length(spans)} lie outside maintenance and "
+            f"missed faults, and {least} are needed; wait for more, or delete such spans"
+        )
+    return spans
+
+
+def _length(spans: Iterable[Span]) -> int:
+    return sum(end - start + 1 for start, end in spans)
+
+
+def _outside(first: int, last: int, left_out: Iterable[Span]) -> list[Span]:
+    """Return the rows from first to last that lie in none of the spans."""
     spans: list[Span] = []
     at = first
     for start, end in sorted(left_out):
@@ -76,8 +100,7 @@ def reference_spans(first: int, last: int, left_out: Iterable[Span], least: int)
             break
     if at <= last:
         spans.append((at, last))
-    n_rows = sum(end - start + 1 for start, end in spans)
-    return spans if n_rows >= min(least, last - first + 1) else [(first, last)]
+    return spans
 
 
 class FitBeside:

@@ -22,6 +22,7 @@ from smkc.serve.lane.follower import Follower, Recent
 from smkc.serve.lane.model import LaneModel
 from smkc.serve.messages import messages_for
 from smkc.serve.rows import AlertRecord, Row, Verdict
+from smkc.serve.spans import spans_between
 from smkc.serve.store import LaneStore, Message, Store, StoreError
 from smkc.serve.store.journal import refusal_of
 from smkc.serve.view import IN_HEALTH, LaneStatus, UnknownError
@@ -146,7 +147,7 @@ class Lane:
         alerts: dict[str, AlertRecord] = {change.alert.id: change.alert for change in batch.changes}
         messages: list[Message] = []
         for change in batch.changes:
-            if change.kind != "go on":
+            if change.kind != "go on" and not change.alert.is_muted:
                 messages += messages_for(change.alert, change.kind, self._config)
         self.journal.commit(batch.rows, batch.verdicts, list(alerts.values()), messages)
         self._pending = None
@@ -209,8 +210,21 @@ class Lane:
             calm_rows(self.watch.step),
             lambda at, begun: self._causes(follower, at, begun),
             mark=mark,
+            is_muted=self._is_muted,
         )
         return verdict, changes
+
+    def _is_muted(self, time: int) -> bool:
+        """Return whether a row lies in maintenance; False if that cannot be found out."""
+        try:
+            since = time - self.watch.step + 1  # the row covers the step before its time
+            kinds = ("maintenance",)
+            return bool(
+                spans_between(self._store, self.watch, since, time, entity=self.entity, kinds=kinds)
+            )
+        except StoreError as error:  # then an alert is sent: that is the smaller harm
+            log.warning("%s %s: maintenance cannot be looked up: %s", *self._who, error)
+            return False
 
     def _causes(self, follower: Follower, number: int, begun: int) -> tuple[Cause, ...] | None:
         """Return the causes of a row; None if that fails, so that the alert is sent without."""

@@ -17,7 +17,8 @@ from smkc.serve.lane.fitting import FitBeside, Span, detector_of, reference_span
 from smkc.serve.lane.follower import Follower
 from smkc.serve.lane.recovery import brought_up, recovered, reference_rows
 from smkc.serve.lane.testing import SelfTesting
-from smkc.serve.rows import AlertRecord
+from smkc.serve.rows import LEFT_OUT, AlertRecord
+from smkc.serve.spans import spans_between
 from smkc.serve.store import Event, LaneStore, Store, StoreError
 from smkc.serve.view import IN_HEALTH, BusyError
 
@@ -54,7 +55,7 @@ class LaneModel:
         self.problems: dict[str, str] = {
             f"recovery {number}": problem for number, problem in enumerate(found.problems)
         }
-        self._fit_at_rows = watch.min_rows
+        self._fit_at_rows, self._refit_at_rows = watch.min_rows, 0
         self._history_rows = max(watch.history // watch.step, watch.min_rows)
         self.testing = SelfTesting(files.folder, watch, self.fitted_at)
         note = fitting.noted(files.folder)
@@ -112,7 +113,8 @@ class LaneModel:
         """Start fitting a new model in a background process; :meth:`look_beside` installs it.
 
         It learns from the rows of ``spans``, both ends included, by default the latest rows outside
-        alerts. Raises BusyError if there is no model yet, or if a refit is running.
+        alerts, maintenance and missed faults. Raises BusyError if there is no model yet, or if a
+        refit is running, and InputError if too few rows are outside.
         """
         if self.follower is None:
             raise BusyError(
@@ -129,7 +131,9 @@ class LaneModel:
         """Start a refit as :meth:`refit` does, but record a failure in ``problems``."""
         try:
             self.refit(reason, spans)
-        except (ModelFileError, StoreError) as error:
+        except (InputError, ModelFileError, StoreError) as error:
+            if isinstance(error, InputError):  # more rows are needed
+                self._refit_at_rows = self._journal.n_rows + self._watch.min_rows
             self._failed("refit", f"a refit could not be begun: {error}")
 
     def look_beside(self) -> bool:
@@ -138,6 +142,11 @@ class LaneModel:
         # Models that take over before the same row would have the same file name.
         if beside is None or not beside.is_done or self.fitted_at == self._journal.n_rows:
             return False
+        if self._is_marked(beside.spans):  # since it began
+            beside.cancel()
+            self._beside = None
+            self.begin_refit(beside.reason)
+            return True
         try:
             self._swap(beside.result(), beside.spans, beside.reason, beside.model_path)
             self.testing.begin(self._journal.n_rows, beside.reference_path)
@@ -151,6 +160,8 @@ class LaneModel:
     def refit_reason(self) -> str | None:
         """Return why a refit is due, in words; None if it is not."""
         if self._fit is None or self._beside is not None:
+            return None
+        if self._journal.n_rows < self._refit_at_rows:
             return None
         last, fitted = self._journal.last_time or 0, int(self._fit.content["time"])
         if 0 < self._watch.refit_every <= last - fitted:
@@ -198,7 +209,8 @@ class LaneModel:
     def _reference(self) -> list[Span]:
         """Return the rows to learn from: the latest of the history, without those of alerts.
 
-        Rows of alerts that were marked as normal are included.
+        Rows of alerts that were marked as normal are included, those of maintenance and of missed
+        faults are not.
         """
         end = self._journal.n_rows
         first = max(self._journal.first_kept_row, end - self._history_rows)
@@ -210,7 +222,30 @@ class LaneModel:
             for stored in alerts
             if stored.feedback is None and stored.record.last_row >= first
         ]
-        return reference_spans(first, end - 1, left_out, self._watch.min_rows)
+        marked = self._marked_rows(first, end - 1)
+        return reference_spans(first, end - 1, left_out, self._watch.min_rows, marked)
+
+    def _marked_rows(self, first: int, last: int) -> list[Span]:
+        """Return the rows of maintenance and of missed faults among rows first to last."""
+        since, until = self._journal.time_of(first), self._journal.time_of(last)
+        if since is None or until is None:
+            return []
+        entity, step = self._journal.entity, self._watch.step
+        spans = spans_between(
+            self._store, self._watch, since - step + 1, until, entity=entity, kinds=LEFT_OUT
+        )
+        # A row covers the step before its time.
+        ends = [until if span.end is None else min(span.end + step - 1, until) for span in spans]
+        found = [
+            self._journal.numbers_between(span.start, end)
+            for span, end in zip(spans, ends, strict=True)
+        ]
+        return [rows for rows in found if rows is not None]
+
+    def _is_marked(self, spans: Sequence[Span]) -> bool:
+        """Return whether some of these rows lie in maintenance or a missed fault."""
+        marked = self._marked_rows(spans[0][0], spans[-1][1])
+        return any(a <= last and first <= b for first, last in spans for a, b in marked)
 
     def _swap(
         self, detector: BaseDetector, spans: Sequence[Span], reason: str, path: Path | None = None

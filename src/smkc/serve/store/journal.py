@@ -93,6 +93,27 @@ class LaneJournal(LaneHistory):
             known = _known(connection, self.id, rows, {})
         return _recording(rows, known)
 
+    def numbers_between(self, start: int, end: int) -> tuple[int, int] | None:
+        """Return the first and last stored row at times from start to end; None if there is none.
+
+        Times are milliseconds, both ends included.
+        """
+        with self._database.read("read rows") as connection:
+            first, last = connection.execute(
+                "SELECT min(id), max(id) FROM rows WHERE lane = ? AND time >= ? AND time <= ?",
+                (self.id, start, end),
+            ).fetchone()
+        lane = row_id(self.id, 0)
+        return None if first is None else (int(first) - lane, int(last) - lane)
+
+    def time_of(self, number: int) -> int | None:
+        """Return the time of a row in milliseconds; None if it is not stored."""
+        with self._database.read("read rows") as connection:
+            found = connection.execute(
+                "SELECT time FROM rows WHERE id = ?", (row_id(self.id, number),)
+            ).fetchone()
+        return None if found is None else int(found[0])
+
     def each_row(self, first: int) -> Iterator[tuple[int, Row]]:
         """Yield (number, row) from number ``first``, which must still be stored, to the latest.
 

@@ -18,12 +18,13 @@ LOCK_SECONDS = 0.5
 BEGINNING = b"SQLite format 3\0"
 
 APPLICATION = 0x736D6B63  # "smkc" in ASCII, stored as SQLite's application_id
-VERSION = 1
 
 # Text from outside (names, entities, notes) is stored as bytes: a Python str may contain lone
 # surrogates, which SQLite's TEXT cannot.
 #
 # rows.id is lane * 2**40 + number: the rows of a lane are adjacent and need no index by number.
+#
+# These are the tables of version 1. They are never changed: what comes later is in _ADDED.
 _TABLES = """
 CREATE TABLE about (version INTEGER NOT NULL);
 CREATE TABLE lanes (
@@ -61,6 +62,25 @@ CREATE INDEX outbox_waiting ON outbox (is_waiting, due, id);
 CREATE INDEX outbox_by_subject ON outbox (about, receiver, id) WHERE is_waiting = 1;
 CREATE INDEX outbox_by_age ON outbox (created);
 """
+
+# Tables that were added later: the first entry turns version 1 into version 2, and so on.
+_ADDED = (
+    """
+CREATE TABLE spans (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, watch TEXT NOT NULL, entity BLOB, kind TEXT NOT NULL,
+    start INTEGER NOT NULL, "end" INTEGER, who BLOB NOT NULL, note BLOB NOT NULL);
+CREATE INDEX spans_by_watch ON spans (watch, start);
+CREATE TABLE acknowledgements (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, alert TEXT NOT NULL, who BLOB NOT NULL,
+    at INTEGER NOT NULL, note BLOB NOT NULL);
+CREATE INDEX acknowledgements_by_alert ON acknowledgements (alert, id);
+CREATE TRIGGER acknowledgements_go AFTER DELETE ON alerts
+    BEGIN DELETE FROM acknowledgements WHERE alert = OLD.id; END;
+INSERT INTO acknowledgements (alert, who, at, note) SELECT id, acknowledged_by, acknowledged_at,
+    note FROM alerts WHERE acknowledged_by IS NOT NULL ORDER BY acknowledged_at, id;
+""",
+)
+VERSION = 1 + len(_ADDED)
 
 
 class FolderLock:
@@ -124,7 +144,9 @@ def open_database(folder: Path) -> tuple[Database, list[Path]]:
             if not error.is_damaged:
                 raise
             set_aside.append(_put_aside(path))
-    if not os.path.lexists(path):
+    if os.path.lexists(path):
+        _bring_up(path)
+    else:
         _make(path)
     return Database(path), set_aside
 
@@ -200,13 +222,28 @@ def _make(path: Path) -> None:
             os.close(folder)
 
 
-def _create(connection: sqlite3.Connection) -> None:
-    """Create the tables in an empty file, in one transaction."""
+def _create(connection: sqlite3.Connection, version: int = VERSION) -> None:
+    """Create the tables of a version in an empty file, in one transaction."""
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # must come before the first table
     connection.executescript(
-        f"BEGIN; {_TABLES} INSERT INTO about VALUES ({VERSION}); "
-        f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT"
+        f"BEGIN; {_TABLES} {''.join(_ADDED[: version - 1])} INSERT INTO about VALUES ({version}); "
+        f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {version}; COMMIT"
     )
+
+
+def _bring_up(path: Path) -> None:
+    """Add the tables that a file of an older version lacks, in one transaction."""
+    with explained(path, "add the tables of this version"):
+        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+        try:
+            version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+            if version < VERSION:
+                connection.executescript(
+                    f"BEGIN; {''.join(_ADDED[version - 1 :])} UPDATE about SET version = {VERSION};"
+                    f" PRAGMA user_version = {VERSION}; COMMIT"
+                )
+        finally:
+            connection.close()  # rolls back what was not committed
 
 
 def _require_ours(connection: sqlite3.Connection, path: object) -> None:
@@ -224,7 +261,7 @@ def _require_ours(connection: sqlite3.Connection, path: object) -> None:
             f"{path} was written by a newer smkc (its version is {version}, this one reads up to "
             f"{VERSION}); upgrade smkc, or give another folder"
         )
-    if tables != _expected():
+    if tables != _expected(version):
         raise StoreError(f"{path} is damaged: its tables are not those of smkc", is_damaged=True)
 
 
@@ -235,10 +272,10 @@ def _described(connection: sqlite3.Connection) -> list[tuple[str, str | None]]:
     return [(name, sql) for name, sql in found if not str(name).startswith("sqlite_stat")]
 
 
-def _expected() -> list[tuple[str, str | None]]:
+def _expected(version: int) -> list[tuple[str, str | None]]:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
-        _create(connection)
+        _create(connection, version)
         return _described(connection)
     finally:
         connection.close()

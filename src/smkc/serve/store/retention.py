@@ -51,6 +51,11 @@ def retain(
         'AND "end" < :before AND NOT is_open LIMIT :limit)',
         {"before": now - alerts_ms, "limit": ENTRIES_AT_ONCE},
     )
+    _repeat(
+        database,
+        'DELETE FROM spans WHERE id IN (SELECT id FROM spans WHERE "end" < :before LIMIT :limit)',
+        {"before": now - alerts_ms, "limit": ENTRIES_AT_ONCE},
+    )
     _messages(database, "NOT is_waiting", now - rows_ms)
     _messages(database, "1", now - alerts_ms)
     _give_back_room(database)

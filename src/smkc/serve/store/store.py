@@ -6,16 +6,17 @@ In: a folder. Out: a store per lane, alerts, an inbox of pushed bodies, an outbo
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from smkc.serve.rows import Message, StoredAlert
+from smkc.serve.rows import Acknowledgement, Message, StoredAlert
 from smkc.serve.store import retention
 from smkc.serve.store.database import Database, StoreError, decoding
 from smkc.serve.store.lane import LaneStore
 from smkc.serve.store.opening import BESIDE, FolderLock, open_database
 from smkc.serve.store.packing import from_bytes, to_bytes
 from smkc.serve.store.results import find_alerts
+from smkc.serve.store.spans import StoredSpans
 
 _WAITING = "is_waiting = 1 AND (:kind IS NULL OR (kind = :kind AND receiver = :receiver))"
 
@@ -35,12 +36,13 @@ class Store:
     """The history of all lanes; created by :meth:`open`. Any thread may use it.
 
     ``path`` is that of the file; ``set_aside`` lists files that were renamed because they were
-    damaged.
+    damaged; ``spans`` are the times that users marked.
     """
 
     def __init__(self, database: Database, lock: FolderLock, set_aside: list[Path]) -> None:
         self.path, self.set_aside = database.path, set_aside
         self._database = database
+        self.spans = StoredSpans(database)
         self._lock = lock
         self._lanes: dict[tuple[str, str], LaneStore] = {}
         self._making = threading.Lock()
@@ -89,8 +91,9 @@ class Store:
     def retain(self, now: int, rows_ms: int, scores_ms: int, alerts_ms: int) -> None:
         """Remove records older than these milliseconds; return free space to the file system.
 
-        Names, events and messages that were sent or given up go with the rows, other messages with
-        the alerts. Rows that a lane still needs and open alerts are kept regardless of age.
+        Names, events and messages that were sent or given up go with the rows, other messages,
+        acknowledgements and marked spans with the alerts. Rows that a lane still needs, open alerts
+        and spans without an end are kept regardless of age.
         """
 
         def forget_names(lane: int) -> None:
@@ -166,12 +169,34 @@ class Store:
         return found[0] if found else None
 
     def acknowledge(self, id: str, who: str, note: str, at: int) -> None:
-        """Record who acknowledged an alert, replacing an earlier acknowledgement."""
+        """Record who acknowledged an alert; earlier acknowledgements are kept."""
+        said = (to_bytes(who), at, to_bytes(note), id)
         with self._database.write("acknowledge an alert") as connection:
             connection.execute(
                 "UPDATE alerts SET acknowledged_by = ?, acknowledged_at = ?, note = ? WHERE id = ?",
-                (to_bytes(who), at, to_bytes(note), id),
+                said,
             )
+            connection.execute(
+                "INSERT INTO acknowledgements (who, at, note, alert) "
+                "SELECT ?, ?, ?, id FROM alerts WHERE id = ?",
+                said,
+            )
+
+    def acknowledgements(self, ids: Sequence[str]) -> dict[str, tuple[Acknowledgement, ...]]:
+        """Return the acknowledgements of at most 500 alerts, newest first, by the alert's id."""
+        found: dict[str, list[Acknowledgement]] = {id: [] for id in ids}
+        with (
+            self._database.read("read acknowledgements") as connection,
+            decoding("an acknowledgement"),
+        ):
+            for id, who, at, note in connection.execute(
+                "SELECT alert, who, at, note FROM acknowledgements WHERE alert IN "
+                f"({', '.join('?' for _ in ids)}) ORDER BY id DESC",
+                tuple(ids),
+            ):
+                one = Acknowledgement(by=from_bytes(who), at=int(at), note=from_bytes(note))
+                found[id].append(one)
+        return {id: tuple(said) for id, said in found.items()}
 
     def give_feedback(self, id: str, who: str) -> None:
         """Record who marked an alert as normal."""

@@ -26,6 +26,7 @@ RULES = {
     ("GET", "/api/v1/watches/{watch}/presence"): "read",
     ("GET", "/api/v1/watches/{watch}/traces"): "read",
     ("GET", "/api/v1/watches/{watch}/loudest"): "read",
+    ("GET", "/api/v1/watches/{watch}/spans"): "read",
     ("GET", "/api/v1/alerts"): "read",
     ("GET", "/api/v1/alerts/{id}"): "read",
     ("POST", "/api/v1/observations"): "write",
@@ -33,6 +34,9 @@ RULES = {
     ("POST", "/v1/metrics"): "write",
     ("POST", "/api/v1/otlp/v1/metrics"): "write",
     ("POST", "/api/v1/watches/{watch}/refit"): "admin",
+    ("POST", "/api/v1/watches/{watch}/spans"): "admin",
+    ("POST", "/api/v1/watches/{watch}/spans/{span}/end"): "admin",
+    ("DELETE", "/api/v1/watches/{watch}/spans/{span}"): "admin",
     ("POST", "/api/v1/alerts/{id}/acknowledge"): "admin",
     ("POST", "/api/v1/alerts/{id}/feedback"): "admin",
 }
@@ -53,7 +57,7 @@ def ways(app):
 
 def address(path):
     # An entity that is not there: what is allowed in is answered 404, and nothing happens.
-    return path.replace("{watch}", "none").replace("{id}", "f" * 16)
+    return path.replace("{watch}", "none").replace("{id}", "f" * 16).replace("{span}", "1")
 
 
 def ask(client, method, path, headers=None):

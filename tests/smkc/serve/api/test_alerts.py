@@ -61,6 +61,28 @@ def test_acknowledging_is_kept(locked, secrets, body):
     assert again["acknowledged_at"] > 1_600_000_000_000
 
 
+def test_each_acknowledgement_is_kept_newest_first(locked, secrets):
+    headers = {"Authorization": f"Bearer {secrets['admin']}"}
+    before = locked.get(f"/api/v1/alerts/{ID}", headers=headers).json()["acknowledgements"]
+    for note in ("first", "second"):
+        path = f"/api/v1/alerts/{ID}/acknowledge"
+        answer = locked.post(path, json={"note": note}, headers=headers).json()
+    said = answer["acknowledgements"]
+    assert said[2:] == before
+    assert [(one["by"], one["note"]) for one in said[:2]] == [
+        ("the-admin", "second"),
+        ("the-admin", "first"),
+    ]
+    assert said[0]["at"] >= said[1]["at"] > 1_600_000_000_000
+    assert said[0] == {
+        "by": answer["acknowledged_by"],
+        "at": answer["acknowledged_at"],
+        "note": answer["note"],
+    }
+    (listed,) = locked.get("/api/v1/alerts", headers=headers).json()["alerts"]
+    assert listed["acknowledgements"] == said
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -13,6 +13,7 @@ from smkc.serve.config import (
     Config,
     Limits,
     Listen,
+    MaintenanceConfig,
     PeerConfig,
     Retention,
     WatchConfig,
@@ -52,7 +53,14 @@ def test_the_example_is_read_as_it_says():
         drop_labels=("uid", "container_id"),
         families=Identity(drop=("pod", "instance")),
         refit_every=7 * DAY,
-        detector={"window": "auto"},
+        detector={
+            "window": "auto",
+            "rules": [{"match": "kubelet_running_pods", "alert_below": 1}],
+        },
+        maintenance=(
+            MaintenanceConfig(weekly="Sun 02:00-04:00", time_zone="Europe/Berlin", note="backups"),
+            MaintenanceConfig(start=1772402400000, end=1772413200000, entity="team-a"),
+        ),
     )
     assert (edge.source, edge.step, edge.lateness) == ("push", 30_000, 60_000)
     assert edge.match == {"__name__": "edge_.*", "site": "north|south"}
@@ -85,7 +93,7 @@ def test_what_the_example_leaves_out_can_be_put_in(tmp_path):
 def test_every_setting_is_in_the_example(record):
     text = EXAMPLE.read_text()
     for one in fields(record):
-        assert re.search(rf"(?m)^(# )?({one.name} = |\[watch\.{one.name}\])", text), one.name
+        assert re.search(rf"(?m)^(# )?({one.name} = |\[+watch\.{one.name}\])", text), one.name
 
 
 @pytest.mark.parametrize("record", RECORDS)
@@ -102,7 +110,7 @@ def test_every_setting_can_be_read(record):
     several = record in (WatchConfig, AlertmanagerConfig, WebhookConfig)
     for one in fields(record):
         part = {one.name: [3]}  # no setting is a list of numbers
-        with pytest.raises(SettingError, match=rf"{table}\W.*{one.name}: \[3\]"):
+        with pytest.raises(SettingError, match=rf"{table}\W.*{one.name}: (\[3\]|number 1: 3)"):
             config_of(whole(**{table: [part] if several else part}))
 
 

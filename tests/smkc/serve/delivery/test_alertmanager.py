@@ -128,6 +128,21 @@ def test_down_for_ten_minutes_nothing_is_lost_and_nothing_doubled(manager, hook,
         assert courier.receiver.status().failing_since is None
 
 
+def test_an_open_alert_that_is_muted_is_not_told(manager, hook, tmp_path):
+    with courier_to(manager, tmp_path) as (store, config, courier):
+        began = now() // 1000 * 1000
+        put(store, config, [], began)
+        muted = alert_at(began, is_muted=True)
+        store.lane("shop", "checkout").commit([], [], [muted], [])
+        courier.step(now())
+        courier.step(now() + 5000)
+        assert alerts_of(manager) == []
+        store.lane("shop", "checkout").commit([], [], [alert_at(began)], [])
+        courier.step(now() + 10_000)
+        (told,) = alerts_of(manager)
+        assert told["labels"]["entity"] == "checkout"
+
+
 def test_alerts_of_a_watch_that_is_no_more_are_not_told_again(manager, hook, tmp_path):
     with courier_to(manager, tmp_path) as (store, config, courier):
         began = now() // 1000 * 1000

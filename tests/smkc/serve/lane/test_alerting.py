@@ -51,6 +51,62 @@ def changes(anomalies, calm=3, alerting=None, first=0):
     return [some[0] if some else None for some in found]
 
 
+def muted_changes(anomalies, muted_rows, marks=()):
+    """Return what each row did to an alert, with maintenance at some rows."""
+    alerting = Alerting("shop", "eu")
+    marks = dict(marks)
+    return [
+        change
+        for number, anomaly in enumerate(anomalies)
+        for change in alerting.take(
+            verdict(number, anomaly),
+            RATE,
+            3,
+            explain,
+            mark=marks.get(number, Mark.NONE),
+            is_muted=lambda time: time // STEP - 1 in muted_rows,
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("muted_rows", "expected"),
+    [
+        (range(9), [("open", True), *[("go on", True)] * 5, ("close", True)]),
+        (range(1, 9), [("open", False), *[("go on", False)] * 5, ("close", False)]),
+        # Rows 4 to 6 are quiet: the last one that shows the fault is row 3.
+        (range(4), [("open", True), *[("go on", True)] * 5, ("close", True)]),
+        (
+            range(3),
+            [
+                *[("open", True), ("go on", True), ("go on", True), ("open", False)],
+                *[("go on", False)] * 2,
+                ("close", False),
+            ],
+        ),
+    ],
+    ids=["all of it", "all but the first row", "all that show it", "all but the last"],
+)
+def test_an_alert_is_muted_while_it_lies_in_maintenance(muted_rows, expected):
+    found = muted_changes([1.2, 1.1, 1.1, 1.1, 0.1, 0.1, 0.1], muted_rows)
+    assert [(change.kind, change.alert.is_muted) for change in found] == expected
+
+
+def test_what_was_told_counts_from_when_a_muted_alert_is_told():
+    found = muted_changes([1.2, 2.0, 4.0, 4.1, 5.9, 6.3], range(3))
+    kinds_of = [(change.kind, change.alert.is_muted) for change in found]
+    assert kinds_of == [
+        *[("open", True), ("update", True), ("update", True), ("open", False)],
+        *[("go on", False), ("update", False)],
+    ]
+    assert found[3].alert.told_anomaly == 4.1
+
+
+def test_an_echo_after_the_maintenance_does_not_let_an_alert_out():
+    found = muted_changes([1.2, 1.1, 1.1], range(2), {2: Mark.ECHO})
+    assert [change.alert.is_muted for change in found] == [True, True, True]
+
+
 def kinds(found):
     return [change and change.kind for change in found]
 
@@ -152,7 +208,7 @@ def test_an_alert_that_gets_ever_worse_is_explained_and_told_a_bounded_number_of
     for number in range(n):
         anomaly = (2.01 + 0.05 * number) * rng.uniform(least, 1.0)
         (change,) = alerting.take(
-            verdict(number, anomaly), RATE, calm, lambda at: asked.append(at) or ()
+            verdict(number, anomaly), RATE, calm, lambda at, begun: asked.append(at) or ()
         )
         told += [number] * (change.kind == "update")
     assert 0 < len(told) <= math.log(2.01 + 0.05 * n) / math.log(1.5)

@@ -15,7 +15,7 @@ from tests.smkc.serve.store.making import (
     verdict_of,
 )
 
-from smkc.serve.store import Event, Store, StoreError, opening
+from smkc.serve.store import Event, MarkedSpan, Store, StoreError, opening
 from smkc.serve.store.opening import FILE, LOCK_FILE
 
 NAMES = tuple(f'http_requests_total{{pod="api-{pod}"}}' for pod in range(200))
@@ -36,6 +36,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     [Event(at_row=number, kind="fit", content={"n": number})],
                 )
         store.put_inbox("w", b"pushed")
+        store.spans.add(MarkedSpan(watch="w", kind="missed", start=1, end=2, note="disk"))
+        store.acknowledge(alert_of(0).id, "ann", "looking", 5)
     return folder
 
 
@@ -47,6 +49,8 @@ def folder(whole: Path, tmp_path: Path) -> Path:
 def read_all(store: Store) -> None:
     everything(store)
     list(store.inbox("w"))
+    store.spans.find("w", 0, 10**13)
+    store.acknowledgements([alert_of(0).id])
     for lane in store.lanes():
         lane.rows(lane.first_kept_row, lane.n_rows)
         lane.events(0)

@@ -3,6 +3,7 @@
 In: an alert's id, or filters. Out: alerts with their causes.
 """
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Query
@@ -20,10 +21,10 @@ from smkc.serve.api.access import (
     answered,
     needs,
 )
-from smkc.serve.api.answers import AlertAnswer, AlertsAnswer
+from smkc.serve.api.answers import AcknowledgementAnswer, AlertAnswer, AlertsAnswer
 from smkc.serve.queries import graph_links, query_of_cause
 from smkc.serve.service import Service
-from smkc.serve.store import StoredAlert
+from smkc.serve.store import Acknowledgement, StoredAlert
 from smkc.serve.view import UnknownError
 
 router = APIRouter(prefix="/api/v1", route_class=GuardedRoute, tags=["alerts"], responses=REFUSALS)
@@ -61,8 +62,9 @@ def alerts(
         limit=limit,
         before_id=before,
     )
+    said = service.store.acknowledgements([one.record.id for one in found])
     answer = AlertsAnswer(
-        alerts=tuple(alert_answer(one, service) for one in found),
+        alerts=tuple(alert_answer(one, service, said[one.record.id]) for one in found),
         next=found[-1].record.id if len(found) == limit else None,
     )
     return answered(answer)
@@ -71,8 +73,8 @@ def alerts(
 @router.get("/alerts/{id}", response_model=AlertAnswer, summary="One alert")
 @needs("read")
 def alert(service: Here, id: AlertId) -> Response:
-    """Return an alert with its causes, acknowledgement and feedback."""
-    return answered(alert_answer(_known(service, id), service))
+    """Return an alert with its causes, acknowledgements and feedback."""
+    return answered(_answer(service, id))
 
 
 @router.post("/alerts/{id}/acknowledge", summary="Acknowledge an alert", responses=REFUSED_BODIES)
@@ -82,12 +84,12 @@ def acknowledge(
 ) -> AlertAnswer:
     """Record who acknowledged an alert, when, and with which note.
 
-    A later acknowledgement replaces an earlier one.
+    Earlier acknowledgements are kept.
     """
     _known(service, id)
     note = content.note if content is not None else ""
     service.store.acknowledge(id, caller.name or LOCAL, note, service.now())
-    return alert_answer(_known(service, id), service)
+    return _answer(service, id)
 
 
 @router.post("/alerts/{id}/feedback", summary="Mark an alert as normal")
@@ -96,11 +98,17 @@ def feedback(service: Here, caller: Asking, id: AlertId) -> AlertAnswer:
     """Mark an alert as normal, which adds its rows to the reference."""
     _known(service, id)
     service.feedback(id, caller.name or LOCAL)
-    return alert_answer(_known(service, id), service)
+    return _answer(service, id)
 
 
-def alert_answer(stored: StoredAlert, service: Service) -> AlertAnswer:
-    """Return an alert with links for its causes, its acknowledgement and its feedback."""
+def _answer(service: Service, id: str) -> AlertAnswer:
+    return alert_answer(_known(service, id), service, service.store.acknowledgements([id])[id])
+
+
+def alert_answer(
+    stored: StoredAlert, service: Service, said: Sequence[Acknowledgement]
+) -> AlertAnswer:
+    """Return an alert with links for its causes, its acknowledgements and its feedback."""
     alert, config = stored.record, service.config
     answer = AlertAnswer.model_validate(alert)
     causes = []
@@ -109,6 +117,7 @@ def alert_answer(stored: StoredAlert, service: Service) -> AlertAnswer:
         told = {"query": query, "links": graph_links(alert, query, config)}
         causes.append(cause.model_copy(update=told))
     by_users = {key: value for key, value in vars(stored).items() if key != "record"}
+    by_users["acknowledgements"] = tuple(AcknowledgementAnswer.model_validate(one) for one in said)
     return answer.model_copy(update={"causes": tuple(causes), **by_users})
 
 

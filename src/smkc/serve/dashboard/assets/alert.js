@@ -113,11 +113,11 @@ function leadOf({ causes: [first] }) {
 }
 
 function acknowledgement(alert) {
-  const parts = [];
-  if (alert.acknowledgedAt !== null) {
-    const who = alert.acknowledgedBy ? ` by ${alert.acknowledgedBy}` : "";
-    parts.push(make("p", { class: "seen-by" }, `Acknowledged${who} at `
-      + `${zoned(alert.acknowledgedAt)}${alert.note ? `: ${alert.note}` : ""}`));
+  const parts = alert.acknowledgements.map(({ by, at, note }) => make("p", { class: "seen-by" },
+    `Acknowledged${by ? ` by ${by}` : ""} at ${zoned(at)}${note ? `: ${note}` : ""}`));
+  if (alert.isMuted) {
+    parts.unshift(make("p", { class: "seen-by" },
+      "It began during maintenance: nobody was notified."));
   }
   if (alert.feedback) {
     parts.push(make("p", { class: "seen-by" }, `${alert.feedback} said that this was normal.`));

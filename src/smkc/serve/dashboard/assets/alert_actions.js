@@ -12,19 +12,19 @@ export function actions(alert, onDone) {
     onDone(await api.alert(alert.id).catch(() => null));
   };
   const isSeen = alert.acknowledgedAt !== null;
-  const parts = [];
-  if (!isSeen) {
-    parts.push(make("button", { type: "button", class: "strong", id: "acknowledge", on: {
+  const verb = isSeen ? "Acknowledge again" : "Acknowledge";
+  const parts = [make("button", {
+    type: "button", class: isSeen ? null : "strong", id: verb.toLowerCase().replace(" ", "-"), on: {
       click: () => askFor({
-        title: "Acknowledge this alert?",
-        words: "Others see that somebody looks after it. It stays open until the system calms "
-          + "down.",
+        title: isSeen ? "Acknowledge this alert again?" : "Acknowledge this alert?",
+        words: isSeen ? "A further note joins those before it."
+          : "Others see that somebody looks after it. It stays open until the system calms down.",
         hasNote: true,
-        verb: "Acknowledge",
+        verb,
         act: (note) => api.acknowledge(alert.id, note).then(() => done("Acknowledged.")),
       }),
-    } }, "Acknowledge"));
-  }
+    },
+  }, verb)];
   if (!alert.feedback) {
     parts.push(make("button", { type: "button", id: "feedback", on: {
       click: () => askFor({
@@ -41,7 +41,7 @@ export function actions(alert, onDone) {
 }
 
 /** Ask for confirmation in a dialog; if the action fails, stay open and show the reason. */
-function askFor({ title, words, hasNote, verb, act }) {
+export function askFor({ title, words, hasNote, verb, act }) {
   const note = hasNote ? make("textarea", { id: "note", rows: 3, maxlength: LONGEST_NOTE }) : null;
   const refusal = make("p", { class: "refused", role: "alert" });
   const yes = make("button", { type: "submit", class: "strong", value: "yes" }, verb);

@@ -8,7 +8,7 @@ const shown = new WeakMap();
 
 /** Show a table of alerts in a node; if nothing changed, it stays, and links keep the focus. */
 export function showAlerts(node, alerts, { withLane = false } = {}) {
-  const said = JSON.stringify(alerts.map((one) => [one.id, one.isOpen, one.anomaly,
+  const said = JSON.stringify(alerts.map((one) => [one.id, one.isOpen, one.isMuted, one.anomaly,
     one.acknowledgedAt, one.feedback, alertTitle(one)]));
   if (shown.get(node) === said) return;
   shown.set(node, said);

@@ -112,6 +112,14 @@ export async function session() {
   return { needsToken: answer.needs_token, name: answer.name, role: answer.role };
 }
 
+/** Return the marked spans of a lane, newest first, and the number of all by kind. */
+export const spans = (watch, entity, since, until) =>
+  ask(path(["watches", watch, "spans"], { entity, since, until }));
+
+export const mark = (watch, span) => post(["watches", watch, "spans"], span);
+export const endSpan = (watch, id) => post(["watches", watch, "spans", String(id), "end"], {});
+export const deleteSpan = (watch, id) =>
+  ask(path(["watches", watch, "spans", String(id)]), { method: "DELETE" });
 export const logout = () => fetch("/logout", { method: "POST", credentials: "same-origin" });
 export const acknowledge = (id, note) => post(["alerts", id, "acknowledge"], { note });
 export const giveFeedback = (id) => post(["alerts", id, "feedback"], {});
@@ -175,6 +183,7 @@ function alertOf(one) {
     anomaly: one.anomaly,
     pValue: one.p_value,
     isOpen: one.is_open,
+    isMuted: one.is_muted,
     evidences: one.evidences,
     causesAt: one.causes_at,
     causesAnomaly: one.causes_anomaly,
@@ -187,9 +196,8 @@ function alertOf(one) {
       query: cause.query,
       links: cause.links,
     })),
-    acknowledgedBy: one.acknowledged_by ?? "",
     acknowledgedAt: one.acknowledged_at ?? null,
-    note: one.note ?? "",
+    acknowledgements: one.acknowledgements,
     feedback: one.feedback ?? "",
   };
 }

@@ -10,15 +10,19 @@ const PIXELS_A_TICK = 38;
 const LEAST_TICKS = 3;
 const LEAST_DRAG = 6;
 
+// A reading names the marks within this share of the time shown.
+const READING_SHARE = 0.005;
+
 let drawings = 0;
 
 /**
  * Make a chart with a time axis; the pointer or the arrow keys select a reading to show.
  *
  * ``name`` is for screen readers; ``title`` is shown above the chart. ``show`` of the result takes
- * { since, until, lines: [{ name, times, values, kind, isFilled }], bands, threshold, floor, least,
- * format }. Bands are shaded time spans, which are links if they have a href. ``onZoom`` is called
- * with the time span that the visitor selected with the mouse.
+ * { since, until, lines: [{ name, times, values, kind, isFilled }], bands, marks, threshold, floor,
+ * least, format }. Bands are shaded time spans, which are links if they have a href. Marks are
+ * shaded by their kind, and the reading names those at its time. ``onZoom`` is called with the time
+ * span that the visitor selected with the mouse.
  */
 export function chart({ name, title = "", height, onZoom = null }, describe) {
   const reading = make("output", { class: "reading" });
@@ -139,7 +143,10 @@ function plot(canvas, data, width, height) {
   const y = linear(low, high, bottom, top);
   canvas.setAttribute("viewBox", `0 0 ${width} ${height}`);
   const parts = [];
-  for (const band of data.bands ?? []) parts.push(bandOf(band, data, x, top, bottom));
+  for (const band of [...data.marks ?? [], ...data.bands ?? []]) {
+    if (band.end < data.since || band.start > data.until) continue;
+    parts.push(bandOf(band, data, x, top, bottom));
+  }
   const [grid, labels] = data.isBare ? [[], []] : values(data, y, low, high, width, bottom);
   parts.push(...grid);
   for (const line of data.lines) parts.push(...lineOf(line, data, x, y, width, top));
@@ -176,10 +183,12 @@ function bandOf(band, data, x, top, bottom) {
   const from = x(Math.max(band.start, data.since));
   const until = x(Math.min(Math.max(band.end, band.start), data.until));
   const wide = Math.max(until - from, 3);
+  const look = band.kind ? `mark ${band.kind}` : "band";
   const rect = draw("rect", {
-    class: band.isOpen ? "band open" : "band", x: from, y: top, width: wide, height: bottom - top,
+    class: band.isOpen ? "band open" : look, x: from, y: top, width: wide, height: bottom - top,
   }, draw("title", {}, band.label));
-  const tip = draw("rect", { class: "band-tip", x: from, y: top - 2, width: wide, height: 3 });
+  const edge = band.kind ? `mark-tip ${band.kind}` : "band-tip";
+  const tip = draw("rect", { class: edge, x: from, y: top - 2, width: wide, height: 3 });
   return band.href ? draw("a", { href: band.href, tabindex: "-1" }, rect, tip)
     : draw("g", {}, rect, tip);
 }
@@ -263,5 +272,7 @@ function readAt(data, at) {
     const index = nearest(line.times, at);
     return `${line.name} ${format(line.values[index])}`;
   });
-  return `${clock(at)}  ${values.join(", ")}`;
+  const near = READING_SHARE * (data.until - data.since);
+  const marks = (data.marks ?? []).filter((one) => one.start - near <= at && at <= one.end + near);
+  return [`${clock(at)}  ${values.join(", ")}`, ...marks.map((one) => one.label)].join("; ");
 }

@@ -97,7 +97,7 @@ export async function show(main, page) {
       }
       rows.get(key).update(lane);
     }
-    const open = lanes.filter((lane) => lane.alert).length;
+    const open = lanes.filter((lane) => lane.alert && !lane.alert.isMuted).length;
     const calm = lanes.filter((lane) => stateOf(lane, api.now()).kind === "calm").length;
     summary.textContent = [
       open ? `${count(open, "recording")} with an open alert` : "No open alert",

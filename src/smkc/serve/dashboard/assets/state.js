@@ -3,7 +3,8 @@
 import { make } from "./dom.js";
 import { duration, figure, laneName, percent } from "./words.js";
 
-const RANKS = { alert: 0, waiting: 1, learning: 2, calm: 3 };
+const RANKS = { alert: 0, waiting: 1, muted: 2, learning: 3, calm: 4 };
+const MUTED = { kind: "muted", words: "muted" };
 
 // Rows are late after this many steps, but at least this many milliseconds.
 const LATE_STEPS = 10;
@@ -11,7 +12,7 @@ const LATE_LEAST = 30_000;
 
 /** Return the state of a lane at a time: a kind, which sets the colour, and words. */
 export function stateOf(lane, now) {
-  if (lane.alert) return { kind: "alert", words: "alert" };
+  if (lane.alert) return lane.alert.isMuted ? MUTED : { kind: "alert", words: "alert" };
   if (lane.phase === "waiting") return { kind: "waiting", words: "waiting" };
   if (lane.phase === "backfilling") {
     return { kind: "learning", words: `history ${percent(lane.progress)}` };
@@ -35,7 +36,7 @@ export function stateSign(state) {
   return make("span", { class: `state ${state.kind}` }, state.words);
 }
 
-/** Sort lanes: open alerts by anomaly, then waiting, learning and calm lanes, each by name. */
+/** Sort lanes: open alerts by anomaly, then waiting, muted, learning and calm lanes, by name. */
 export function byTrouble(lanes, now) {
   const rank = (lane) => RANKS[stateOf(lane, now).kind];
   const weight = (lane) => lane.alert?.anomaly ?? 0;
@@ -53,11 +54,12 @@ export function laneAddress(lane, further = {}) {
 /** Return the URL of an alert's page. */
 export const alertAddress = (alert) => `/alerts/${encodeURIComponent(alert.id)}`;
 
-/** Return signs for an alert: open or over, acknowledged, and whether it was normal. */
+/** Return signs for an alert: open or over, muted, acknowledged, and whether it was normal. */
 export function alertSigns(alert) {
   const state = alert.isOpen ? { kind: "alert", words: "open" } : { kind: "over", words: "over" };
   return [
     stateSign(state),
+    alert.isMuted ? stateSign(MUTED) : null,
     alert.acknowledgedAt !== null ? make("span", { class: "state seen" }, "acknowledged") : null,
     alert.feedback ? make("span", { class: "state seen" }, "was normal") : null,
   ].filter((one) => one !== null);

@@ -8,6 +8,7 @@ import { evidenceStrips } from "./evidence_strips.js";
 import { loudestList } from "./loudest.js";
 import { presenceMap } from "./presence_map.js";
 import { rangeButtons, rangeFromAddress, reach, usualRange } from "./ranges.js";
+import { marksOf, spanPanel } from "./spans.js";
 import { alertAddress, byTrouble, laneAddress, stateOf, stateSign } from "./state.js";
 import {
   ago, count, duration, figure, laneName, score, selfTestStory, span, zoned,
@@ -50,8 +51,10 @@ function emptyView(main, page, watch) {
 
 async function laneView(main, page, watch, lane) {
   const range = rangeFromAddress(usualRange([lane]));
-  const ranges = rangeButtons(range, ["5m", "15m", "1h", "6h", "1d", "7d", "30d"],
-    () => loadAll().catch(page.failed));
+  const ranges = rangeButtons(range, ["5m", "15m", "1h", "6h", "1d", "7d", "30d"], () => {
+    parts.spans.suggest(range);
+    loadAll().catch(page.failed);
+  });
   page.title(laneName(lane));
   page.trail([[laneName(lane), null]]);
 
@@ -66,6 +69,8 @@ async function laneView(main, page, watch, lane) {
     evidences: evidenceStrips(),
     presence: presenceMap(),
     loudest: loudestList(),
+    spans: spanPanel(lane, { isSplit: lane.entity !== "", mayAct: page.mayAct,
+      onChange: () => load() }),
   };
   const alerts = make("div");
   const selfTest = make("p", { class: "self-test" });
@@ -78,6 +83,9 @@ async function laneView(main, page, watch, lane) {
       + "shaded spans are alerts. Point at the line, or focus it and use the arrow keys, to read "
       + "it; drag over a part to see only that.",
     parts.score.node),
+    section("Marked times", "Shaded too, and named where you read the chart. Alerts that begin "
+      + "during maintenance are not sent; neither maintenance nor missed faults are learned from, "
+      + "from the next fit on. Drag over a chart to mark that part.", parts.spans.node),
     section("Loudest now", "The variables that are most unusual in the latest row, whether or not "
       + "it alerts. Of many variables some always are: alerts take that into account.",
     parts.loudest.node),
@@ -93,7 +101,7 @@ async function laneView(main, page, watch, lane) {
     section("What it would catch", "Found out after each fit, with anomalies of eight kinds that "
       + "were planted for it.", selfTest));
 
-  let data = null, known = [], presenceAt = 0, loading = 0;
+  let data = null, known = [], marked = [], presenceAt = 0, loading = 0;
 
   const showLane = () => {
     const seen = lane.lastTime === null ? "no row yet"
@@ -114,7 +122,7 @@ async function laneView(main, page, watch, lane) {
         href: alertAddress(one), label: `Alert, ${span(one.start, one.end)}`,
       }));
     const line = (title, values, kind) => ({ name: title, times: data.times, values, kind });
-    const common = { since, until, bands };
+    const common = { since, until, bands, marks: marksOf(marked, until) };
     parts.score.show({ ...common, floor: 0, least: 1.6, threshold: 1, format: score,
       lines: [line("score", data.anomaly)] });
     const isSteady = Math.min(...data.cardinality) >= 0.7 * Math.max(...data.cardinality);
@@ -142,12 +150,15 @@ async function laneView(main, page, watch, lane) {
     loading += 1;
     const own = loading;
     const { since, until } = reach(range);
-    const [found, list] = await Promise.all([
+    const [found, list, spans] = await Promise.all([
       api.scores(lane.watch, lane.entity, since, until, POINTS),
-      api.alerts({ watch: lane.watch, entity: lane.entity, limit: MOST_ALERTS })]);
+      api.alerts({ watch: lane.watch, entity: lane.entity, limit: MOST_ALERTS }),
+      api.spans(lane.watch, lane.entity, since, range.until)]);
     if (own !== loading) return;
     data = found;
     known = list;
+    marked = spans.spans;
+    parts.spans.show(spans);
     showLane();
     draw();
     showAlerts(alerts, list);
@@ -165,6 +176,7 @@ async function laneView(main, page, watch, lane) {
     if (Date.now() - presenceAt > PRESENCE_AGAIN) await loadPresence();
   };
 
+  parts.spans.suggest(range);
   await loadAll();
   return { look: (watches) => look(watches).catch(() => {}) };
 }
@@ -191,8 +203,10 @@ function section(title, note, ...content) {
 function describeScore(data) {
   const values = data.lines[0].values.filter((value) => value !== null);
   if (!values.length) return "nothing was scored in this time";
+  const marks = data.marks.filter((one) => one.end >= data.since && one.start <= data.until);
   return `${zoned(data.since, data.until)}, now ${score(values.at(-1))}, at most `
-    + `${score(Math.max(...values))}, ${count(data.bands.length, "alert")}`;
+    + `${score(Math.max(...values))}, ${count(data.bands.length, "alert")}`
+    + (marks.length ? `, ${count(marks.length, "marked time")}` : "");
 }
 
 function describeRange(data) {
