@@ -102,6 +102,7 @@ class _Service(Collector):
         yield from _lanes(lanes)
         yield from _watches(watches)
         store = self._service.store
+        yield Gauge("smkc_incident_open", "Number of open incidents.", store.n_open_incidents())
         yield Gauge("smkc_outbox_waiting", "Messages that wait to be sent.", store.n_waiting())
         yield Gauge("smkc_store_bytes", "Size of the history on disk.", store.size_bytes())
         receivers = self._service.receivers()

@@ -125,10 +125,14 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredAlert:
-    """An alert with the acknowledgement and feedback of users; their fields are None without."""
+    """An alert with the acknowledgement and feedback of users; their fields are None without.
+
+    ``incident`` is the id of its incident; None for alerts of versions before there were any.
+    """
 
     record: AlertRecord
     acknowledged_by: str | None = None
     acknowledged_at: int | None = None
     note: str | None = None
     feedback: str | None = None
+    incident: str | None = None

@@ -98,6 +98,7 @@ class AlertAnswer(OfLane):
     acknowledged_at: int | None = Field(None, description="time of the acknowledgement")
     note: Text | None = Field(None, description="note of the acknowledgement")
     feedback: Text | None = Field(None, description="who marked it as normal")
+    incident: Text | None = Field(None, description="id of its incident; null if it has none")
 
 
 class AlertsAnswer(Answer):

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from smkc.decide import Cause
 from smkc.errors import SmkcError
 from smkc.serve.config import Config, WatchConfig
+from smkc.serve.incidents.keeping import keep
 from smkc.serve.lane.alerting import Alerting, Change, alert_rate, anomaly_of, calm_rows
 from smkc.serve.lane.files import ROWS_SET_ASIDE, LaneFiles
 from smkc.serve.lane.fitting import time_left
@@ -144,11 +145,18 @@ class Lane:
         if batch is None:
             return
         alerts: dict[str, AlertRecord] = {change.alert.id: change.alert for change in batch.changes}
+        changes = [(change.kind, change.alert) for change in batch.changes]
         messages: list[Message] = []
-        for change in batch.changes:
-            if change.kind != "go on":
-                messages += messages_for(change.alert, change.kind, self._config)
-        self.journal.commit(batch.rows, batch.verdicts, list(alerts.values()), messages)
+        for kind, alert in changes:
+            if kind != "go on" and not self._config.notifies_incidents:
+                messages += messages_for(alert, kind, self._config)
+        self.journal.commit(
+            batch.rows,
+            batch.verdicts,
+            list(alerts.values()),
+            messages,
+            regroup=lambda connection: keep(connection, changes, self._config),
+        )
         self._pending = None
         self._tell(batch)
         if self.journal.n_rows >= self._told_until_row:

@@ -18,7 +18,6 @@ LOCK_SECONDS = 0.5
 BEGINNING = b"SQLite format 3\0"
 
 APPLICATION = 0x736D6B63  # "smkc" in ASCII, stored as SQLite's application_id
-VERSION = 1
 
 # Text from outside (names, entities, notes) is stored as bytes: a Python str may contain lone
 # surrogates, which SQLite's TEXT cannot.
@@ -61,6 +60,20 @@ CREATE INDEX outbox_waiting ON outbox (is_waiting, due, id);
 CREATE INDEX outbox_by_subject ON outbox (about, receiver, id) WHERE is_waiting = 1;
 CREATE INDEX outbox_by_age ON outbox (created);
 """
+_INCIDENTS = """
+CREATE TABLE incidents (
+    id TEXT PRIMARY KEY, start INTEGER NOT NULL, "end" INTEGER NOT NULL, names TEXT NOT NULL,
+    severity TEXT NOT NULL, is_open INTEGER NOT NULL, merged_into TEXT NOT NULL);
+CREATE INDEX incidents_by_start ON incidents (start, id);
+CREATE INDEX incidents_by_end ON incidents ("end");
+ALTER TABLE alerts ADD COLUMN incident TEXT;
+CREATE INDEX alerts_by_incident ON alerts (incident, start);
+"""
+
+# What each version added, the first one first. A file of an earlier version is brought up to date
+# by what it lacks, so these are never edited: a change of the tables is appended.
+_VERSIONS = (_TABLES, _INCIDENTS)
+VERSION = len(_VERSIONS)
 
 
 class FolderLock:
@@ -142,7 +155,7 @@ def _require_whole(path: Path) -> None:
     with explained(path, "open it"):
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
         try:
-            _require_ours(connection, path)
+            version = _require_ours(connection, path)
             # quick_check does not verify indexes; that of the lanes is small and essential.
             for check in ("quick_check(1)", "integrity_check(lanes)"):
                 found = connection.execute(f"PRAGMA {check}").fetchone()[0]
@@ -157,6 +170,8 @@ def _require_whole(path: Path) -> None:
                 raise StoreError(
                     f"{path} is damaged: {astray} lanes have lost rows", is_damaged=True
                 )
+            if version < VERSION:
+                _bring_up_to_date(connection, version)
         finally:
             connection.close()
 
@@ -200,17 +215,25 @@ def _make(path: Path) -> None:
             os.close(folder)
 
 
-def _create(connection: sqlite3.Connection) -> None:
-    """Create the tables in an empty file, in one transaction."""
+def _create(connection: sqlite3.Connection, version: int = VERSION) -> None:
+    """Create the tables of a version in an empty file, in one transaction."""
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # must come before the first table
     connection.executescript(
-        f"BEGIN; {_TABLES} INSERT INTO about VALUES ({VERSION}); "
-        f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT"
+        f"BEGIN; {''.join(_VERSIONS[:version])} INSERT INTO about VALUES ({version}); "
+        f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {version}; COMMIT"
     )
 
 
-def _require_ours(connection: sqlite3.Connection, path: object) -> None:
-    """Raise StoreError unless the file has the tables of smkc in a version that is supported."""
+def _bring_up_to_date(connection: sqlite3.Connection, version: int) -> None:
+    """Add to a file what versions after its own added, in one transaction."""
+    connection.executescript(
+        f"BEGIN IMMEDIATE; {''.join(_VERSIONS[version:])} UPDATE about SET version = {VERSION}; "
+        f"PRAGMA user_version = {VERSION}; COMMIT"
+    )
+
+
+def _require_ours(connection: sqlite3.Connection, path: object) -> int:
+    """Return the version of a file; raise StoreError unless its tables are those of smkc in it."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     tables = _described(connection)
@@ -224,8 +247,9 @@ def _require_ours(connection: sqlite3.Connection, path: object) -> None:
             f"{path} was written by a newer smkc (its version is {version}, this one reads up to "
             f"{VERSION}); upgrade smkc, or give another folder"
         )
-    if tables != _expected():
+    if tables != _expected(version):
         raise StoreError(f"{path} is damaged: its tables are not those of smkc", is_damaged=True)
+    return int(version)
 
 
 def _described(connection: sqlite3.Connection) -> list[tuple[str, str | None]]:
@@ -235,10 +259,10 @@ def _described(connection: sqlite3.Connection) -> list[tuple[str, str | None]]:
     return [(name, sql) for name, sql in found if not str(name).startswith("sqlite_stat")]
 
 
-def _expected() -> list[tuple[str, str | None]]:
+def _expected(version: int) -> list[tuple[str, str | None]]:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
-        _create(connection)
+        _create(connection, version)
         return _described(connection)
     finally:
         connection.close()
