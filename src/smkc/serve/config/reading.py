@@ -81,7 +81,7 @@ def _texts_by_name(value: object) -> dict[str, str]:
 
 def _lists_by_name(value: object) -> dict[str, tuple[str, ...]]:
     """Read a table of lists of strings."""
-    return {name: _texts(part) for name, part in _anything(value).items()}
+    return _arguments(value, dict.fromkeys(_anything(value), _texts))
 
 
 def _anything(value: object) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from smkc.serve.store.incidents import (
     alerts_of,
     incident_of,
     incidents_near,
-    is_other_open,
+    is_any_open,
     put_incident,
 )
 
@@ -30,56 +30,55 @@ if TYPE_CHECKING:
 def keep(
     connection: sqlite3.Connection, changes: Sequence[tuple[str, AlertRecord]], config: "Config"
 ) -> list[Message]:
-    """Assign alerts to incidents, after the alerts were written; return the messages to send.
+    """Assign a lane's alerts to incidents, after they were written; return the messages to send.
 
     Each change is its kind ("open", "update", "go on" or "close") and the alert afterwards, in the
     order in which they happened. Messages are about alerts instead, and none are returned here, if
     the configuration says so.
     """
     dependencies = Dependencies(config.dependencies)
+    written = sorted({alert.id for _, alert in changes})
+    states: dict[str, AlertRecord] = {}  # up to the current change; the store has the last ones
     messages: list[Message] = []
     for kind, alert in changes:
+        states[alert.id] = alert
         before = incident_of(connection, alert.id)
-        now, merged = _kept(connection, before, alert, names_of(alert, dependencies))
+        whole, known = _whole(connection, before, alert, names_of(alert, dependencies))
+        ids = [one.id for one in known]
+        is_open = any(one.is_open for one in states.values())
+        now = replace(whole, is_open=is_open or is_any_open(connection, ids, written))
+        put_incident(connection, now, alert.id, [one for one in ids if one != now.id])
         if not config.notifies_incidents:
             continue
-        was = next((one for one in (before, *merged) if one and one.id == now.id), None)
-        gone = [one for one in (before, *merged) if one and one.id != now.id]
+        was = next((one for one in known if one.id == now.id), None)
+        gone = [one for one in known if one.id != now.id]
         event = _event(kind, was, now, is_merged=bool(gone))
-        if event or gone:
-            alerts = [alert if one.id == alert.id else one for one in alerts_of(connection, now.id)]
-            telling = Telling(alerts, (kind, alert), config)
-            messages += telling.messages(event, was, now, gone)
+        if event or any(one.is_open for one in gone):
+            alerts = [states.get(one.id, one) for one in alerts_of(connection, now.id)]
+            messages += Telling(alerts, (kind, alert), config).messages(event, was, now, gone)
     return messages
 
 
-def _kept(
+def _whole(
     connection: sqlite3.Connection,
     before: Incident | None,
     alert: AlertRecord,
     names: frozenset[str],
 ) -> tuple[Incident, list[Incident]]:
-    """Store the incident of an alert; return it, and the other incidents that are one with it.
+    """Return the incident of an alert, and the stored incidents of which it consists.
 
     An incident that exists already keeps its id when a new alert joins it, since receivers know it
-    by its id. Of several that turn out to be one, the one that began first keeps its id.
+    by its id. Of several that are one, the one that began first keeps its id.
     """
     mine = Incident(
-        id=alert.id,
-        start=alert.start,
-        end=alert.end,
-        names=names,
-        severity=alert.severity,
+        id=alert.id, start=alert.start, end=alert.end, names=names, severity=alert.severity
     )
     if before is not None:
         mine = before.joined(mine)
     whole, others = united(mine, lambda since, until: incidents_near(connection, since, until))
     known = [*others, *([] if before is None else [before])]
-    id = min(known, key=lambda one: (one.start, one.id)).id if known else mine.id
-    ids = [one.id for one in known]
-    whole = replace(whole, id=id, is_open=alert.is_open or is_other_open(connection, ids, alert.id))
-    put_incident(connection, whole, alert.id, [one for one in ids if one != id])
-    return whole, others
+    first = min(known or [mine], key=lambda one: (one.start, one.id))
+    return replace(whole, id=first.id), known
 
 
 def _event(kind: str, was: Incident | None, now: Incident, *, is_merged: bool) -> str:

@@ -56,20 +56,23 @@ class Telling:
         Those that are ``gone``, because they were merged into it, are closed. Alertmanager tells
         alerts apart by their labels, so if the severity rose, the alert with the old one is closed.
         """
-        found = []
+        found: list[Message] = []
         for one in gone:
             if one.is_open:
                 closed = replace(one, is_open=False, merged_into=now.id)
                 found += self._to_alertmanagers("close", closed)
                 found += self._to_webhooks("close", closed)
-        if event and was is not None and was.is_open and was.severity != now.severity:
+        if was is not None and was.is_open and was.severity != now.severity:
             milder = replace(was, is_open=False, end=now.end)
-            found += self._to_alertmanagers(f"no-longer-{was.severity}", milder)
+            found += self._to_alertmanagers(f"no-{was.severity}", milder, is_by_severity=True)
         if event:
             found += self._to_alertmanagers(event, now) + self._to_webhooks(event, now)
         return found
 
-    def _to_alertmanagers(self, event: str, incident: Incident) -> list[Message]:
+    def _to_alertmanagers(
+        self, event: str, incident: Incident, *, is_by_severity: bool = False
+    ) -> list[Message]:
+        """Return a message to each; if told, only to those whose labels show smkc's severity."""
         return [
             self._message(
                 ("alertmanager", address(to.url)),
@@ -78,6 +81,7 @@ class Telling:
                 _alertmanager_content(incident, self._alerts, self._story, to, self._config),
             )
             for to in self._config.alertmanagers
+            if not (is_by_severity and "severity" in to.labels)
         ]
 
     def _to_webhooks(self, event: str, incident: Incident) -> list[Message]:

@@ -100,7 +100,8 @@ def _blame(alerts: Sequence[AlertRecord], dependencies: Dependencies) -> tuple[A
     blamed = min(alerts, key=_rank)
     if len(alerts) == 1:
         return blamed, "it is the only one that alerted"
-    return blamed, f"it {_when(blamed, alerts)}, and nothing is known to depend on another here"
+    early = show_duration(EARLY_MILLISECONDS)
+    return blamed, f"it {_when(blamed, alerts)}, and no known dependency alerted within {early}"
 
 
 def _rank(alert: AlertRecord) -> tuple[int, float, str]:

@@ -10,6 +10,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from smkc.decide import Cause
@@ -145,11 +146,11 @@ class Lane:
         if batch is None:
             return
         alerts: dict[str, AlertRecord] = {change.alert.id: change.alert for change in batch.changes}
-        changes = [(change.kind, change.alert) for change in batch.changes]
         messages: list[Message] = []
-        for kind, alert in changes:
-            if kind != "go on" and not self._config.notifies_incidents:
-                messages += messages_for(alert, kind, self._config)
+        for change in batch.changes:
+            if change.kind != "go on" and not self._config.notifies_incidents:
+                messages += messages_for(change.alert, change.kind, self._config)
+        changes = _overlapping(batch.changes, calm_rows(self.watch.step))
         self.journal.commit(
             batch.rows,
             batch.verdicts,
@@ -334,3 +335,17 @@ class Lane:
             log.error("%s %s: rows are lost from memory: %s", self.watch.name, self.entity, error)
             return
         self.checkpoint()
+
+
+def _overlapping(changes: Sequence[Change], calm: int) -> list[tuple[str, AlertRecord]]:
+    """Return changes in the order in which incidents take them.
+
+    An alert that another one replaces closes after that one has opened, so that their incident
+    goes on. Any other alert has been quiet for more than ``calm`` rows when the next one opens.
+    """
+    ordered = list(changes)
+    for at, (first, second) in enumerate(pairwise(changes)):
+        is_replaced = second.alert.first_row - first.alert.last_row <= calm
+        if (first.kind, second.kind) == ("close", "open") and is_replaced:
+            ordered[at : at + 2] = [second, first]
+    return [(change.kind, change.alert) for change in ordered]

@@ -21,13 +21,10 @@ _COLUMNS = 'id, start, "end", names, severity, is_open, merged_into'
 
 
 def find_incidents(
-    connection: sqlite3.Connection, where: str, values: Sequence[Any], limit: int = -1
+    connection: sqlite3.Connection, which: str, values: Sequence[Any]
 ) -> list[Incident]:
-    """Return the incidents for a condition, newest first; a negative limit is none."""
-    found = connection.execute(
-        f"SELECT {_COLUMNS} FROM incidents WHERE {where} ORDER BY start DESC, id DESC LIMIT ?",
-        (*values, limit),
-    )
+    """Return incidents; ``which`` is what follows the name of the table in SQL."""
+    found = connection.execute(f"SELECT {_COLUMNS} FROM incidents {which}", values)
     with decoding("an incident"):
         return [
             Incident(
@@ -45,21 +42,24 @@ def find_incidents(
 
 def incidents_near(connection: sqlite3.Connection, since: int, until: int) -> list[Incident]:
     """Return the incidents that overlap a span of time in milliseconds."""
-    where = "\"end\" >= ? AND start <= ? AND merged_into = ''"
-    return find_incidents(connection, where, (since, until))
+    # Nearly all incidents start before ``until``, so an index of their starts would not help.
+    which = "INDEXED BY incidents_by_end WHERE \"end\" >= ? AND start <= ? AND merged_into = ''"
+    return find_incidents(connection, which, (since, until))
 
 
 def incident_of(connection: sqlite3.Connection, alert: str) -> Incident | None:
     """Return the incident of an alert; None if it belongs to none yet."""
-    where = "id = (SELECT incident FROM alerts WHERE id = ?)"
-    return next(iter(find_incidents(connection, where, [alert])), None)
+    which = "WHERE id = (SELECT incident FROM alerts WHERE id = ?)"
+    return next(iter(find_incidents(connection, which, [alert])), None)
 
 
-def is_other_open(connection: sqlite3.Connection, incidents: Sequence[str], alert: str) -> bool:
-    """Return whether an alert of some incidents is open, apart from one alert."""
-    where = f"incident IN ({_marks(incidents)}) AND is_open AND id != ?"
-    query = f"SELECT EXISTS (SELECT 1 FROM alerts WHERE {where})"
-    return bool(connection.execute(query, (*incidents, alert)).fetchone()[0])
+def is_any_open(
+    connection: sqlite3.Connection, incidents: Sequence[str], apart_from: Sequence[str]
+) -> bool:
+    """Return whether any alert of some incidents is open, apart from some alerts."""
+    which = f"incident IN ({_marks(incidents)}) AND is_open AND id NOT IN ({_marks(apart_from)})"
+    query = f"SELECT EXISTS (SELECT 1 FROM alerts WHERE {which})"
+    return bool(connection.execute(query, (*incidents, *apart_from)).fetchone()[0])
 
 
 def put_incident(

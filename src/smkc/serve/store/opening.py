@@ -66,6 +66,7 @@ CREATE TABLE incidents (
     severity TEXT NOT NULL, is_open INTEGER NOT NULL, merged_into TEXT NOT NULL);
 CREATE INDEX incidents_by_start ON incidents (start, id);
 CREATE INDEX incidents_by_end ON incidents ("end");
+CREATE INDEX incidents_open ON incidents (start, id) WHERE is_open;
 ALTER TABLE alerts ADD COLUMN incident TEXT;
 CREATE INDEX alerts_by_incident ON alerts (incident, start);
 """

@@ -203,16 +203,17 @@ class Store:
         given = {part: value for part, value in conditions.items() if value is not None}
         where = " AND ".join(["is_open" if open_only else "1", "merged_into = ''", *given])
         with self._database.read("read incidents") as connection:
-            found = find_incidents(connection, where, [*given.values()], limit)
+            newest = f"WHERE {where} ORDER BY start DESC, id DESC LIMIT ?"
+            found = find_incidents(connection, newest, [*given.values(), limit])
             whole = [(one, alerts_of(connection, one.id)) for one in found]
         return [(one, alerts) for one, alerts in whole if alerts]
 
     def incident(self, id: str) -> tuple[Incident, list[AlertRecord]] | None:
         """Return the incident with an id, or the one that it was merged into; None without."""
         merged = "SELECT merged_into FROM incidents WHERE id = ?"
-        where = f"merged_into = '' AND (id = ? OR id = ({merged}))"
+        which = f"WHERE merged_into = '' AND (id = ? OR id = ({merged}))"
         with self._database.read("read an incident") as connection:
-            found = find_incidents(connection, where, [id, id], 1)
+            found = find_incidents(connection, which, [id, id])
             alerts = alerts_of(connection, found[0].id) if found else []
         return (found[0], alerts) if alerts else None
 

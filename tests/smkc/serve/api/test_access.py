@@ -28,6 +28,8 @@ RULES = {
     ("GET", "/api/v1/watches/{watch}/loudest"): "read",
     ("GET", "/api/v1/alerts"): "read",
     ("GET", "/api/v1/alerts/{id}"): "read",
+    ("GET", "/api/v1/incidents"): "read",
+    ("GET", "/api/v1/incidents/{id}"): "read",
     ("POST", "/api/v1/observations"): "write",
     ("POST", "/api/v1/write"): "write",
     ("POST", "/v1/metrics"): "write",
@@ -40,7 +42,14 @@ RULES = {
 # Pages without data; a browser must get them before it can log in.
 PAGES = {
     (method, path)
-    for path in ("/", "/watches/{watch}", "/alerts/{alert}", "/login", "/assets/{version}/{name}")
+    for path in (
+        "/",
+        "/watches/{watch}",
+        "/incidents/{incident}",
+        "/alerts/{alert}",
+        "/login",
+        "/assets/{version}/{name}",
+    )
     for method in ("GET", "HEAD")
 }
 
