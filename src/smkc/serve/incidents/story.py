@@ -79,20 +79,15 @@ def _blame(alerts: Sequence[AlertRecord], dependencies: Dependencies) -> tuple[A
     """Return the alert to blame and why: the deepest early dependency, else the first to move."""
     called = {one.id: aliases(one) for one in alerts}
     needs = {one.id: dependencies.of(called[one.id]) for one in alerts}
-    dependents = {
-        one.id: [
-            other for other in alerts if other.id != one.id and needs[other.id] & called[one.id]
-        ]
-        for one in alerts
-        if one.start - alerts[0].start <= EARLY_MILLISECONDS
-    }
-    needed = [one for one in alerts if dependents.get(one.id)]
-    needed_ids = {one.id for one in needed}
-    deepest = [
-        one
-        for one in needed
-        if not any(needs[one.id] & called[other] for other in needed_ids if other != one.id)
-    ]
+
+    def depends(one: AlertRecord, other: AlertRecord) -> bool:
+        is_lane = (one.watch, one.entity) == (other.watch, other.entity)
+        return not is_lane and not needs[one.id].isdisjoint(called[other.id])
+
+    early = [one for one in alerts if one.start - alerts[0].start <= EARLY_MILLISECONDS]
+    dependents = {one.id: [other for other in alerts if depends(other, one)] for one in early}
+    needed = [one for one in early if dependents[one.id]]
+    deepest = [one for one in needed if not any(depends(one, other) for other in needed)]
     if needed:  # in a circle of dependencies none is the deepest
         blamed = min(deepest or needed, key=_rank)
         whom = _listed([lane_name(one) for one in dependents[blamed.id]])
@@ -100,8 +95,8 @@ def _blame(alerts: Sequence[AlertRecord], dependencies: Dependencies) -> tuple[A
     blamed = min(alerts, key=_rank)
     if len(alerts) == 1:
         return blamed, "it is the only one that alerted"
-    early = show_duration(EARLY_MILLISECONDS)
-    return blamed, f"it {_when(blamed, alerts)}, and no known dependency alerted within {early}"
+    within = show_duration(EARLY_MILLISECONDS)
+    return blamed, f"it {_when(blamed, alerts)}, and no known dependency alerted within {within}"
 
 
 def _rank(alert: AlertRecord) -> tuple[int, float, str]:

@@ -86,3 +86,14 @@ def test_many_dependents_are_counted():
     _, reason = told([*clients, alert("postgres", 0, 600)])
     assert reason.startswith("shop / ")
     assert " and 2 more depend on it, and it alerted first, together with 5 others" in reason
+
+
+def test_a_lane_does_not_depend_on_itself():
+    """The table says that all of the shop depends on the database, which is a part of it."""
+    table = Dependencies({"shop": ["postgres"]})
+    parts = [alert("shop/cart", 0, 60), alert("shop/postgres", 15, 60)]
+    again = alert("shop/postgres", 200, 260)
+    assert told([*parts, again], table) == (
+        parts[1],
+        "shop / cart depends on it, and it alerted 15s after the first",
+    )
