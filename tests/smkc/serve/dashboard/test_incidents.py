@@ -21,8 +21,8 @@ def shop(tmp_path_factory):
     with Shop(folder, dependencies={"cart": [HOSTILE]}) as shop:
         shop.learn()
         shop.push(30)
-        shop.push(4, slow="cart")
-        shop.push(4, slow=HOSTILE)
+        shop.push(6, slow="cart")
+        shop.push(6, slow=HOSTILE)
         yield shop
 
 
