@@ -79,6 +79,7 @@ def told(folder: Path) -> dict[str, Any]:
         return {
             "columns": {k: np.nan_to_num(v, nan=-1.0).tolist() for k, v in columns.items()},
             "alerts": [stored.record for stored in store.alerts(limit=1000)],
+            "incidents": store.incidents(limit=1000),
             "keys": [bytes(key).decode() for (key,) in found],
             "events": [(event.at_row, event.kind, event.content) for event in journal.events(0)],
             "set aside": [path.name for path in store.set_aside],

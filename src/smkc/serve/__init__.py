@@ -5,6 +5,7 @@ with their causes, an HTTP API with a dashboard, and a history from which the se
 a restart.
 
 Data flow: ``prometheus`` or ``decoding`` (samples) -> ``intake`` (rows of a grid) -> ``lane``
-(stream, alerts, models) -> ``store`` (history, messages to send) -> ``delivery``, ``api``,
-``dashboard``. ``service`` connects these parts; ``view`` holds the records that describe its state.
+(stream, alerts, models) -> ``incidents`` (alerts that belong together) -> ``store`` (history,
+messages to send) -> ``delivery``, ``api``, ``dashboard``. ``service`` connects these parts; ``view``
+holds the records that describe its state.
 """

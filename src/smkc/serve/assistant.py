@@ -21,13 +21,15 @@ from smkc.serve.config.reaching import check_url, is_loopback
 from smkc.version import VERSION
 
 INSTRUCTIONS = (
-    "smkc follows telemetry and alerts when it behaves unlike before. Begin with alerts "
-    "(open_only) to see what is wrong, then alert for the causes of one; loudest says what is "
-    "unusual now and what is expected, trace shows readings. Nothing here changes the service."
+    "smkc follows telemetry and alerts when it behaves unlike before. Begin with incidents "
+    "(open_only) to see what is wrong, where it began and who is likely to blame, then alert for "
+    "the causes of one of its alerts; alerts lists them singly, loudest says what is unusual now "
+    "and what is expected, trace shows readings. Nothing here changes the service."
 )
 
-# Maximum number of causes per alert in a list of alerts, and of readings in a trace.
-FIRST_CAUSES, MAX_READINGS = 3, 200
+# Maximum number of causes per alert in a list of alerts, of alerts per incident, and of readings
+# in a trace.
+FIRST_CAUSES, FIRST_STEPS, MAX_READINGS = 3, 20, 200
 
 TIMEOUT_SECONDS = 20.0
 
@@ -110,6 +112,21 @@ def server_of(service: RemoteService) -> MCPServer:
             if lane["latest"]:
                 lane["latest"].pop("evidences")
         return {"watches": found}
+
+    @tool
+    def incidents(
+        open_only: Annotated[bool, Field(description="only incidents that go on")] = False,
+        since: Moment = "",
+        until: Moment = "",
+        limit: Annotated[int, Field(ge=1, le=100, description="number of incidents at most")] = 10,
+    ) -> dict[str, Any]:
+        """List incidents, newest first: what moved first, where it spread, who is to blame."""
+        query = {"open": "true" if open_only else "", **_span(since, until), "limit": limit}
+        found = service.ask("incidents", query)["incidents"]
+        for one in found:
+            steps = one["timeline"]
+            one |= {"n_alerts": len(steps), "timeline": steps[:FIRST_STEPS]}
+        return {"incidents": found}
 
     @tool
     def alerts(

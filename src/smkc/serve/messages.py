@@ -43,8 +43,8 @@ def messages_for(alert: AlertRecord, change: str, config: "Config") -> list[Mess
         for manager in config.alertmanagers
     ]
     lane = f"{alert.watch}/{alert.entity}"
-    event = _event(alert, change, link_to(alert, config.public_url))
-    event |= {"query": _query(alert, config)}
+    event = event_of(alert, change, link_to(alert, config.public_url))
+    event |= {"query": first_query(alert, config)}
     kinds += [("webhook", webhook.name, event) for webhook in config.webhooks]
     by_key = {
         f"{kind}/{quote(to)}/{alert.id}/{change}/{alert.peak}": (kind, to, content)
@@ -87,10 +87,10 @@ def alertmanager_alert(
     who |= {"alertname": ALERT_NAME, "watch": alert.watch, "entity": alert.entity}
     who |= {"severity": alert.severity, **manager.labels}
     said = {
-        "summary": _summary(alert),
+        "summary": summary_of(alert),
         "causes": "\n".join(_causes(alert)),
         "evidence": _evidence(alert),
-        "query": _query(alert, config),
+        "query": first_query(alert, config),
         "link": link,
     }
     told: dict[str, Any] = {
@@ -105,17 +105,17 @@ def alertmanager_alert(
     return told
 
 
-def _query(alert: AlertRecord, config: "Config") -> str:
+def first_query(alert: AlertRecord, config: "Config") -> str:
     """Return the Prometheus query of the first cause; empty if there is none."""
     return query_of_cause(alert.causes[0].variable, alert, config) if alert.causes else ""
 
 
-def _event(alert: AlertRecord, change: str, link: str) -> dict[str, Any]:
+def event_of(alert: AlertRecord, change: str, link: str) -> dict[str, Any]:
     """Return the JSON content for webhooks, with all fields of the alert."""
     return {
         "version": 1,
         "event": change,
-        "summary": _summary(alert),
+        "summary": summary_of(alert),
         "link": link,
         "alert": {
             "id": alert.id,
@@ -123,14 +123,15 @@ def _event(alert: AlertRecord, change: str, link: str) -> dict[str, Any]:
             "entity": alert.entity,
             "is_open": alert.is_open,
             **{name: instant(getattr(alert, name)) for name in TIMES},
-            **{name: _finite(getattr(alert, name)) for name in NUMBERS},
-            "evidences": {name: _finite(nats) for name, nats in alert.evidences.items()},
-            "causes": [asdict(cause) | {"share": _finite(cause.share)} for cause in alert.causes],
+            **{name: finite(getattr(alert, name)) for name in NUMBERS},
+            "evidences": {name: finite(nats) for name, nats in alert.evidences.items()},
+            "causes": [asdict(cause) | {"share": finite(cause.share)} for cause in alert.causes],
         },
     }
 
 
-def _summary(alert: AlertRecord) -> str:
+def summary_of(alert: AlertRecord) -> str:
+    """Return what is anomalous since when, and what its first cause did."""
     where = visible(f"{alert.watch}, {alert.entity}" if alert.entity else alert.watch)
     when = (
         f"is anomalous since {instant(alert.start)}"
@@ -140,7 +141,7 @@ def _summary(alert: AlertRecord) -> str:
     if not alert.causes:
         return f"{where} {when}"
     first = alert.causes[0]
-    return f"{where} {when}: {_short(f'{first.variable} {first.detail}'.strip())}"
+    return f"{where} {when}: {shortened(f'{first.variable} {first.detail}'.strip())}"
 
 
 def _causes(alert: AlertRecord) -> list[str]:
@@ -148,7 +149,7 @@ def _causes(alert: AlertRecord) -> list[str]:
     if not alert.causes:
         return []
     lines = [_moment(alert)]
-    lines += [_short(_in_words(cause)) for cause in alert.causes[:MAX_CAUSES_TOLD]]
+    lines += [shortened(_in_words(cause)) for cause in alert.causes[:MAX_CAUSES_TOLD]]
     if len(alert.causes) > MAX_CAUSES_TOLD:
         lines.append(f"and {len(alert.causes) - MAX_CAUSES_TOLD} more")
     return lines
@@ -174,7 +175,8 @@ def _evidence(alert: AlertRecord) -> str:
     return f"{', '.join(said)} at {instant(alert.peak)}" if said else ""
 
 
-def _short(text: str) -> str:
+def shortened(text: str) -> str:
+    """Return a text on one line, short enough for an annotation, with every character visible."""
     flat = visible(" ".join(text.split()))
     return (
         flat
@@ -183,7 +185,8 @@ def _short(text: str) -> str:
     )
 
 
-def _finite(number: float) -> float | None:
+def finite(number: float) -> float | None:
+    """Return a number as JSON can hold it: None for NaN and infinities."""
     return number if math.isfinite(number) else None
 
 

@@ -107,6 +107,7 @@ class _Service(Collector):
             for kind, count in store.spans.counts(watch.name).items():
                 spans.add_metric([watch.name, kind], count)
         yield spans
+        yield Gauge("smkc_incident_open", "Number of open incidents.", store.n_open_incidents())
         yield Gauge("smkc_outbox_waiting", "Messages that wait to be sent.", store.n_waiting())
         yield Gauge("smkc_store_bytes", "Size of the history on disk.", store.size_bytes())
         receivers = self._service.receivers()

@@ -136,13 +136,18 @@ class Acknowledgement:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredAlert:
-    """An alert with the latest acknowledgement and feedback of users; None without."""
+    """An alert with the latest acknowledgement and feedback of users; None without.
+
+    ``incident`` is the id of its incident; None for muted alerts, and for alerts of versions before
+    there were any.
+    """
 
     record: AlertRecord
     acknowledged_by: str | None = None
     acknowledged_at: int | None = None
     note: str | None = None
     feedback: str | None = None
+    incident: str | None = None
 
 
 SPAN_KINDS = ("maintenance", "missed", "deploy")

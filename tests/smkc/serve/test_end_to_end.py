@@ -33,6 +33,7 @@ WINDOW = 8
 PATIENCE = 180.0  # seconds; on an idle machine nothing takes more than a tenth of it
 
 CONFIG = """
+notify = "alert"
 [prometheus]
 url = "{prometheus}"
 [[alertmanager]]

@@ -40,3 +40,5 @@ def test_kills_change_nothing(tmp_path, n_kills, n_rows):
         (SWAP, "fit"),
     ]
     assert unbroken["damaged"] == []
+    in_incidents = [one.id for _, alerts in unbroken["incidents"] for one in alerts]
+    assert sorted(in_incidents) == sorted(one.id for one in unbroken["alerts"])

@@ -73,6 +73,7 @@ def test_scores_and_health_are_there(service):
         ("smkc_inbox", "shop"): 9,
         ("smkc_phase", "following", "shop"): 1,
         ("smkc_phase", "waiting", "shop"): 0,
+        ("smkc_incident_open",): 1,
         ("smkc_outbox_waiting",): 1,
         ("smkc_store_bytes",): service.store.size_bytes(),
         ("smkc_healthy",): 0,

@@ -146,6 +146,31 @@ def test_an_entity_splits_a_watch_into_lanes(playback, tmp_path):
             assert numbers_of(service, entity) == list(range(261))
 
 
+def test_a_fault_of_all_lanes_is_one_incident_and_stays_one_after_a_restart(playback, tmp_path):
+    playback.values = by_namespace
+    found = []
+    for folder, breaks in (("unbroken", ()), ("broken", (314, 318))):
+        config = pull_config(playback.url, tmp_path / folder, **settings(entity="namespace"))
+        clock = FastClock(NOW, NOW)
+        for number in (*breaks, N_ROWS - 1):
+            with running(config, clock) as service:
+                for entity in ("eu", "us", "asia"):
+                    follow_until(service, clock, number, entity)
+                incidents = service.store.incidents()
+                keys = [key.split("/") for key in keys_of(service)]
+        (incident, alerts) = next(
+            one for one in incidents if any(time_of(FAULT[0]) <= a.start for a in one[1])
+        )
+        assert {alert.entity for alert in alerts} == {"eu", "us", "asia"}
+        assert not incident.is_open
+        events = [event for _, _, id, event, *_ in keys if id == incident.id]
+        assert (events[0], events[-1]) == ("open", "close")
+        assert events.count("open") == events.count("close") == 1
+        assert {id for _, _, id, *_ in keys} == {one.id for one, _ in incidents}
+        found.append([[one.id for one in alerts] for _, alerts in incidents])
+    assert sorted(map(sorted, found[0])) == sorted(map(sorted, found[1]))
+
+
 def test_an_entity_that_is_gone_makes_room_for_another(playback, tmp_path):
     def values(time):
         spaces = ("eu", "us") if time < time_of(250) else ("eu", "asia")

@@ -112,6 +112,7 @@ class AlertAnswer(OfLane):
         (), description="all acknowledgements, newest first"
     )
     feedback: Text | None = Field(None, description="who marked it as normal")
+    incident: Text | None = Field(None, description="id of its incident; null if it has none")
 
 
 class AlertsAnswer(Answer):

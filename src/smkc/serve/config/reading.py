@@ -82,6 +82,11 @@ def _texts_by_name(value: object) -> dict[str, str]:
     return dict(value)
 
 
+def _lists_by_name(value: object) -> dict[str, tuple[str, ...]]:
+    """Read a table of lists of strings."""
+    return _arguments(value, dict.fromkeys(_anything(value), _texts))
+
+
 def _anything(value: object) -> dict[str, Any]:
     """Read a table with any values."""
     if not isinstance(value, Mapping):
@@ -198,6 +203,8 @@ def config_of(
         "listen": _listen,
         "public_url": _text,
         "links": _texts_by_name,
+        "notify": _text,
+        "dependencies": _lists_by_name,
         "tokens": path,
         "limits": _one(Limits, path),
         "retention": _one(Retention, path),
@@ -301,6 +308,6 @@ def _placed(key: str, read: Reader, value: object) -> Any:
     try:
         return read(value)
     except SettingError as error:
-        listed, single = PLURAL, ("limits", "retention", "prometheus")
+        listed, single = PLURAL, ("limits", "retention", "prometheus", "dependencies")
         shown = f"[[{key}]] " if key in listed else f"[{key}] " if key in single else f"{key}: "
         raise SettingError(f"{shown}{error}") from None

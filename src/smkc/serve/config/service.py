@@ -3,7 +3,7 @@
 In: settings by name. Out: frozen dataclasses with validated values.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
@@ -19,6 +19,8 @@ TOKENS_VARIABLE = "SMKC_TOKENS"
 DAY_MILLISECONDS = 86_400_000
 
 MAX_LINK_NAME = 64  # characters
+
+NOTIFY = ("incident", "alert")
 
 # Wildcard addresses -> the loopback address to use in a URL.
 OF_EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
@@ -111,6 +113,11 @@ class Config:
         server that watches with ``source = "prometheus"`` query.
     alertmanagers, webhooks
         receivers of alerts.
+    notify
+        ``incident`` sends one notification per incident, updated as it grows; ``alert`` sends one
+        per alert. By default ``incident`` if there may be several lanes, else ``alert``.
+    dependencies
+        name of an entity, a watch or a service -> names that it depends on.
     data
         folder for history and models.
     listen
@@ -134,6 +141,8 @@ class Config:
     prometheus: PeerConfig | None = None
     alertmanagers: tuple[AlertmanagerConfig, ...] = ()
     webhooks: tuple[WebhookConfig, ...] = ()
+    notify: str = ""
+    dependencies: Mapping[str, Sequence[str]] = field(default_factory=dict)
     data: Path = Path("smkc-data")
     listen: Listen = Listen()
     public_url: str = ""
@@ -165,6 +174,21 @@ class Config:
         object.__setattr__(self, "public_url", self.public_url.rstrip("/"))
         for name, address in self.links.items():
             _check_link(name, address)
+        if self.notify not in ("", *NOTIFY):
+            raise SettingError(f"notify={self.notify!r}: choose {' or '.join(map(repr, NOTIFY))}")
+        for name, others in self.dependencies.items():
+            if not all((name, *others)):
+                raise SettingError(
+                    f"dependencies: {name!r} = {list(others)!r} has an empty name; give the name "
+                    "of an entity, a watch or a service"
+                )
+
+    @property
+    def notifies_incidents(self) -> bool:
+        """Whether receivers are notified of incidents rather than of alerts."""
+        if self.notify:
+            return self.notify == "incident"
+        return len(self.watches) > 1 or any(watch.entity for watch in self.watches)
 
 
 def _check_link(name: str, address: str) -> None:

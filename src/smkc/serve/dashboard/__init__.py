@@ -1,4 +1,4 @@
-"""Dashboard: web pages for the fleet, a watch and an alert, rendered in the browser from the API.
+"""Dashboard: pages of fleet, watches, incidents and alerts, rendered in the browser from the API.
 
 In: JSON of the API, requested by the scripts of the pages. Out: :func:`routes`, which the app
 mounts.
@@ -44,7 +44,7 @@ ASK_AGAIN = "no-cache"
 
 
 def routes() -> APIRouter:
-    """Return the routes: ``/``, pages of watches and alerts, ``/login`` and ``/assets/``."""
+    """Return the routes: ``/``, pages of watches, incidents, alerts, ``/login``, ``/assets/``."""
     router = APIRouter(include_in_schema=False)
 
     async def page(request: Request) -> Response:
@@ -57,7 +57,8 @@ def routes() -> APIRouter:
         kind = CONTENT_TYPES[name.rpartition(".")[2]]
         return Response(body, headers={"Cache-Control": FOR_EVER, "Content-Type": kind})
 
-    for path in ("/", "/watches/{watch}", "/alerts/{alert}", "/login"):
+    pages = ("/", "/watches/{watch}", "/incidents/{incident}", "/alerts/{alert}", "/login")
+    for path in pages:
         router.add_api_route(path, page, methods=["GET", "HEAD"])
     router.add_api_route("/assets/{version}/{name}", asset, methods=["GET", "HEAD"])
     return router

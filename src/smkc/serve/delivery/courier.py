@@ -19,6 +19,7 @@ from typing import Any
 from smkc.errors import SettingError
 from smkc.serve.config import AlertmanagerConfig, Config, WebhookConfig
 from smkc.serve.delivery.posting import Answer, Receiver, ReceiverStatus
+from smkc.serve.incidents.messages import alertmanager_incident
 from smkc.serve.messages import alertmanager_alert, instant
 from smkc.serve.store import Message, Store, StoreError
 
@@ -103,19 +104,28 @@ class Courier:
         return self._post(message.content, JSON | {"Idempotency-Key": message.key}, now)
 
     def _tell(self, to: AlertmanagerConfig, now: int) -> None:
-        """Send all open alerts again, if the resend interval has passed."""
+        """Send all that goes on again, if the resend interval has passed."""
         if self._told_at is not None and 0 <= now - self._told_at < to.resend:
             return
+        alerts = [_holding(alert, to, now) for alert in self._going_on(to)]
+        if not alerts or self._post(alerts, JSON, now).status != "later":
+            self._told_at = now
+
+    def _going_on(self, to: AlertmanagerConfig) -> list[dict[str, Any]]:
+        """Return the open incidents or alerts, as configured, of watches that there still are."""
         watches = {watch.name for watch in self._config.watches}
+        if self._config.notifies_incidents:
+            return [
+                alertmanager_incident(incident, alerts, to, self._config)
+                for incident, alerts in self._store.incidents(open_only=True, limit=MOST_TOLD)
+                if any(one.is_open and one.watch in watches for one in alerts)
+            ]
         records = [one.record for one in self._store.alerts(open_only=True, limit=MOST_TOLD)]
-        going_on = [
+        return [
             alertmanager_alert(record, to, self._config)
             for record in records
             if record.watch in watches and not record.is_muted
         ]
-        alerts = [_holding(alert, to, now) for alert in going_on]
-        if not alerts or self._post(alerts, JSON, now).status != "later":
-            self._told_at = now
 
     def _post(self, content: Any, headers: dict[str, str], now: int) -> Answer:
         body = json.dumps(content, ensure_ascii=True, allow_nan=False).encode()

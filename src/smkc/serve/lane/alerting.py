@@ -155,9 +155,9 @@ class Alerting:
         of quiet rows that close an alert. ``explain`` returns the causes of the row with a given
         number, largest share first, for a trouble that began in another given row; None if they are
         no longer available. The row's mark ``NEWS`` closes an alert that is more than ``calm`` rows
-        old and opens another one; ``ECHO`` does not move the alert's end time. ``is_muted`` returns whether a row at a time, in milliseconds,
-        lies in maintenance: an alert that begins there is muted until it is visible in a row
-        outside.
+        old and opens another one; ``ECHO`` does not move the alert's end time. ``is_muted`` returns
+        whether a row at a time, in milliseconds, lies in maintenance: an alert that begins there is
+        muted until it is visible in a row outside.
         """
         alert = self.alert
         if alert is None:

@@ -10,11 +10,13 @@ import time
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from smkc.decide import Cause
 from smkc.errors import SmkcError
 from smkc.serve.config import Config, WatchConfig
+from smkc.serve.incidents.keeping import keep
 from smkc.serve.lane.alerting import Alerting, Change, alert_rate, anomaly_of, calm_rows
 from smkc.serve.lane.files import ROWS_SET_ASIDE, LaneFiles
 from smkc.serve.lane.fitting import time_left
@@ -147,9 +149,18 @@ class Lane:
         alerts: dict[str, AlertRecord] = {change.alert.id: change.alert for change in batch.changes}
         messages: list[Message] = []
         for change in batch.changes:
-            if change.kind != "go on" and not change.alert.is_muted:
+            is_told = not (change.alert.is_muted or self._config.notifies_incidents)
+            if change.kind != "go on" and is_told:
                 messages += messages_for(change.alert, change.kind, self._config)
-        self.journal.commit(batch.rows, batch.verdicts, list(alerts.values()), messages)
+        told = [change for change in batch.changes if not change.alert.is_muted]
+        changes = _overlapping(told, calm_rows(self.watch.step))
+        self.journal.commit(
+            batch.rows,
+            batch.verdicts,
+            list(alerts.values()),
+            messages,
+            regroup=lambda connection: keep(connection, changes, self._config),
+        )
         self._pending = None
         self._tell(batch)
         if self.journal.n_rows >= self._told_until_row:
@@ -340,3 +351,17 @@ class Lane:
             log.error("%s %s: rows are lost from memory: %s", self.watch.name, self.entity, error)
             return
         self.checkpoint()
+
+
+def _overlapping(changes: Sequence[Change], calm: int) -> list[tuple[str, AlertRecord]]:
+    """Return changes in the order in which incidents take them.
+
+    An alert that another one replaces closes after that one has opened, so that their incident
+    goes on. Any other alert has been quiet for more than ``calm`` rows when the next one opens.
+    """
+    ordered = list(changes)
+    for at, (first, second) in enumerate(pairwise(changes)):
+        is_replaced = second.alert.first_row - first.alert.last_row <= calm
+        if (first.kind, second.kind) == ("close", "open") and is_replaced:
+            ordered[at : at + 2] = [second, first]
+    return [(change.kind, change.alert) for change in ordered]

@@ -7,7 +7,7 @@ replays, fits and display.
 import json
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from smkc.serve.rows import AlertRecord, Event, Message, Row, Verdict
 from smkc.serve.store.database import Database, StoreError, decoding
@@ -57,12 +57,14 @@ class LaneStore(LaneJournal):
         alerts: Sequence[AlertRecord],
         messages: Sequence[Message],
         events: Sequence[Event] = (),
+        regroup: Callable[[sqlite3.Connection], Sequence[Message]] | None = None,
     ) -> None:
         """Store the next rows and their results in one atomic transaction.
 
         There is one verdict per row, None for a row that was not judged. Alerts replace their
         earlier state, messages whose key already exists are ignored, and each event comes before
-        one of these rows or before the row that follows them.
+        one of these rows or before the row that follows them. ``regroup`` assigns the alerts to
+        incidents in the same transaction, and returns further messages.
         """
         with self._committing:
             self._require_fitting(rows, verdicts, events)
@@ -72,7 +74,8 @@ class LaneStore(LaneJournal):
                     add_rows(connection, self.id, self.book, rows, self.n_rows, self.last_time)
                     add_verdicts(connection, self.id, verdicts)
                     put_alerts(connection, self.id, alerts)
-                    _add_messages(connection, messages, last_time or 0)
+                    further = [] if regroup is None else regroup(connection)
+                    _add_messages(connection, [*messages, *further], last_time or 0)
                     self._add_events(connection, events)
                     connection.execute(
                         "UPDATE lanes SET n_rows = ?, last_time = ? WHERE id = ?",

@@ -23,8 +23,6 @@ APPLICATION = 0x736D6B63  # "smkc" in ASCII, stored as SQLite's application_id
 # surrogates, which SQLite's TEXT cannot.
 #
 # rows.id is lane * 2**40 + number: the rows of a lane are adjacent and need no index by number.
-#
-# These are the tables of version 1. They are never changed: what comes later is in _ADDED.
 _TABLES = """
 CREATE TABLE about (version INTEGER NOT NULL);
 CREATE TABLE lanes (
@@ -62,10 +60,7 @@ CREATE INDEX outbox_waiting ON outbox (is_waiting, due, id);
 CREATE INDEX outbox_by_subject ON outbox (about, receiver, id) WHERE is_waiting = 1;
 CREATE INDEX outbox_by_age ON outbox (created);
 """
-
-# Tables that were added later: the first entry turns version 1 into version 2, and so on.
-_ADDED = (
-    """
+_SPANS = """
 CREATE TABLE spans (
     id INTEGER PRIMARY KEY AUTOINCREMENT, watch TEXT NOT NULL, entity BLOB, kind TEXT NOT NULL,
     start INTEGER NOT NULL, "end" INTEGER, who BLOB NOT NULL, note BLOB NOT NULL);
@@ -78,9 +73,22 @@ CREATE TRIGGER acknowledgements_go AFTER DELETE ON alerts
     BEGIN DELETE FROM acknowledgements WHERE alert = OLD.id; END;
 INSERT INTO acknowledgements (alert, who, at, note) SELECT id, acknowledged_by, acknowledged_at,
     note FROM alerts WHERE acknowledged_by IS NOT NULL ORDER BY acknowledged_at, id;
-""",
-)
-VERSION = 1 + len(_ADDED)
+"""
+_INCIDENTS = """
+CREATE TABLE incidents (
+    id TEXT PRIMARY KEY, start INTEGER NOT NULL, "end" INTEGER NOT NULL, names TEXT NOT NULL,
+    severity TEXT NOT NULL, is_open INTEGER NOT NULL, merged_into TEXT NOT NULL);
+CREATE INDEX incidents_by_start ON incidents (start, id);
+CREATE INDEX incidents_by_end ON incidents ("end");
+CREATE INDEX incidents_open ON incidents (start, id) WHERE is_open;
+ALTER TABLE alerts ADD COLUMN incident TEXT;
+CREATE INDEX alerts_by_incident ON alerts (incident, start);
+"""
+
+# What each version added, the first one first. A file of an earlier version is brought up to date
+# by what it lacks, so these are never edited: a change of the tables is appended.
+_VERSIONS = (_TABLES, _SPANS, _INCIDENTS)
+VERSION = len(_VERSIONS)
 
 
 class FolderLock:
@@ -144,9 +152,7 @@ def open_database(folder: Path) -> tuple[Database, list[Path]]:
             if not error.is_damaged:
                 raise
             set_aside.append(_put_aside(path))
-    if os.path.lexists(path):
-        _bring_up(path)
-    else:
+    if not os.path.lexists(path):
         _make(path)
     return Database(path), set_aside
 
@@ -164,7 +170,7 @@ def _require_whole(path: Path) -> None:
     with explained(path, "open it"):
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
         try:
-            _require_ours(connection, path)
+            version = _require_ours(connection, path)
             # quick_check does not verify indexes; that of the lanes is small and essential.
             for check in ("quick_check(1)", "integrity_check(lanes)"):
                 found = connection.execute(f"PRAGMA {check}").fetchone()[0]
@@ -179,6 +185,8 @@ def _require_whole(path: Path) -> None:
                 raise StoreError(
                     f"{path} is damaged: {astray} lanes have lost rows", is_damaged=True
                 )
+            if version < VERSION:
+                _bring_up_to_date(connection, version)
         finally:
             connection.close()
 
@@ -226,28 +234,21 @@ def _create(connection: sqlite3.Connection, version: int = VERSION) -> None:
     """Create the tables of a version in an empty file, in one transaction."""
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # must come before the first table
     connection.executescript(
-        f"BEGIN; {_TABLES} {''.join(_ADDED[: version - 1])} INSERT INTO about VALUES ({version}); "
+        f"BEGIN; {''.join(_VERSIONS[:version])} INSERT INTO about VALUES ({version}); "
         f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {version}; COMMIT"
     )
 
 
-def _bring_up(path: Path) -> None:
-    """Add the tables that a file of an older version lacks, in one transaction."""
-    with explained(path, "add the tables of this version"):
-        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-        try:
-            version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-            if version < VERSION:
-                connection.executescript(
-                    f"BEGIN; {''.join(_ADDED[version - 1 :])} UPDATE about SET version = {VERSION};"
-                    f" PRAGMA user_version = {VERSION}; COMMIT"
-                )
-        finally:
-            connection.close()  # rolls back what was not committed
+def _bring_up_to_date(connection: sqlite3.Connection, version: int) -> None:
+    """Add to a file what versions after its own added, in one transaction."""
+    connection.executescript(
+        f"BEGIN IMMEDIATE; {''.join(_VERSIONS[version:])} UPDATE about SET version = {VERSION}; "
+        f"PRAGMA user_version = {VERSION}; COMMIT"
+    )
 
 
-def _require_ours(connection: sqlite3.Connection, path: object) -> None:
-    """Raise StoreError unless the file has the tables of smkc in a version that is supported."""
+def _require_ours(connection: sqlite3.Connection, path: object) -> int:
+    """Return the version of a file; raise StoreError unless its tables are those of smkc in it."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     tables = _described(connection)
@@ -263,6 +264,7 @@ def _require_ours(connection: sqlite3.Connection, path: object) -> None:
         )
     if tables != _expected(version):
         raise StoreError(f"{path} is damaged: its tables are not those of smkc", is_damaged=True)
+    return int(version)
 
 
 def _described(connection: sqlite3.Connection) -> list[tuple[str, str | None]]:

@@ -89,8 +89,9 @@ def find_alerts(
 ) -> list[StoredAlert]:
     """Return the alerts (``a`` in SQL, with their lanes ``l``) for a condition, newest first."""
     found = connection.execute(
-        "SELECT a.content, a.acknowledged_by, a.acknowledged_at, a.note, a.feedback FROM alerts a "
-        f"JOIN lanes l ON l.id = a.lane WHERE {where} ORDER BY a.start DESC, a.id DESC LIMIT ?",
+        "SELECT a.content, a.acknowledged_by, a.acknowledged_at, a.note, a.feedback, a.incident "
+        f"FROM alerts a JOIN lanes l ON l.id = a.lane WHERE {where} "
+        "ORDER BY a.start DESC, a.id DESC LIMIT ?",
         (*values, limit),
     )
     with decoding("an alert"):
@@ -101,8 +102,9 @@ def find_alerts(
                 acknowledged_at=at,
                 note=_text(note),
                 feedback=_text(feedback),
+                incident=incident,
             )
-            for content, by, at, note, feedback in found
+            for content, by, at, note, feedback, incident in found
         ]
 
 

@@ -45,12 +45,13 @@ def retain(
             "WHERE lane = :lane AND time < :before ORDER BY time LIMIT :limit)",
             {"lane": lane, "before": now - scores_ms, "limit": ENTRIES_AT_ONCE},
         )
-    _repeat(
-        database,
-        "DELETE FROM alerts WHERE id IN (SELECT id FROM alerts WHERE start < :before "
-        'AND "end" < :before AND NOT is_open LIMIT :limit)',
-        {"before": now - alerts_ms, "limit": ENTRIES_AT_ONCE},
-    )
+    for table in ("alerts", "incidents"):
+        _repeat(
+            database,
+            f"DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE start < :before "
+            'AND "end" < :before AND NOT is_open LIMIT :limit)',
+            {"before": now - alerts_ms, "limit": ENTRIES_AT_ONCE},
+        )
     _repeat(
         database,
         'DELETE FROM spans WHERE id IN (SELECT id FROM spans WHERE "end" < :before LIMIT :limit)',

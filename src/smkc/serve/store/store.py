@@ -9,9 +9,11 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from smkc.serve.rows import Acknowledgement, Message, StoredAlert
+from smkc.serve.incidents.grouping import Incident
+from smkc.serve.rows import Acknowledgement, AlertRecord, Message, StoredAlert
 from smkc.serve.store import retention
 from smkc.serve.store.database import Database, StoreError, decoding
+from smkc.serve.store.incidents import alerts_of, find_incidents
 from smkc.serve.store.lane import LaneStore
 from smkc.serve.store.opening import BESIDE, FolderLock, open_database
 from smkc.serve.store.packing import from_bytes, to_bytes
@@ -202,6 +204,49 @@ class Store:
         """Record who marked an alert as normal."""
         with self._database.write("keep feedback") as connection:
             connection.execute("UPDATE alerts SET feedback = ? WHERE id = ?", (to_bytes(who), id))
+
+    # ------------------------------------------------------------------ incidents
+
+    def incidents(
+        self,
+        *,
+        open_only: bool = False,
+        since: int | None = None,
+        until: int | None = None,
+        limit: int = 100,
+        before_id: str | None = None,
+    ) -> list[tuple[Incident, list[AlertRecord]]]:
+        """Return at most ``limit`` incidents with their alerts, newest first; see :meth:`alerts`.
+
+        Those that were merged into others are left out.
+        """
+        conditions = {
+            '"end" >= ?': since,
+            "start <= ?": until,
+            "(start, id) < (SELECT b.start, b.id FROM incidents b WHERE b.id = ?)": before_id,
+        }
+        given = {part: value for part, value in conditions.items() if value is not None}
+        where = " AND ".join(["is_open" if open_only else "1", "merged_into = ''", *given])
+        with self._database.read("read incidents") as connection:
+            newest = f"WHERE {where} ORDER BY start DESC, id DESC LIMIT ?"
+            found = find_incidents(connection, newest, [*given.values(), limit])
+            whole = [(one, alerts_of(connection, one.id)) for one in found]
+        return [(one, alerts) for one, alerts in whole if alerts]
+
+    def incident(self, id: str) -> tuple[Incident, list[AlertRecord]] | None:
+        """Return the incident with an id, or the one that it was merged into; None without."""
+        merged = "SELECT merged_into FROM incidents WHERE id = ?"
+        which = f"WHERE merged_into = '' AND (id = ? OR id = ({merged}))"
+        with self._database.read("read an incident") as connection:
+            found = find_incidents(connection, which, [id, id])
+            alerts = alerts_of(connection, found[0].id) if found else []
+        return (found[0], alerts) if alerts else None
+
+    def n_open_incidents(self) -> int:
+        """Return the number of open incidents."""
+        with self._database.read("count incidents") as connection:
+            found = connection.execute("SELECT count(*) FROM incidents WHERE is_open")
+            return int(found.fetchone()[0])
 
     # ------------------------------------------------------------------ inbox
 

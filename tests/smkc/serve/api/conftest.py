@@ -11,6 +11,7 @@ import pytest
 from smkc.decide import Cause
 from smkc.serve.api import Keys, Server, Token, create_app
 from smkc.serve.config import Listen, config_of
+from smkc.serve.incidents.keeping import keep
 from smkc.serve.rows import AlertRecord, Row, Verdict
 from smkc.serve.service import Service
 from smkc.serve.store import Store
@@ -101,7 +102,13 @@ def fill(folder):
         causes=(Cause(variable=names[0], share=0.7, kind="level", detail="it rose"),),
     )
     with Store.open(folder) as store:
-        store.lane("shop", "").commit(rows, verdicts, [alert], [])
+        store.lane("shop", "").commit(
+            rows,
+            verdicts,
+            [alert],
+            [],
+            regroup=lambda connection: keep(connection, [("close", alert)], configuration(folder)),
+        )
 
 
 @pytest.fixture(scope="module")

@@ -29,6 +29,8 @@ RULES = {
     ("GET", "/api/v1/watches/{watch}/spans"): "read",
     ("GET", "/api/v1/alerts"): "read",
     ("GET", "/api/v1/alerts/{id}"): "read",
+    ("GET", "/api/v1/incidents"): "read",
+    ("GET", "/api/v1/incidents/{id}"): "read",
     ("POST", "/api/v1/observations"): "write",
     ("POST", "/api/v1/write"): "write",
     ("POST", "/v1/metrics"): "write",
@@ -44,7 +46,14 @@ RULES = {
 # Pages without data; a browser must get them before it can log in.
 PAGES = {
     (method, path)
-    for path in ("/", "/watches/{watch}", "/alerts/{alert}", "/login", "/assets/{version}/{name}")
+    for path in (
+        "/",
+        "/watches/{watch}",
+        "/incidents/{incident}",
+        "/alerts/{alert}",
+        "/login",
+        "/assets/{version}/{name}",
+    )
     for method in ("GET", "HEAD")
 }
 

@@ -39,13 +39,15 @@ def talk(open_server):
         ("alerts", {"since": "yesterday"}),
         ("alert", {"id": "ffffffffffffffff"}),
         ("alerts", {"limit": 0}),
+        ("incidents", {"since": SINCE}),
     ]
     return ask(open_server.url, calls)
 
 
 def test_every_tool_says_that_it_only_looks(talk):
     tools, _ = talk
-    assert [tool.name for tool in tools] == ["watches", "alerts", "alert", "loudest", "trace"]
+    names = ["watches", "incidents", "alerts", "alert", "loudest", "trace"]
+    assert [tool.name for tool in tools] == names
     assert all(tool.annotations.read_only_hint for tool in tools)
     assert all(tool.description for tool in tools)
 
@@ -65,6 +67,14 @@ def test_what_is_wrong_and_why(talk):
     assert whole["start"] == "2027-01-15T08:24:45Z"
 
 
+def test_what_belongs_together(talk):
+    (incident,) = talk[1][8].structured_content["incidents"]
+    assert (incident["id"], incident["n_alerts"], incident["is_open"]) == (ALERT, 1, False)
+    assert incident["start"] == "2027-01-15T08:24:45Z"
+    assert incident["timeline"][0]["variable"] == 'load{pod="p0"}'
+    assert incident["likely_to_blame"]["reason"] == "it is the only one that alerted"
+
+
 def test_what_is_unusual_now_and_what_was_read(talk):
     assert talk[1][3].structured_content["variables"] == []
     (trace,) = talk[1][4].structured_content["traces"]
@@ -74,7 +84,7 @@ def test_what_is_unusual_now_and_what_was_read(talk):
 
 
 def test_what_is_wrong_with_a_question_is_said(talk):
-    date, missing, limit = talk[1][5:]
+    date, missing, limit = talk[1][5:8]
     assert all(one.is_error for one in (date, missing, limit))
     assert "'yesterday' is not a time" in date.content[0].text
     assert "there is no alert" in missing.content[0].text

@@ -71,6 +71,8 @@ def test_the_example_is_read_as_it_says():
     assert config.webhooks[0].secret_env == "SMKC_WEBHOOK_SECRET"
     assert config.data == EXAMPLE.parent / "smkc-data"
     assert (config.listen, config.limits, config.retention) == (Listen(), Limits(), Retention())
+    assert config.dependencies == {"shop": ("postgres", "redis")}
+    assert config.notifies_incidents
 
 
 def test_what_the_example_leaves_out_can_be_put_in(tmp_path):
@@ -87,6 +89,7 @@ def test_what_the_example_leaves_out_can_be_put_in(tmp_path):
     assert config.public_url == "https://smkc.example.org"
     assert set(config.links) == {"Prometheus", "Grafana"}
     assert config.tokens == tmp_path / "tokens"
+    assert config.notify == "incident"
 
 
 @pytest.mark.parametrize("record", RECORDS)
@@ -194,6 +197,12 @@ BAD = {
     "retention": (whole(retention={"scores": 0}), "scores=0 ms: give a minute or longer"),
     "public url": (whole(public_url="smkc"), "public_url='smkc' is not a URL"),
     "path": (whole(data=""), "data: '' is not a path"),
+    "notify": (whole(notify="page"), "notify='page': choose 'incident' or 'alert'"),
+    "dependencies": (
+        whole(dependencies={"shop": 3}),
+        r"\[dependencies\] shop: 3 is not a list of strings",
+    ),
+    "nameless dependency": (whole(dependencies={"shop": [""]}), "'shop' = \\[''\\] has an empty"),
 }
 
 
@@ -294,7 +303,7 @@ ODD = st.recursive(
 )
 TABLES = sorted(
     {"watch", "alertmanager", "webhook", "prometheus", "limits", "retention"}
-    | {"data", "listen", "public_url", "tokens"}
+    | {"data", "dependencies", "listen", "notify", "public_url", "tokens"}
 )
 
 

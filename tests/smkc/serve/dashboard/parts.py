@@ -80,7 +80,7 @@ class Shop:
 
     parts = ("cart", HOSTILE)
 
-    def __init__(self, folder: Path, keys: Keys | None = None) -> None:
+    def __init__(self, folder: Path, keys: Keys | None = None, **tables: Any) -> None:
         self.clock = ToldClock(NOON + HISTORY_ROWS * STEP)
         self._keys = Keys() if keys is None else keys
         self._rng = np.random.default_rng(20260131)
@@ -101,6 +101,7 @@ class Shop:
                     },
                     {"name": "idle", "source": "push", "match": {"__name__": "nothing"}},
                 ],
+                **tables,
             }
         )
         self.service = Service(config, self.clock)

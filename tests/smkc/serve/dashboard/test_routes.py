@@ -46,7 +46,10 @@ def text(name):
     return FOLDER.joinpath(name).read_text("utf-8")
 
 
-@pytest.mark.parametrize("path", ["/", "/watches/shop", "/alerts/00112233445566aa", "/login"])
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/watches/shop", "/incidents/00112233445566aa", "/alerts/00112233445566aa", "/login"],
+)
 def test_pages_are_asked_for_again_and_sent_once(client, path):
     answer = client.get(path)
     assert answer.status_code == 200

@@ -12,6 +12,7 @@ import numpy as np
 
 from smkc.decide import Cause
 from smkc.serve.config import Config, config_of
+from smkc.serve.incidents.keeping import keep
 from smkc.serve.messages import messages_for
 from smkc.serve.rows import AlertRecord, Row, Verdict
 from smkc.serve.store import Store
@@ -58,7 +59,8 @@ def alert_at(time: int = START, **changes: Any) -> AlertRecord:
 
 def config_with(**tables: Any) -> Config:
     push = [{"name": "shop", "source": "push", "entity": "ns", "step": "15s"}]
-    return config_of({"watch": push, "public_url": "https://smkc.example", **tables})
+    usual = {"watch": push, "public_url": "https://smkc.example", "notify": "alert"}
+    return config_of({**usual, **tables})
 
 
 def put(
@@ -84,8 +86,19 @@ def put(
         vanished=0,
         evidences={"level": 3.5},
     )
-    messages = [one for change, alert in changes for one in messages_for(alert, change, config)]
-    lane.commit([row], [verdict], [alert for _, alert in changes], messages)
+    messages = [
+        one
+        for change, alert in changes
+        if not config.notifies_incidents
+        for one in messages_for(alert, change, config)
+    ]
+    lane.commit(
+        [row],
+        [verdict],
+        [alert for _, alert in changes],
+        messages,
+        regroup=lambda connection: keep(connection, changes, config),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,12 +2,14 @@ import json
 import random
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from tests.prometheus_server import real_alertmanager
 from tests.smkc.serve.delivery.parts import alert_at, config_with, eventually, put, server
 
 from smkc.serve.delivery.courier import HOLDS_FOR, Courier
+from smkc.serve.messages import instant
 from smkc.serve.store import Store
 
 pytestmark = pytest.mark.prometheus
@@ -26,9 +28,9 @@ def manager(hook):
 
 
 @contextmanager
-def courier_to(manager, tmp_path):
+def courier_to(manager, tmp_path, **tables):
     config = config_with(
-        alertmanager=[{"url": manager.url, "labels": {"team": "shop"}, "resend": "1s"}]
+        alertmanager=[{"url": manager.url, "labels": {"team": "shop"}, "resend": "1s"}], **tables
     )
     with Store.open(tmp_path / "data") as store:
         courier = Courier(store, config, config.alertmanagers[0], random.Random(7))
@@ -150,3 +152,47 @@ def test_alerts_of_a_watch_that_is_no_more_are_not_told_again(manager, hook, tmp
         courier.step(now())
         courier.step(now() + 5000)
         assert courier.receiver.status().sent == 1
+
+
+def test_an_incident_is_one_alert_that_grows_and_is_resolved_with_its_last(manager, hook, tmp_path):
+    with courier_to(manager, tmp_path, notify="incident") as (store, config, courier):
+        began = now() // 1000 * 1000
+        parts = [  # both have the same causes
+            alert_at(began, labels={"service": "cart"}, severity="warning"),
+            alert_at(began + 1000, entity="payment", severity="warning"),
+        ]
+        for one in parts:
+            put(store, config, [("open", one)], one.start, entity=one.entity)
+        courier.step(now())
+        expected = {
+            "alertname": "SmkcAnomaly",
+            "incident": parts[0].id,
+            "watch": "shop",
+            "entity": "checkout",
+            "service": "cart",
+            "severity": "warning",
+            "team": "shop",
+        }
+        (told,) = alerts_of(manager)
+        assert told["labels"] == expected
+        said = told["annotations"]
+        assert said["summary"].startswith("shop / checkout and 1 more: anomalous since")
+        assert (
+            said["timeline"]
+            .splitlines()[1]
+            .startswith(f"{instant(began + 1000)}, 1s later: shop /")
+        )
+        assert told["generatorURL"] == f"https://smkc.example/incidents/{parts[0].id}"
+        # The first part is over: the incident goes on, and is told again.
+        over = replace(parts[0], end=began + 2000, is_open=False)
+        put(store, config, [("close", over)], began + 15_000)
+        courier.step(now() + 2000)
+        (told,) = alerts_of(manager)
+        assert told["labels"] == expected
+        last = replace(parts[1], end=began + 3000, is_open=False)
+        put(store, config, [("close", last)], began + 15_000, entity="payment")
+        courier.step(now() + 4000)
+        eventually(lambda: alerts_of(manager) == [])
+        eventually(lambda: ("resolved", "checkout") in notified(hook))
+        assert notified(hook) == [("firing", "checkout"), ("resolved", "checkout")]
+        assert store.n_waiting() == 0

@@ -8,6 +8,7 @@ from tests.smkc.serve.store import committing
 from tests.smkc.serve.store.making import commit_row, row_of
 
 from smkc.serve.store import Store, StoreError
+from smkc.serve.store.incidents import MAX_ALERTS
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +36,9 @@ def require_whole(folder: Path, n_reported: int) -> int:
         assert [int(alert.record.first_row) for alert in store.alerts(limit=10**9)] == list(
             reversed(everything)
         )
+        # They overlap and are of one lane: one incident, of which the first alerts are read.
+        assert {alert.incident for alert in store.alerts(limit=10**9)} <= {f"{0:016x}"}
+        assert sum(len(alerts) for _, alerts in store.incidents()) == min(lane.n_rows, MAX_ALERTS)
         waiting = store.due(10**15, 10**9)
         assert [message.key for message in waiting] == [str(number) for number in everything]
         assert [event.at_row for event in lane.events(lane.first_kept_row)] == list(

@@ -1,4 +1,4 @@
-// Alert page: the story, score and causes of an alert, its evidences, and actions on it.
+// Alert page: the incident, story, score and causes of an alert, its evidences, and actions on it.
 
 import * as api from "./api.js";
 import { actions } from "./alert_actions.js";
@@ -6,9 +6,10 @@ import { causeList } from "./causes.js";
 import { chart } from "./chart.js";
 import { fill, make, say } from "./dom.js";
 import { evidenceStrips } from "./evidence_strips.js";
+import { incidentAddress, incidentTitle } from "./incident_list.js";
 import { alertSigns, laneAddress } from "./state.js";
 import {
-  alertStory, alertTitle, blameNote, laneName, odds, score, span, timeOfDay, zoned,
+  alertStory, alertTitle, blameNote, count, laneName, odds, score, span, timeOfDay, zoned,
 } from "./words.js";
 import { EVIDENCES } from "./terms.js";
 
@@ -40,7 +41,7 @@ export async function show(main, page, id) {
     make("details", { class: "card evidence-details" },
       make("summary", {}, make("h2", {}, "Which evidence spoke")), spokeAt, loud, strips.node));
 
-  let current = alert, drawnUntil = 0;
+  let current = alert, incident = await incidentOf(alert), drawnUntil = 0;
 
   const around = () => {
     const end = current.isOpen ? api.now() : current.end;
@@ -51,7 +52,7 @@ export async function show(main, page, id) {
 
   const tell = () => {
     page.title(`${current.isOpen ? "Open alert" : "Alert"}: ${alertTitle(current)}`);
-    fill(head, make("p", { class: "signs" }, ...alertSigns(current)),
+    fill(head, partOf(incident), make("p", { class: "signs" }, ...alertSigns(current)),
       make("h1", {}, alertTitle(current)),
       current.causes.length ? make("p", { class: "lead" }, leadOf(current)) : null,
       make("p", { class: "sub" },
@@ -94,6 +95,7 @@ export async function show(main, page, id) {
 
   const look = async () => {
     current = await api.alert(id);
+    incident = await incidentOf(current);
     tell();
     await draw();
   };
@@ -105,6 +107,17 @@ export async function show(main, page, id) {
       if (current.isOpen && api.now() - drawnUntil > step) look().catch(() => {});
     },
   };
+}
+
+/** Return the incident of an alert; null if it has none. */
+const incidentOf = ({ incident }) => (incident ? api.incident(incident).catch(() => null) : null);
+
+/** Return a line that leads to the incident, if it has other alerts. */
+function partOf(incident) {
+  if (!incident || incident.timeline.length < 2) return null;
+  return make("p", { class: "part-of" },
+    `One of ${count(incident.timeline.length, "alert")} of the incident `,
+    make("a", { href: incidentAddress(incident) }, incidentTitle(incident)));
 }
 
 /** Return the first cause's variable and its change in words. */

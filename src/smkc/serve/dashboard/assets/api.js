@@ -106,6 +106,17 @@ export async function alert(id) {
   return alertOf(await ask(path(["alerts", id])));
 }
 
+/** Return incidents, newest first. */
+export async function incidents(query = {}) {
+  const answer = await ask(path(["incidents"], query));
+  return answer.incidents.map(incidentOf);
+}
+
+/** Return one incident. */
+export async function incident(id) {
+  return incidentOf(await ask(path(["incidents", id])));
+}
+
 /** Return the visitor's session: { needsToken, name, role }. */
 export async function session() {
   const answer = await ask(path(["session"]));
@@ -199,6 +210,21 @@ function alertOf(one) {
     acknowledgedAt: one.acknowledged_at ?? null,
     acknowledgements: one.acknowledgements,
     feedback: one.feedback ?? "",
+    incident: one.incident ?? "",
+  };
+}
+
+/** Convert an incident. */
+function incidentOf(one) {
+  const timeline = one.timeline.map(({ is_open: isOpen, in_common: inCommon, ...step }) =>
+    ({ ...step, isOpen, inCommon }));
+  return {
+    id: one.id,
+    start: one.start,
+    end: one.end,
+    isOpen: one.is_open,
+    timeline,
+    blame: one.likely_to_blame,
   };
 }
 

@@ -1,8 +1,10 @@
-// Fleet page: a table of all lanes, those with alerts and problems first, and the latest alerts.
+// Fleet page: the latest incidents, a table of all lanes, those with alerts and problems first, and
+// the latest alerts.
 
 import * as api from "./api.js";
 import { showAlerts } from "./alert_list.js";
 import { fill, make } from "./dom.js";
+import { showIncidents } from "./incident_list.js";
 import { laneRow } from "./lane_row.js";
 import { RANGES, rangeFromAddress, reach, usualRange } from "./ranges.js";
 import { byTrouble, stateOf } from "./state.js";
@@ -11,6 +13,8 @@ import { count, figure, laneName } from "./words.js";
 const POINTS = 240;
 const AT_ONCE = 4;
 const LATEST_ALERTS = 12;
+const LATEST_INCIDENTS = 20;
+const SHOWN_INCIDENTS = 5;
 const TICK = 5_000;
 
 const keyOf = (watch, entity) => JSON.stringify([watch, entity]);
@@ -40,12 +44,13 @@ export async function show(main, page) {
     "aria-label": RANGES[name].words,
   }, name));
   const alerts = make("div");
+  const incidents = make("section", { "aria-labelledby": "incidents", hidden: true });
   fill(main,
     make("div", { class: "title" },
       make("div", {}, make("h1", {}, "Fleet"), summary),
       make("div", { class: "tools" }, filter,
         make("div", { class: "group", role: "group", "aria-label": "Time range" }, ...buttons))),
-    problems, table,
+    problems, incidents, table,
     make("section", { "aria-labelledby": "latest" },
       make("h2", { id: "latest" }, "Latest alerts"), alerts));
 
@@ -111,8 +116,11 @@ export async function show(main, page) {
   };
 
   const look = async (watches) => {
-    const latest = await api.alerts({ limit: LATEST_ALERTS });
+    const [latest, found] = await Promise.all([api.alerts({ limit: LATEST_ALERTS }),
+      api.incidents({ limit: LATEST_INCIDENTS })]);
     take(watches);
+    const openFirst = found.sort((a, b) => b.isOpen - a.isOpen);
+    showIncidents(incidents, openFirst.slice(0, SHOWN_INCIDENTS));
     showAlerts(alerts, latest, { withLane: true });
   };
 

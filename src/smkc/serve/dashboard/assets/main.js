@@ -4,6 +4,7 @@ import * as alertPage from "./alert.js";
 import * as api from "./api.js";
 import { byId, fill, make } from "./dom.js";
 import * as fleetPage from "./fleet.js";
+import * as incidentPage from "./incident.js";
 import { follow } from "./live.js";
 import * as watchPage from "./watch.js";
 import { visible } from "./words.js";
@@ -58,7 +59,8 @@ function tellZone() {
 async function start() {
   tellZone();
   const [, kind, name] = location.pathname.split("/").map(decoded);
-  const shown = { watches: watchPage, alerts: alertPage }[kind] ?? fleetPage;
+  const pages = { watches: watchPage, incidents: incidentPage, alerts: alertPage };
+  const shown = pages[kind] ?? fleetPage;
   let view = null, isMissing = false, again = null;
   const open = async () => {
     try {
