@@ -143,8 +143,8 @@ DURATIONS = frozenset(
 PLURAL = {"watch": "watches", "alertmanager": "alertmanagers", "webhook": "webhooks"}
 
 
-def read_config(path: str | Path) -> Config:
-    """Read a configuration from a TOML file."""
+def read_config(path: str | Path, **given: str) -> Config:
+    """Read a configuration from a TOML file; ``given`` replaces settings outside of its tables."""
     file = Path(path)
     try:
         content = tomllib.loads(file.read_text("utf-8"))
@@ -154,7 +154,7 @@ def read_config(path: str | Path) -> Config:
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SettingError(f"{file} is not a TOML file: {error}; correct it there") from None
-    return config_of(content, folder=file.absolute().parent, place=str(file))
+    return config_of(content | given, folder=file.absolute().parent, place=str(file))
 
 
 def config_of(

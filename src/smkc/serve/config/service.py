@@ -4,13 +4,14 @@ In: settings by name. Out: frozen dataclasses with validated values.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from smkc.errors import SettingError
 from smkc.serve.config.durations import show_duration
 from smkc.serve.config.peers import AlertmanagerConfig, PeerConfig, WebhookConfig
 from smkc.serve.config.reaching import check_url, is_loopback
+from smkc.serve.config.sharding import Shard
 from smkc.serve.config.watch import WatchConfig
 
 TOKENS_VARIABLE = "SMKC_TOKENS"
@@ -19,6 +20,9 @@ TOKENS_VARIABLE = "SMKC_TOKENS"
 DAY_MILLISECONDS = 86_400_000
 
 MAX_LINK_NAME = 64  # characters
+
+# Stands for the number of a shard in public_url.
+SHARD_MARK = "{shard}"
 
 # Wildcard addresses -> the loopback address to use in a URL.
 OF_EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
@@ -116,7 +120,8 @@ class Config:
     listen
         address to listen on.
     public_url
-        URL of the dashboard for links in alerts; if empty, alerts contain no link.
+        URL of the dashboard for links in alerts; if empty, alerts contain no link. ``{shard}`` in
+        it stands for the number of the shard.
     links
         pages that plot a variable, by name: URL templates with ``{query}`` (or ``{query_json}``
         inside JSON) and optionally ``{start}`` and ``{end}`` in milliseconds, ``{seconds}`` between
@@ -128,6 +133,8 @@ class Config:
         limits for requests of clients.
     retention
         how long history is kept.
+    shard
+        the part of the entities that this process follows; see :meth:`of_shard`.
     """
 
     watches: tuple[WatchConfig, ...]
@@ -141,6 +148,7 @@ class Config:
     tokens: Path | None = None
     limits: Limits = field(default_factory=Limits)
     retention: Retention = field(default_factory=Retention)
+    shard: Shard = field(default_factory=Shard)
 
     def __post_init__(self) -> None:
         if not self.watches:
@@ -165,6 +173,26 @@ class Config:
         object.__setattr__(self, "public_url", self.public_url.rstrip("/"))
         for name, address in self.links.items():
             _check_link(name, address)
+
+    def of_shard(self, shard: Shard) -> "Config":
+        """Return the configuration of one of several processes.
+
+        It has the watches that are split, of whose entities it follows a part, and those of the
+        others that it follows alone. Its data are in a folder of its own.
+        """
+        watches = tuple(one for one in self.watches if one.entity or shard.holds(one.name))
+        if not watches:
+            raise SettingError(
+                f"shard {shard.number}/{shard.of} holds no watch: none has an entity to split it "
+                "by, and by their names they belong to other shards; use fewer shards"
+            )
+        return replace(
+            self,
+            watches=watches,
+            data=self.data / f"shard-{shard.number}-of-{shard.of}",
+            public_url=self.public_url.replace(SHARD_MARK, str(shard.number)),
+            shard=shard,
+        )
 
 
 def _check_link(name: str, address: str) -> None:
