@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 # Value of the label alertname, which routes and inhibition rules of Alertmanager match on.
 ALERT_NAME = "SmkcAnomaly"
 
+# Tag of an annotation by which the alert is found again, and the most characters of a tag.
+ALERT_TAG, MAX_TAG_CHARACTERS = "alert:", 100
+
 # Fields of an alert that webhooks get as timestamps, and as numbers or null.
 TIMES = ("start", "end", "peak", "causes_at")
 NUMBERS = ("anomaly", "p_value", "causes_anomaly")
@@ -46,6 +49,8 @@ def messages_for(alert: AlertRecord, change: str, config: "Config") -> list[Mess
     event = _event(alert, change, link_to(alert, config.public_url))
     event |= {"query": _query(alert, config)}
     kinds += [("webhook", webhook.name, event) for webhook in config.webhooks]
+    drawn = grafana_annotation(alert, config)
+    kinds += [("grafana", address(grafana.url), drawn) for grafana in config.grafanas]
     by_key = {
         f"{kind}/{quote(to)}/{alert.id}/{change}/{alert.peak}": (kind, to, content)
         for kind, to, content in kinds
@@ -103,6 +108,17 @@ def alertmanager_alert(
     if not alert.is_open:
         told["endsAt"] = instant(alert.end)
     return told
+
+
+def grafana_annotation(alert: AlertRecord, config: "Config") -> dict[str, Any]:
+    """Return an alert as an annotation of Grafana, a point until it closes and then a region."""
+    tags = ["smkc", f"watch:{alert.watch}", f"{ALERT_TAG}{alert.id}"]
+    if alert.entity:
+        tags.append(visible(f"entity:{alert.entity}")[:MAX_TAG_CHARACTERS])
+    lines = [_summary(alert), *_causes(alert), link_to(alert, config.public_url)]
+    text = "\n".join(line for line in lines if line)
+    end = {} if alert.is_open else {"timeEnd": alert.end}
+    return {"time": alert.start, **end, "tags": tags, "text": text}
 
 
 def _query(alert: AlertRecord, config: "Config") -> str:

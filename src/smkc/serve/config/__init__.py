@@ -8,7 +8,7 @@ secret is read when it is used.
 """
 
 from smkc.serve.config.durations import duration, show_duration
-from smkc.serve.config.peers import AlertmanagerConfig, PeerConfig, WebhookConfig
+from smkc.serve.config.peers import AlertmanagerConfig, GrafanaConfig, PeerConfig, WebhookConfig
 from smkc.serve.config.reading import config_of, read_config, simple_config
 from smkc.serve.config.service import TOKENS_VARIABLE, Config, Limits, Listen, Retention
 from smkc.serve.config.sharding import Shard, read_shard
@@ -18,6 +18,7 @@ __all__ = [
     "TOKENS_VARIABLE",
     "AlertmanagerConfig",
     "Config",
+    "GrafanaConfig",
     "Limits",
     "Listen",
     "PeerConfig",

@@ -14,7 +14,12 @@ from typing import Any, get_type_hints
 from smkc.errors import SettingError
 from smkc.recording import Identity
 from smkc.serve.config.durations import duration
-from smkc.serve.config.peers import AlertmanagerConfig, PeerConfig, WebhookConfig
+from smkc.serve.config.peers import (
+    AlertmanagerConfig,
+    GrafanaConfig,
+    PeerConfig,
+    WebhookConfig,
+)
 from smkc.serve.config.service import Config, Limits, Listen, Retention
 from smkc.serve.config.watch import WatchConfig
 
@@ -140,7 +145,12 @@ DURATIONS = frozenset(
     ["step", "history", "lateness", "refit_every", "timeout", "resend", "rows", "scores", "alerts"]
 )
 # Tables that may be repeated -> the field of Config that holds them.
-PLURAL = {"watch": "watches", "alertmanager": "alertmanagers", "webhook": "webhooks"}
+PLURAL = {
+    "watch": "watches",
+    "alertmanager": "alertmanagers",
+    "webhook": "webhooks",
+    "grafana": "grafanas",
+}
 
 
 def read_config(path: str | Path, **given: str) -> Config:
@@ -187,6 +197,7 @@ def config_of(
         "prometheus": _one(PeerConfig, path),
         "alertmanager": _several(AlertmanagerConfig, path),
         "webhook": _several(WebhookConfig, path),
+        "grafana": _several(GrafanaConfig, path),
         "watch": _several(WatchConfig, path),
     }
     try:

@@ -9,7 +9,12 @@ from pathlib import Path
 
 from smkc.errors import SettingError
 from smkc.serve.config.durations import show_duration
-from smkc.serve.config.peers import AlertmanagerConfig, PeerConfig, WebhookConfig
+from smkc.serve.config.peers import (
+    AlertmanagerConfig,
+    GrafanaConfig,
+    PeerConfig,
+    WebhookConfig,
+)
 from smkc.serve.config.reaching import check_url, is_loopback
 from smkc.serve.config.sharding import Shard
 from smkc.serve.config.watch import WatchConfig
@@ -113,7 +118,7 @@ class Config:
         one or more watches with distinct names.
     prometheus
         server that watches with ``source = "prometheus"`` query.
-    alertmanagers, webhooks
+    alertmanagers, webhooks, grafanas
         receivers of alerts.
     data
         folder for history and models.
@@ -141,6 +146,7 @@ class Config:
     prometheus: PeerConfig | None = None
     alertmanagers: tuple[AlertmanagerConfig, ...] = ()
     webhooks: tuple[WebhookConfig, ...] = ()
+    grafanas: tuple[GrafanaConfig, ...] = ()
     data: Path = Path("smkc-data")
     listen: Listen = Listen()
     public_url: str = ""
@@ -156,6 +162,7 @@ class Config:
         _check_distinct("watch", [watch.name for watch in self.watches])
         _check_distinct("webhook", [webhook.name for webhook in self.webhooks])
         _check_distinct("alertmanager", [one.url for one in self.alertmanagers])
+        _check_distinct("grafana", [one.url for one in self.grafanas])
         for watch in self.watches:
             if watch.source == "prometheus" and self.prometheus is None:
                 raise SettingError(
