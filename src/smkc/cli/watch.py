@@ -224,10 +224,10 @@ def _plan(
     from smkc.serve.config import read_config, simple_config
 
     if file is not None:
-        own = {}
+        own: dict[str, str] = {}
         if shard is not None:  # one file for all shards
             listen, data = given.pop("listen"), given.pop("data")
-            own = {} if listen is None else {"listen": listen}
+            own |= {} if listen is None else {"listen": listen}
             own |= {} if data is None else {"data": str(data.absolute())}
         also = {"prometheus": prometheus, "query": query, **given}
         usual = {"name": "watch"}

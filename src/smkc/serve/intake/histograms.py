@@ -9,6 +9,7 @@ bucket, observations are assumed to be spread evenly.
 
 import math
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +28,6 @@ LARGEST_COUNT = 2.0**64
 ROUNDING = 1e-9
 
 Floats = NDArray[np.float64]
-_NONE = np.empty(0)
 
 
 class Part(NamedTuple):
@@ -42,7 +42,8 @@ CUMULATIVE_PARTS = (Part("_count"), Part("_sum"), *_OF_QUANTILES)
 DELTA_PARTS = (Part("_count_delta"), Part("_sum_delta"), *_OF_QUANTILES)
 
 
-class Histogram(NamedTuple):
+@dataclass(frozen=True, eq=False, slots=True)
+class Histogram:
     """Numbers of observations by value.
 
     ``below`` are the (k,) numbers of observations at or below each of the (k,) ascending ``edges``.
@@ -52,8 +53,8 @@ class Histogram(NamedTuple):
 
     count: float
     sum: float
-    edges: Floats = _NONE
-    below: Floats = _NONE
+    edges: Floats = field(default_factory=lambda: np.empty(0))
+    below: Floats = field(default_factory=lambda: np.empty(0))
 
     def since(self, previous: "Histogram") -> "Histogram | None":
         """Return the observations after a previous, cumulative histogram of the same series.

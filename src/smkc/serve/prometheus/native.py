@@ -34,10 +34,10 @@ def readings_of_histograms(
     try:
         for time, content in pairs:
             seconds, histogram = float(time), _histogram(content)
-            new: Histogram | None = histogram
+            new = None if is_cumulative else histogram
+            if before is not None and seconds - before[0] <= longest_gap_s:
+                new = histogram.since(before[1])
             if is_cumulative:
-                is_near = before is not None and seconds - before[0] <= longest_gap_s
-                new = histogram.since(before[1]) if before is not None and is_near else None
                 before = seconds, histogram
             times.append(seconds)
             rows.append(histogram.values(new))

@@ -75,9 +75,7 @@ def _body(content: dict[str, Any]) -> dict[str, Any]:
 @needs("write", takes_samples=True)
 async def observations(request: Request, service: Here, watch: WatchAsked = None) -> ReceivedAnswer:
     """Receive samples as a list or as columns."""
-    received, _, _ = await _received(
-        request, service, watch, lambda *given: decode_observations(*given[:-1])
-    )
+    received, _, _ = await _received(request, service, watch, _decode_observations)
     return ReceivedAnswer.model_validate(received)
 
 
@@ -116,6 +114,12 @@ async def otlp(request: Request, service: Here, watch: WatchAsked = None) -> Res
     is_json = media_type(request.headers.get("content-type", ""))[0] == JSON
     answer = encode_otlp_response(received.refused, received.refusal, as_json=is_json)
     return Response(answer, headers={"Content-Type": JSON if is_json else PROTOBUF})
+
+
+def _decode_observations(
+    body: bytes, content_type: str, encoding: str, limits: Limits, _: Differences
+) -> Samples:
+    return decode_observations(body, content_type, encoding, limits)
 
 
 async def _received(
