@@ -186,7 +186,26 @@ def queries_of_the_dashboard() -> list[str]:
     found = [target["expr"] for panel in board["panels"] for target in panel.get("targets", ())]
     found += [one["expr"] for one in board["annotations"]["list"]]
     filled = [query.replace("$__rate_interval", "5m") for query in found]
-    return [query.replace("$watch", ".*").replace("$entity", ".*") for query in filled]
+    for name in ("$watch", "$entity", "$variable"):
+        filled = [query.replace(name, ".*") for query in filled]
+    return filled
+
+
+def test_the_band_of_a_variable_lies_between_its_bounds():
+    board = json.loads(DASHBOARD.read_text())
+    (panel,) = (one for one in board["panels"] if one.get("repeat"))
+    drawn = {target["legendFormat"]: target["expr"] for target in panel["targets"]}
+    assert list(drawn) == ["observed", "upper", "lower"]
+    for bound in ("upper", "lower"):
+        assert f'bound="{bound}"' in drawn[bound]
+    (filled,) = (
+        (one["matcher"]["options"], about["value"])
+        for one in panel["fieldConfig"]["overrides"]
+        for about in one["properties"]
+        if about["id"] == "custom.fillBelowTo"
+    )
+    assert filled == ("upper", "lower")
+    assert panel["repeat"] in {one["name"] for one in board["templating"]["list"]}
 
 
 @needs("promtool")

@@ -5,7 +5,6 @@ always the same for the same range. It replaces a real Prometheus server that wo
 that many series for days.
 """
 
-import json
 import multiprocessing
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,12 +33,15 @@ class Played:
         number of series, the first ones, that always keep their names.
     step
         milliseconds between samples.
+    entities
+        number of values of the label ``ns``, which the series share evenly; 0 for no such label.
     """
 
     n_series: int
     life: int = 0
     steady: int = 0
     step: int = 15_000
+    entities: int = 0
 
     def answer(self, first: int, last: int) -> bytes:
         """Return the response body for steps ``first`` to ``last``."""
@@ -55,9 +57,7 @@ class Played:
                 lives = (number + s % self.life) // self.life
             for life in np.unique(lives):
                 at = np.flatnonzero(lives == life)
-                labels = json.dumps(
-                    {"__name__": f"m{s % METRICS}", "pod": f"p{s}-{life}", "job": "played"}
-                )
+                labels = self._labels(s, int(life))
                 pairs = ",".join(f'[{times[i]},"{_TEXTS[drawn[i]]}"]' for i in at)
                 parts.append(f'{{"metric":{labels},"values":[{pairs}]}}')
         return (
@@ -73,11 +73,14 @@ class Played:
             lives = np.where(s < self.steady, 0, (k + s % self.life) // self.life).tolist()
         at = f"{k * self.step / 1000:.3f}"
         parts = [
-            f'{{"metric":{{"__name__":"m{i % METRICS}","pod":"p{i}-{life}","job":"played"}},'
-            f'"values":[[{at},"{_TEXTS[x]}"]]}}'
+            f'{{"metric":{self._labels(i, life)},"values":[[{at},"{_TEXTS[x]}"]]}}'
             for i, (x, life) in enumerate(zip(drawn, lives, strict=True))
         ]
         return (_OPEN + ",".join(parts) + "]}}").encode()
+
+    def _labels(self, s: int, life: int) -> str:
+        entity = f',"ns":"e{s % self.entities}"' if self.entities else ""
+        return f'{{"__name__":"m{s % METRICS}","pod":"p{s}-{life}","job":"played"{entity}}}'
 
 
 _OPEN = '{"status":"success","data":{"resultType":"matrix","result":['

@@ -43,6 +43,29 @@ def write_v1() -> bytes:
     return request.SerializeToString()
 
 
+def write_native() -> bytes:
+    request = WriteRequest()
+    for n in range(4):
+        series = request.timeseries.add()
+        for label, value in (("__name__", f"h{n}"), ("pod", f"web-{n}")):
+            series.labels.add(name=label, value=value)
+        for time in range(3):
+            one = series.histograms.add(schema=n, zero_threshold=0.01, sum=2.5 * time)
+            one.timestamp = 1_700_000_000_000 + time * 15_000
+            for side in (one.negative_spans, one.positive_spans):
+                side.add(offset=-2, length=2)
+                side.add(offset=3, length=1)
+            if n % 2:
+                one.count_float, one.zero_count_float = 13.5 + time, 1.5
+                one.negative_counts.extend([1.0, 2.0, 3.0])
+                one.positive_counts.extend([1.0 + time, 2.0, 3.0])
+            else:
+                one.count_int, one.zero_count_int = 13 + time, 1
+                one.negative_deltas.extend([1, 1, 1])
+                one.positive_deltas.extend([1 + time, 1, 1])
+    return request.SerializeToString()
+
+
 def exported():
     request = metrics_service_pb2.ExportMetricsServiceRequest()
     group = request.resource_metrics.add()
@@ -60,8 +83,14 @@ def exported():
     point = shape.histogram.data_points.add(time_unix_nano=instant, count=3, sum=1.5)
     point.exemplars.add(span_id=b"12345678", as_int=3)
     point.bucket_counts.extend([1, 2])
+    point.explicit_bounds.extend([0.5])
     shape = scope.metrics.add(name="spread")
-    shape.exponential_histogram.data_points.add(time_unix_nano=instant, count=3, zero_count=1)
+    shape.exponential_histogram.aggregation_temporality = 1
+    point = shape.exponential_histogram.data_points.add(
+        time_unix_nano=instant, count=3, zero_count=1, scale=2
+    )
+    point.positive.offset = -3
+    point.positive.bucket_counts.extend([1, 0, 1])
     shape = scope.metrics.add(name="older")
     shape.summary.data_points.add(time_unix_nano=instant, count=1, sum=1, flags=1)
     return request
@@ -91,6 +120,11 @@ Case = tuple[bytes, Callable[[bytes], bytes], Callable[[bytes], Samples]]
 CASES: dict[str, Case] = {
     "remote write 1.0": (
         write_v1(),
+        snapped,
+        lambda body: decode_remote_write(body, PROTOBUF, "snappy", LIMITS),
+    ),
+    "native histograms": (
+        write_native(),
         snapped,
         lambda body: decode_remote_write(body, PROTOBUF, "snappy", LIMITS),
     ),

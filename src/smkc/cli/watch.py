@@ -96,6 +96,15 @@ def watch(
             help="Address of the dashboard and the API. [default: 127.0.0.1:9469]",
         ),
     ] = None,
+    shard: Annotated[
+        str | None,
+        for_running(
+            metavar="2/4",
+            help="Follow a part of the entities, here the second of four, with data in a folder of "
+            "its own; start one process for each part. --data and --listen may then be given "
+            "beside --config. --check and --backtest look at all parts.",
+        ),
+    ] = None,
     check: Annotated[
         bool,
         for_running(
@@ -135,6 +144,7 @@ def watch(
     - `smkc watch --config watch.toml --check`
     - `smkc watch --config watch.toml --backtest 7d`
     - `smkc watch --config watch.toml`
+    - `smkc watch --config watch.toml --shard 2/4 --listen 127.0.0.1:9470`
     """
     with explained_failures(quiet or as_json):
         for package in NEEDED:
@@ -152,6 +162,7 @@ def watch(
             history=history,
             entity=entity,
             false_alarms_per_day=false_alarms,
+            shard=shard,
         )
         if as_json and not (check or backtest):
             raise SettingError(
@@ -172,7 +183,7 @@ def watch(
             replay(plan, backtest, as_json)
             return
         with _logging(quiet):
-            _run(plan, quiet)
+            _run(plan if shard is None else _of_shard(plan, shard), quiet)
 
 
 @contextmanager
@@ -200,11 +211,24 @@ def _logging(quiet: bool) -> Iterator[None]:
         logger.removeHandler(handler)
 
 
-def _plan(file: Path | None, prometheus: str | None, query: str | None, **given: Any) -> "Config":
+def _of_shard(plan: "Config", shard: str) -> "Config":
+    from smkc.serve.config import read_shard
+
+    return plan.of_shard(read_shard(shard))
+
+
+def _plan(
+    file: Path | None, prometheus: str | None, query: str | None, shard: str | None, **given: Any
+) -> "Config":
     """Return the configuration from the file, or from the options."""
     from smkc.serve.config import read_config, simple_config
 
     if file is not None:
+        own: dict[str, str] = {}
+        if shard is not None:  # one file for all shards
+            listen, data = given.pop("listen"), given.pop("data")
+            own |= {} if listen is None else {"listen": listen}
+            own |= {} if data is None else {"data": str(data.absolute())}
         also = {"prometheus": prometheus, "query": query, **given}
         usual = {"name": "watch"}
         named = [key for key, value in also.items() if value not in (None, usual.get(key))]
@@ -214,7 +238,7 @@ def _plan(file: Path | None, prometheus: str | None, query: str | None, **given:
                 f"--config names everything, and --{option} is given too; "
                 "write it into the file, or leave --config out"
             )
-        return read_config(file)
+        return read_config(file, **own)
     if prometheus is None or query is None:
         raise SettingError(
             "say what to watch: --prometheus URL and --query PROMQL, or --config FILE.toml; "

@@ -65,6 +65,7 @@ def _missing(plan: Config) -> Iterator[tuple[str, str]]:
         peers.append(("[prometheus]", plan.prometheus))
     peers += [(f"[[alertmanager]] {address(one.url)}", one) for one in plan.alertmanagers]
     peers += [(f"[[webhook]] {one.name}", one) for one in plan.webhooks]
+    peers += [(f"[[grafana]] {address(one.url)}", one) for one in plan.grafanas]
     for whose, peer in peers:
         try:
             peer.request_headers()

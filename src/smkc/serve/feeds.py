@@ -75,13 +75,20 @@ class Feed(ABC):
         """Share of the history that has been fetched, 0 to 1."""
         return 1.0
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether there are samples of entities that other shards follow."""
+        return self._intake.elsewhere > 0
+
     def reset(self) -> None:
         """Resume from the end of the lanes' journals."""
-        self._intake = Intake(self._watch, [lane.entity for lane in self._lanes])
+        entities = [lane.entity for lane in self._lanes]
+        self._intake = Intake(self._watch, entities, self._lanes.shard)
 
     def forget(self, entities: Sequence[str]) -> None:
         """Free the places of entities whose lanes were retired."""
-        self._intake = Intake(self._watch, [lane.entity for lane in self._lanes])
+        left = [lane.entity for lane in self._lanes]
+        self._intake = Intake(self._watch, left, self._lanes.shard)
 
     @abstractmethod
     def advance(self) -> float:
@@ -206,9 +213,9 @@ class PullFeed(Feed):
         return samples.take(is_inside)
 
     def _take(self, samples: Samples) -> bool:
-        """Pass samples to their lanes; return whether there were any."""
+        """Pass samples to their lanes; return whether there were any, for any shard."""
         step, most = self._watch.step, self._watch.max_series
-        over_lanes = self._intake.over_lanes
+        over_lanes, elsewhere = self._intake.over_lanes, self._intake.elsewhere
         parts = self._intake.by_entity(samples)
         for entity, part in parts.items():
             lane = self._lanes.of(entity)
@@ -224,7 +231,7 @@ class PullFeed(Feed):
             lane.take(grouped.rows)
         if not self._count_over_lanes(over_lanes, "the query"):
             self.problems.pop("lanes", None)
-        return bool(parts)
+        return bool(parts) or self._intake.elsewhere > elsewhere
 
     def _silence(self, due: int) -> str:
         """Return the problem that the query returns no series; empty if it does."""

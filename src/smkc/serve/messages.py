@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 # Value of the label alertname, which routes and inhibition rules of Alertmanager match on.
 ALERT_NAME = "SmkcAnomaly"
 
+# Tag of an annotation by which the alert is found again, and the most characters of a tag.
+ALERT_TAG, MAX_TAG_CHARACTERS = "alert:", 100
+
 # Fields of an alert that webhooks get as timestamps, and as numbers or null.
 TIMES = ("start", "end", "peak", "causes_at")
 NUMBERS = ("anomaly", "p_value", "causes_anomaly")
@@ -36,16 +39,20 @@ def messages_for(alert: AlertRecord, change: str, config: "Config") -> list[Mess
     """Return the messages to send on a change of an alert, to be committed with the change.
 
     The change is ``open``, ``update`` (far worse, with the causes of that row) or ``close``;
-    ``alert`` is its state afterwards.
+    ``alert`` is its state afterwards. If receivers are notified of incidents, only Grafana, which
+    draws each alert, gets a message here.
     """
-    kinds: list[tuple[str, str, dict[str, Any]]] = [
-        ("alertmanager", address(manager.url), alertmanager_alert(alert, manager, config))
-        for manager in config.alertmanagers
-    ]
+    drawn = grafana_annotation(alert, config)
+    kinds = [("grafana", address(grafana.url), drawn) for grafana in config.grafanas]
+    if not config.notifies_incidents:
+        event = event_of(alert, change, link_to(alert, config.public_url))
+        event |= {"query": first_query(alert, config)}
+        kinds += [("webhook", webhook.name, event) for webhook in config.webhooks]
+        kinds += [
+            ("alertmanager", address(manager.url), alertmanager_alert(alert, manager, config))
+            for manager in config.alertmanagers
+        ]
     lane = f"{alert.watch}/{alert.entity}"
-    event = event_of(alert, change, link_to(alert, config.public_url))
-    event |= {"query": first_query(alert, config)}
-    kinds += [("webhook", webhook.name, event) for webhook in config.webhooks]
     by_key = {
         f"{kind}/{quote(to)}/{alert.id}/{change}/{alert.peak}": (kind, to, content)
         for kind, to, content in kinds
@@ -103,6 +110,17 @@ def alertmanager_alert(
     if not alert.is_open:
         told["endsAt"] = instant(alert.end)
     return told
+
+
+def grafana_annotation(alert: AlertRecord, config: "Config") -> dict[str, Any]:
+    """Return an alert as an annotation of Grafana, a point until it closes and then a region."""
+    tags = ["smkc", f"watch:{alert.watch}", f"{ALERT_TAG}{alert.id}"]
+    if alert.entity:
+        tags.append(visible(f"entity:{alert.entity}")[:MAX_TAG_CHARACTERS])
+    lines = [summary_of(alert), *_causes(alert), link_to(alert, config.public_url)]
+    text = "\n".join(line for line in lines if line)
+    end = {} if alert.is_open else {"timeEnd": alert.end}
+    return {"time": alert.start, **end, "tags": tags, "text": text}
 
 
 def first_query(alert: AlertRecord, config: "Config") -> str:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from smkc.recording import parse
 from smkc.recording.counters import is_counter_name
+from smkc.serve.intake.histograms import CUMULATIVE_PARTS, QUANTILE_LABEL
 
 if TYPE_CHECKING:
     from smkc.serve.config import Config, WatchConfig
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 METRIC = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+
+# Values of the label for quantiles that smkc computes from native histograms.
+OWN_QUANTILES = frozenset(part.quantile for part in CUMULATIVE_PARTS if part.quantile)
 
 # Range of rate(): this many steps, but at least this many seconds.
 RATE_STEPS, MIN_RATE_SECONDS = 4, 60
@@ -46,6 +50,8 @@ def query_of(variable: str, watch: "WatchConfig", entity: str) -> str:
     'latency{pod="web-1",zone="eu"}'
     >>> query_of("requests_total", watch, "eu")
     'rate(requests_total{zone="eu"}[60s])'
+    >>> query_of('latency{quantile="0.9"}', watch, "")  # of a summary or a native histogram
+    'latency{quantile="0.9"} or histogram_quantile(0.9, rate(latency[60s]))'
     """
     parts = parse(variable)
     if watch.source != "prometheus" or parts is None:
@@ -55,6 +61,20 @@ def query_of(variable: str, watch: "WatchConfig", entity: str) -> str:
         return watch.query
     if watch.entity and entity:
         labels = {**labels, watch.entity: entity}
+    selector = _selector(metric, labels)
+    span = f"[{max(RATE_STEPS * watch.step // 1000, MIN_RATE_SECONDS)}s]"
+    quantile = labels.pop(QUANTILE_LABEL, "")
+    if quantile in OWN_QUANTILES:
+        return (
+            f"{selector} or histogram_quantile({quantile}, rate({_selector(metric, labels)}{span}))"
+        )
+    if watch.counters == "none" or not is_counter_name(variable):
+        return selector
+    return f"rate({selector}{span})"
+
+
+def _selector(metric: str, labels: dict[str, str]) -> str:
+    """Return the PromQL selector of a series; names that are not valid there are quoted."""
     matchers = [
         f"{name if LABEL.fullmatch(name) else json.dumps(name)}={json.dumps(value)}"
         for name, value in labels.items()
@@ -62,10 +82,7 @@ def query_of(variable: str, watch: "WatchConfig", entity: str) -> str:
     if not METRIC.fullmatch(metric):
         matchers.insert(0, f"__name__={json.dumps(metric)}")
         metric = ""
-    selector = f"{metric}{{{','.join(matchers)}}}" if matchers else metric
-    if watch.counters == "none" or not is_counter_name(variable):
-        return selector
-    return f"rate({selector}[{max(RATE_STEPS * watch.step // 1000, MIN_RATE_SECONDS)}s])"
+    return f"{metric}{{{','.join(matchers)}}}" if matchers else metric
 
 
 def query_of_cause(variable: str, alert: "AlertRecord", config: "Config") -> str:

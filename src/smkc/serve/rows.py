@@ -109,11 +109,11 @@ class Event:
 class Message:
     """A message to send.
 
-    The kind is ``alertmanager`` or ``webhook``, ``to`` names the receiver, and the content is
-    JSON-serializable. A second message with the same key is ignored. Messages to one receiver about
-    the same subject are sent in order: the next one only after the previous one was sent or given
-    up; ``about`` is empty for no order. The store sets ``id`` and ``created``, the time in
-    milliseconds of the row that it was written with.
+    The kind is ``alertmanager``, ``webhook`` or ``grafana``, ``to`` names the receiver, and the
+    content is JSON-serializable. A second message with the same key is ignored. Messages to one
+    receiver about the same subject are sent in order: the next one only after the previous one was
+    sent or given up; ``about`` is empty for no order. The store sets ``id`` and ``created``, the
+    time in milliseconds of the row that it was written with.
     """
 
     kind: str

@@ -135,7 +135,8 @@ class Runner:
             return "waiting"
         if not self.has_begun or (not phases and self.feed.is_behind):
             return "backfilling"
-        return next((phase for phase in PHASE_ORDER if phase in phases), "collecting")
+        without_lanes = "following" if self.feed.is_elsewhere else "collecting"
+        return next((phase for phase in PHASE_ORDER if phase in phases), without_lanes)
 
     # ------------------------------------------------------------------ the thread
 

@@ -78,7 +78,7 @@ class Service:
             lanes = Lanes(store, watch, self.config, self.alert_changes)
             if watch.source == "push":
                 feed = PushFeed(lanes, store, self._clock)
-                self._intakes[watch.name] = Intake(watch)
+                self._intakes[watch.name] = Intake(watch, shard=self.config.shard)
                 self._runners[watch.name] = Runner(lanes, feed, self._clock)
             else:
                 self._runners[watch.name] = self._pulled(lanes)

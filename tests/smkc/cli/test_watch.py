@@ -61,6 +61,15 @@ def test_help_shows_examples_for_newcomers():
             "--false-alarms is given too",
         ),
         (["watch", "--config", "no.toml"], "cannot be read"),
+        (["watch", "--config", "no.toml", "--listen", "127.0.0.1:0"], "--listen is given too"),
+        (
+            ["watch", "--config", "no.toml", "--listen", "127.0.0.1:0", "--shard", "2/4"],
+            "cannot be read",
+        ),
+        (
+            ["watch", "--prometheus", "http://127.0.0.1:9", "--query", "up", "--shard", "9"],
+            "such as 2/4",
+        ),
         (["watch", "--prometheus", "http://localhost", "--query", "up", "--json"], "give one of"),
         (["watch", "--prometheus", "localhost", "--query", "up"], "is not a URL"),
         (["watch", "--prometheus", "http://localhost", "--query", "up", "--step", "x"], "duration"),
@@ -70,7 +79,8 @@ def test_help_shows_examples_for_newcomers():
         ),
     ],
     ids=[
-        *("nothing", "no query", "both", "both, by its name", "no file", "JSON of what goes on"),
+        *("nothing", "no query", "both", "both, by its name", "no file", "both, of one process"),
+        *("one of many", "no shard", "JSON of what goes on"),
         *("no address", "no duration", "open to all"),
     ],
 )

@@ -26,6 +26,11 @@ def config_with(**tables):
         ("requests_total", "rate(requests_total[120s])"),
         ('a{path="say \\"x\\"\\\\"}', 'a{path="say \\"x\\"\\\\"}'),
         ("node.load", '{__name__="node.load"}'),
+        (
+            'rpc{pod="a",quantile="0.99"}',
+            'rpc{pod="a",quantile="0.99"} or histogram_quantile(0.99, rate(rpc{pod="a"}[120s]))',
+        ),
+        ('rpc{quantile="0.75"}', 'rpc{quantile="0.75"}'),  # of a summary: smkc computes none such
         ('{job="shop"}', '{job="shop"}'),  # of an expression: the watch's own query
         ("cpu{pod}", ""),
     ],

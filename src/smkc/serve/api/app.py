@@ -19,6 +19,7 @@ from smkc.serve.api.routes import ROUTERS
 from smkc.serve.api.routes.pushes import MOST_PUSHES
 from smkc.serve.api.shell import Shell, add_refusals
 from smkc.serve.dashboard import routes as dashboard_routes
+from smkc.serve.decoding.differences import Previous
 from smkc.serve.service import Service
 from smkc.version import VERSION
 
@@ -53,6 +54,7 @@ def create_app(service: Service, keys: Keys | None = None) -> FastAPI:
     app.state.limits = service.config.limits
     app.state.pools = {name: anyio.CapacityLimiter(size) for name, size in POOLS.items()}
     app.state.places_for_bodies = asyncio.Semaphore(MOST_PUSHES)
+    app.state.previous_histograms = Previous()
     for router in (*ROUTERS, dashboard_routes()):
         app.router.routes.extend(router.routes)
     add_refusals(app)

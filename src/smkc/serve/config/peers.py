@@ -192,6 +192,15 @@ class WebhookConfig(PeerConfig):
         return read_secret(self.secret_env, self.secret_file, "secret").encode()
 
 
+@dataclass(frozen=True, kw_only=True)
+class GrafanaConfig(PeerConfig):
+    """A Grafana in which each alert becomes an annotation.
+
+    They are annotations of the organization, which any dashboard can show by their tags. The token
+    must allow reading, creating and changing annotations.
+    """
+
+
 def _check_one(what: str, variable: str, file: Path | None) -> None:
     if variable and file:
         raise SettingError(f"give {what}_env or {what}_file, not both; leave one out")

@@ -16,7 +16,12 @@ from smkc.errors import SettingError
 from smkc.recording import Identity
 from smkc.serve.config.durations import duration
 from smkc.serve.config.maintenance import MaintenanceConfig
-from smkc.serve.config.peers import AlertmanagerConfig, PeerConfig, WebhookConfig
+from smkc.serve.config.peers import (
+    AlertmanagerConfig,
+    GrafanaConfig,
+    PeerConfig,
+    WebhookConfig,
+)
 from smkc.serve.config.service import Config, Limits, Listen, Retention
 from smkc.serve.config.watch import WatchConfig
 from smkc.serve.rows import LATEST_TIME
@@ -162,11 +167,16 @@ DURATIONS = frozenset(
     ["step", "history", "lateness", "refit_every", "timeout", "resend", "rows", "scores", "alerts"]
 )
 # Tables that may be repeated -> the field of Config that holds them.
-PLURAL = {"watch": "watches", "alertmanager": "alertmanagers", "webhook": "webhooks"}
+PLURAL = {
+    "watch": "watches",
+    "alertmanager": "alertmanagers",
+    "webhook": "webhooks",
+    "grafana": "grafanas",
+}
 
 
-def read_config(path: str | Path) -> Config:
-    """Read a configuration from a TOML file."""
+def read_config(path: str | Path, **given: str) -> Config:
+    """Read a configuration from a TOML file; ``given`` replaces settings outside of its tables."""
     file = Path(path)
     try:
         content = tomllib.loads(file.read_text("utf-8"))
@@ -176,7 +186,7 @@ def read_config(path: str | Path) -> Config:
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SettingError(f"{file} is not a TOML file: {error}; correct it there") from None
-    return config_of(content, folder=file.absolute().parent, place=str(file))
+    return config_of(content | given, folder=file.absolute().parent, place=str(file))
 
 
 def config_of(
@@ -211,6 +221,7 @@ def config_of(
         "prometheus": _one(PeerConfig, path),
         "alertmanager": _several(AlertmanagerConfig, path),
         "webhook": _several(WebhookConfig, path),
+        "grafana": _several(GrafanaConfig, path),
         "watch": _several(WatchConfig, path),
     }
     try:

@@ -4,13 +4,19 @@ In: settings by name. Out: frozen dataclasses with validated values.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from smkc.errors import SettingError
 from smkc.serve.config.durations import show_duration
-from smkc.serve.config.peers import AlertmanagerConfig, PeerConfig, WebhookConfig
+from smkc.serve.config.peers import (
+    AlertmanagerConfig,
+    GrafanaConfig,
+    PeerConfig,
+    WebhookConfig,
+)
 from smkc.serve.config.reaching import check_url, is_loopback
+from smkc.serve.config.sharding import Shard
 from smkc.serve.config.watch import WatchConfig
 
 TOKENS_VARIABLE = "SMKC_TOKENS"
@@ -21,6 +27,9 @@ DAY_MILLISECONDS = 86_400_000
 MAX_LINK_NAME = 64  # characters
 
 NOTIFY = ("incident", "alert")
+
+# Stands for the number of a shard in public_url.
+SHARD_MARK = "{shard}"
 
 # Wildcard addresses -> the loopback address to use in a URL.
 OF_EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
@@ -111,7 +120,7 @@ class Config:
         one or more watches with distinct names.
     prometheus
         server that watches with ``source = "prometheus"`` query.
-    alertmanagers, webhooks
+    alertmanagers, webhooks, grafanas
         receivers of alerts.
     notify
         ``incident`` sends one notification per incident, updated as it grows; ``alert`` sends one
@@ -123,7 +132,8 @@ class Config:
     listen
         address to listen on.
     public_url
-        URL of the dashboard for links in alerts; if empty, alerts contain no link.
+        URL of the dashboard for links in alerts; if empty, alerts contain no link. ``{shard}`` in
+        it stands for the number of the shard.
     links
         pages that plot a variable, by name: URL templates with ``{query}`` (or ``{query_json}``
         inside JSON) and optionally ``{start}`` and ``{end}`` in milliseconds, ``{seconds}`` between
@@ -135,6 +145,8 @@ class Config:
         limits for requests of clients.
     retention
         how long history is kept.
+    shard
+        the part of the entities that this process follows; see :meth:`of_shard`.
     """
 
     watches: tuple[WatchConfig, ...]
@@ -143,6 +155,7 @@ class Config:
     webhooks: tuple[WebhookConfig, ...] = ()
     notify: str = ""
     dependencies: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    grafanas: tuple[GrafanaConfig, ...] = ()
     data: Path = Path("smkc-data")
     listen: Listen = Listen()
     public_url: str = ""
@@ -150,6 +163,7 @@ class Config:
     tokens: Path | None = None
     limits: Limits = field(default_factory=Limits)
     retention: Retention = field(default_factory=Retention)
+    shard: Shard = field(default_factory=Shard)
 
     def __post_init__(self) -> None:
         if not self.watches:
@@ -157,6 +171,7 @@ class Config:
         _check_distinct("watch", [watch.name for watch in self.watches])
         _check_distinct("webhook", [webhook.name for webhook in self.webhooks])
         _check_distinct("alertmanager", [one.url for one in self.alertmanagers])
+        _check_distinct("grafana", [one.url for one in self.grafanas])
         for watch in self.watches:
             if watch.source == "prometheus" and self.prometheus is None:
                 raise SettingError(
@@ -189,6 +204,27 @@ class Config:
         if self.notify:
             return self.notify == "incident"
         return len(self.watches) > 1 or any(watch.entity for watch in self.watches)
+
+    def of_shard(self, shard: Shard) -> "Config":
+        """Return the configuration of one of several processes.
+
+        It has the watches that are split, of whose entities it follows a part, and those of the
+        others that it follows alone. Its data are in a folder of its own.
+        """
+        watches = tuple(one for one in self.watches if one.entity or shard.holds(one.name))
+        if not watches:
+            raise SettingError(
+                f"shard {shard.number}/{shard.of} holds no watch: none has an entity to split it "
+                "by, and by their names they belong to other shards; use fewer shards"
+            )
+        return replace(
+            self,
+            watches=watches,
+            data=self.data / f"shard-{shard.number}-of-{shard.of}",
+            public_url=self.public_url.replace(SHARD_MARK, str(shard.number)),
+            notify="incident" if self.notifies_incidents else "alert",
+            shard=shard,
+        )
 
 
 def _check_link(name: str, address: str) -> None:

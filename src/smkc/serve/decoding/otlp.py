@@ -1,8 +1,9 @@
 """OTLP: OpenTelemetry's metrics over HTTP, as protobuf or JSON -> samples.
 
 In: an ExportMetricsServiceRequest with its headers. Out: samples. A gauge or a sum is one variable;
-a histogram or a summary gives its count and its sum. Names follow Prometheus: invalid characters
-become underscores, and a cumulative monotonic sum ends in ``_total``.
+a histogram or a summary gives its count and its sum, and a histogram also quantiles. Names follow
+Prometheus: invalid characters become underscores, and a cumulative monotonic sum ends in
+``_total``.
 
 The protocol: https://opentelemetry.io/docs/specs/otlp; the names follow OpenTelemetry's "Prometheus
 and OpenMetrics compatibility".
@@ -29,8 +30,10 @@ from smkc.serve.decoding.collecting import (
     series_name,
     too_long,
 )
+from smkc.serve.decoding.differences import Differences
 from smkc.serve.decoding.observations import read_json
 from smkc.serve.decoding.unpacking import DecodeError, Scan, media_type, ungzipped
+from smkc.serve.intake.histograms import Histogram, explicit, exponential, with_ending
 from smkc.serve.intake.samples import Samples
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
@@ -80,8 +83,16 @@ class Metric(NamedTuple):
     is_monotonic: bool
 
 
-def decode_otlp(body: bytes, content_type: str, encoding: str, limits: Limits) -> Samples:
+def decode_otlp(
+    body: bytes,
+    content_type: str,
+    encoding: str,
+    limits: Limits,
+    differences: Differences | None = None,
+) -> Samples:
     """Read a request of an OpenTelemetry exporter or collector, plain or gzipped.
+
+    ``differences`` compares cumulative histograms with those of earlier requests.
 
     Examples
     --------
@@ -98,7 +109,7 @@ def decode_otlp(body: bytes, content_type: str, encoding: str, limits: Limits) -
             f"Content-Type {content_type[:200]!r} is not known; send {PROTOBUF} or {JSON}", 415
         )
     data = ungzipped(body, encoding, limits)
-    collector = Collector(limits)
+    collector, differences = Collector(limits), differences or Differences()
     try:
         if kind == JSON:
             points = _json_points(read_json(data, limits))
@@ -106,7 +117,7 @@ def decode_otlp(body: bytes, content_type: str, encoding: str, limits: Limits) -
             most = FIELDS_A_SAMPLE * limits.samples_per_request + ROOM_FOR_OTHERS
             points = _protobuf_points(Scan(data, most))
         for metric, point in points:
-            _add(collector, metric, point)
+            _add(collector, differences, metric, point)
     except (ProtobufError, json_format.ParseError, UnicodeError) as error:
         raise DecodeError(
             f"the body is not an ExportMetricsServiceRequest ({error}); send one"
@@ -209,7 +220,7 @@ def _resource(resource: Any) -> Labels:
     return attribute_labels(told)
 
 
-def _add(collector: Collector, metric: Metric, point: Any) -> None:
+def _add(collector: Collector, differences: Differences, metric: Metric, point: Any) -> None:
     time = point.time_unix_nano // NANOSECONDS_PER_MILLISECOND
     is_gone = bool(point.flags & NO_RECORDED_VALUE)
     is_delta = metric.temporality == DELTA
@@ -221,19 +232,37 @@ def _add(collector: Collector, metric: Metric, point: Any) -> None:
         code = collector.code(_name(metric, "_total" if only_counts else "", point))
         collector.add(code, time, nan if is_gone else float(getattr(point, field)))
         return
-    ending = "_delta" if is_delta else ""
-    code = collector.code(_name(metric, f"_count{ending}", point))
-    collector.add(code, time, nan if is_gone else float(point.count))
-    if metric.kind.name == "summary" or point.HasField("sum") or is_gone:
-        code = collector.code(_name(metric, f"_sum{ending}", point))
-        collector.add(code, time, nan if is_gone else point.sum)
+    if metric.kind.name == "summary":
+        for ending, value in (("_count", point.count), ("_sum", point.sum)):
+            code = collector.code(_name(metric, ending, point))
+            collector.add(code, time, nan if is_gone else float(value))
+        return
+    histogram = None if is_gone else _histogram(metric.kind, point)
+    labels = _labels(metric, "", point)
+    differences.add(collector, labels, time, histogram, is_delta=is_delta)
 
 
-def _name(metric: Metric, ending: str, point: Any) -> str:
+def _histogram(kind: Kind, point: Any) -> Histogram:
+    count, total = float(point.count), point.sum if point.HasField("sum") else nan
+    if kind.name == "histogram":
+        return explicit(count, total, point.explicit_bounds, point.bucket_counts)
+    # OpenTelemetry counts buckets by their lower end, Prometheus by their upper one.
+    negative, positive = (
+        enumerate(side.bucket_counts, side.offset + 1) for side in (point.negative, point.positive)
+    )
+    zero = point.zero_threshold, point.zero_count
+    return exponential(count, total, point.scale, zero, negative, positive)
+
+
+def _labels(metric: Metric, ending: str, point: Any) -> Labels:
     if len(metric.name) > LONGEST_NAME:
         raise too_long(len(metric.name), metric.name)
     labels = metric.resource | attribute_labels(point.attributes)
-    return series_name((labels | {METRIC_LABEL: metric_name(metric.name, ending)}).items())
+    return labels | {METRIC_LABEL: metric_name(metric.name, ending)}
+
+
+def _name(metric: Metric, ending: str, point: Any) -> str:
+    return series_name(_labels(metric, ending, point).items())
 
 
 def metric_name(name: str, ending: str) -> str:
@@ -249,7 +278,7 @@ def metric_name(name: str, ending: str) -> str:
         raise DecodeError("a metric has no name; give it one")
     if known[0].isdigit():
         known = f"_{known}"
-    return known if known.endswith(ending) else known + ending
+    return with_ending(known, ending)
 
 
 def attribute_labels(attributes: Iterable[Any]) -> Labels:

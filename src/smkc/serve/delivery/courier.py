@@ -1,4 +1,4 @@
-"""Courier: sends messages from the outbox to Alertmanagers and webhooks, one thread for each.
+"""Courier: sends messages from the outbox to receivers of alerts, one thread for each.
 
 In: the store and the current time. Out: requests, the delivery status of each receiver, and
 sentences that describe current problems. Accepted messages are marked as sent, refused ones are
@@ -17,8 +17,9 @@ from collections.abc import Callable
 from typing import Any
 
 from smkc.errors import SettingError
-from smkc.serve.config import AlertmanagerConfig, Config, WebhookConfig
-from smkc.serve.delivery.posting import Answer, Receiver, ReceiverStatus
+from smkc.serve.config import AlertmanagerConfig, Config, GrafanaConfig, WebhookConfig
+from smkc.serve.delivery.annotating import annotate
+from smkc.serve.delivery.posting import Answer, Receiver, ReceiverConfig, ReceiverStatus
 from smkc.serve.incidents.messages import alertmanager_incident
 from smkc.serve.messages import alertmanager_alert, instant
 from smkc.serve.store import Message, Store, StoreError
@@ -49,7 +50,7 @@ class Courier:
         self,
         store: Store,
         config: Config,
-        to: AlertmanagerConfig | WebhookConfig,
+        to: ReceiverConfig,
         rng: random.Random,
     ) -> None:
         self._store = store
@@ -101,6 +102,8 @@ class Courier:
     def _send(self, message: Message, now: int) -> Answer:
         if isinstance(self._to, AlertmanagerConfig):
             return self._post([_holding(message.content, self._to, now)], JSON, now)
+        if isinstance(self._to, GrafanaConfig):
+            return annotate(self.receiver, message.content, now)
         return self._post(message.content, JSON | {"Idempotency-Key": message.key}, now)
 
     def _tell(self, to: AlertmanagerConfig, now: int) -> None:
@@ -151,6 +154,7 @@ class Delivery:
         self.workers = (
             *(Courier(store, config, to, rng) for to in config.alertmanagers),
             *(Courier(store, config, to, rng) for to in config.webhooks),
+            *(Courier(store, config, to, rng) for to in config.grafanas),
         )
 
     def start(self) -> None:
@@ -213,7 +217,7 @@ def _holding(alert: dict[str, Any], to: AlertmanagerConfig, now: int) -> dict[st
     return {"endsAt": instant(now + HOLDS_FOR * to.resend), **alert}
 
 
-def _signature(to: AlertmanagerConfig | WebhookConfig, body: bytes, now: int) -> dict[str, str]:
+def _signature(to: ReceiverConfig, body: bytes, now: int) -> dict[str, str]:
     """Return headers with a timestamp in seconds and HMAC-SHA256 of ``timestamp.body``.
 
     The result is empty for receivers without a signing key.

@@ -1,4 +1,4 @@
-"""Posting: HTTP POST requests to a receiver, its delivery status, and the waits between retries.
+"""Posting: HTTP requests to a receiver, its delivery status, and the waits between retries.
 
 In: the settings of the server, and bodies. Out: answers that say whether the server accepted a
 body, whether to retry later, or whether the server refused it; a status record for people and
@@ -17,7 +17,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from smkc.errors import SettingError
-from smkc.serve.config import AlertmanagerConfig, WebhookConfig
+from smkc.serve.config import AlertmanagerConfig, GrafanaConfig, WebhookConfig
 from smkc.serve.config.reaching import is_loopback
 from smkc.serve.messages import address
 from smkc.serve.view import IN_HEALTH
@@ -38,27 +38,32 @@ MOST_READ_BYTES = 16_384
 MOST_SHOWN = 200
 
 
+ReceiverConfig = AlertmanagerConfig | WebhookConfig | GrafanaConfig
+
+
 @dataclass(frozen=True, kw_only=True)
 class Answer:
     """Outcome of a request.
 
     The status is ``sent``, ``later`` (may succeed if retried) or ``refused`` (would be refused
     again), ``said`` describes the failure, and ``wait_s`` are the seconds to wait before a retry,
-    as requested by the server.
+    as requested by the server. ``body`` is the start of what a Grafana answered.
     """
 
     status: str
     said: str = ""
     wait_s: float = 0.0
+    body: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReceiverStatus:
     """Delivery status of one receiver since the start; times are in milliseconds.
 
-    The name is the URL of an ``alertmanager``, or that of a ``webhook``. Requests are ``sent`` or
-    ``failed``; messages are ``waiting`` or ``given_up``, the latest at ``dropped_at``. Requests
-    fail since ``failing_since``; it is None, and ``last_error`` empty, if the last one succeeded.
+    The name is the URL of an ``alertmanager`` or a ``grafana``, or that of a ``webhook``. Requests
+    are ``sent`` or ``failed``; messages are ``waiting`` or ``given_up``, the latest at
+    ``dropped_at``. Requests fail since ``failing_since``; it is None, and ``last_error`` empty, if
+    the last one succeeded.
     """
 
     kind: str
@@ -73,20 +78,23 @@ class ReceiverStatus:
 
 
 class Receiver:
-    """A server that accepts POST requests, with its delivery status; thread-safe.
+    """A server that accepts messages, with its delivery status; thread-safe.
 
     Secrets of its settings are read for each request. ``rng`` randomizes the waits, so that many
     services do not retry at the same moment; no request should be sent before ``not_before``, in
     milliseconds.
 
-    An Alertmanager never answers with an HTML page. Proxies set in the environment are not used for
-    loopback addresses. For other addresses, a proxy may answer a plain HTTP request itself, so an
-    HTML page as the answer does not count as a delivery. With HTTPS a proxy only forwards bytes.
+    Neither an Alertmanager nor the API of Grafana answers with an HTML page. Proxies set in the
+    environment are not used for loopback addresses. For other addresses, a proxy may answer a plain
+    HTTP request itself, so an HTML page as the answer does not count as a delivery. With HTTPS a
+    proxy only forwards bytes.
     """
 
-    def __init__(self, peer: AlertmanagerConfig | WebhookConfig, rng: random.Random) -> None:
+    def __init__(self, peer: ReceiverConfig, rng: random.Random) -> None:
         if isinstance(peer, AlertmanagerConfig):
             self.kind, self.name, path = "alertmanager", address(peer.url), "/api/v2/alerts"
+        elif isinstance(peer, GrafanaConfig):
+            self.kind, self.name, path = "grafana", address(peer.url), "/api/annotations"
         else:
             self.kind, self.name, path = "webhook", peer.name, ""
         self.not_before = 0
@@ -100,6 +108,7 @@ class Receiver:
         self._peer = peer
         self._url = urlunsplit(parts._replace(path=parts.path.rstrip("/") + path or "/"))
         is_here = is_loopback(parts.hostname or "")
+        self._reads_answers = self.kind == "grafana"
         self._takes_pages = self.kind == "webhook" and (is_here or not _is_proxied(parts))
         self._client = httpx.Client(
             trust_env=not is_here,
@@ -114,7 +123,7 @@ class Receiver:
 
     def post(self, body: bytes, headers: Mapping[str, str], now: int) -> Answer:
         """Send a body, record the outcome and return it; failures do not raise."""
-        return self.note(self._sent(body, headers), now)
+        return self.note(self.ask(body, headers), now)
 
     def must_wait(self, now: int) -> bool:
         """Return whether to wait before the next request; a clock set back ends the wait."""
@@ -161,14 +170,17 @@ class Receiver:
         """Close the connections."""
         self._client.close()
 
-    def _sent(self, body: bytes, headers: Mapping[str, str]) -> Answer:
+    def ask(
+        self, body: bytes, headers: Mapping[str, str], *, method: str = "POST", suffix: str = ""
+    ) -> Answer:
+        """Send a request and return its outcome, unrecorded; the suffix is added to the URL."""
         try:
             own = self._peer.request_headers()
         except SettingError as error:
             return Answer(status="later", said=str(error))
         try:
             request = self._client.build_request(
-                "POST", self._url, content=body, headers={**headers, **own}
+                method, self._url + suffix, content=body or None, headers={**headers, **own}
             )
             response = self._client.send(request, stream=True)
         except httpx.TimeoutException:
@@ -193,7 +205,7 @@ class Receiver:
             )
             return Answer(status="later", said=said)
         if response.is_success:
-            return Answer(status="sent")
+            return Answer(status="sent", body=_beginning(response) if self._reads_answers else "")
         is_final = response.is_client_error and code not in MAY_BE_MENDED
         return Answer(
             status="refused" if is_final else "later",

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from smkc.recording import identifier, parse
-from smkc.serve.config import WatchConfig
+from smkc.serve.config import Shard, WatchConfig
 from smkc.serve.intake.samples import Samples
 
 METRIC_LABEL = "__name__"  # Prometheus' label for the metric itself
@@ -33,7 +33,8 @@ class Intake:
 
     Existing ``entities`` count towards ``max_lanes``. Dropped samples are counted: ``unmatched`` if
     their labels do not match, ``without_entity`` if the label that splits the watch is missing,
-    ``over_lanes`` if the entity exceeds ``max_lanes``.
+    ``over_lanes`` if the entity exceeds ``max_lanes``, ``elsewhere`` if another shard follows the
+    entity.
 
     Examples
     --------
@@ -48,12 +49,14 @@ class Intake:
     1
     """
 
-    def __init__(self, watch: WatchConfig, entities: Iterable[str] = ()) -> None:
-        self._watch = watch
+    def __init__(
+        self, watch: WatchConfig, entities: Iterable[str] = (), shard: Shard | None = None
+    ) -> None:
+        self._watch, self._shard = watch, shard or Shard()
         self._patterns = {label: re.compile(text) for label, text in watch.match.items()}
         self._entities = dict.fromkeys(entities)
         self._places: dict[str, Place] = {}
-        self.unmatched = self.without_entity = self.over_lanes = 0
+        self.unmatched = self.without_entity = self.over_lanes = self.elsewhere = 0
 
     def by_entity(self, samples: Samples) -> dict[str, Samples]:
         """Return entity -> samples in order of arrival; the entity is "" if there is no split."""
@@ -120,5 +123,7 @@ class Intake:
         entity = labels.pop(self._watch.entity, "") if self._watch.entity else ""
         if self._watch.entity and not entity:
             return Place(refusal="without_entity")
+        if entity and not self._shard.holds(entity):
+            return Place(refusal="elsewhere")
         kept = {label: labels[label] for label in labels if label not in self._watch.drop_labels}
         return Place(entity=entity, name=identifier(metric, kept))

@@ -149,8 +149,7 @@ class Lane:
         alerts: dict[str, AlertRecord] = {change.alert.id: change.alert for change in batch.changes}
         messages: list[Message] = []
         for change in batch.changes:
-            is_told = not (change.alert.is_muted or self._config.notifies_incidents)
-            if change.kind != "go on" and is_told:
+            if change.kind != "go on" and not change.alert.is_muted:
                 messages += messages_for(change.alert, change.kind, self._config)
         told = [change for change in batch.changes if not change.alert.is_muted]
         changes = _overlapping(told, calm_rows(self.watch.step))

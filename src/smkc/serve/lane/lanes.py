@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from smkc.serve.config import Config, WatchConfig
+from smkc.serve.config import Config, Shard, WatchConfig
 from smkc.serve.lane.files import LaneFiles
 from smkc.serve.lane.lane import Lane
 from smkc.serve.rows import AlertRecord
@@ -34,6 +34,11 @@ class Lanes:
         self._lanes: dict[str, Lane] = {}
         self._failures: defaultdict[str, Counter[int]] = defaultdict(Counter)
         self._changing = threading.Lock()
+
+    @property
+    def shard(self) -> Shard:
+        """The part of the entities that this process follows."""
+        return self._config.shard
 
     def open(self) -> None:
         """Restore the lanes in the store, each up to the end of its journal."""

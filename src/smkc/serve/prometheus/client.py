@@ -20,8 +20,8 @@ from smkc.errors import SettingError, SmkcError
 from smkc.serve.config import PeerConfig
 from smkc.serve.config.reaching import check_url, is_loopback
 from smkc.serve.intake.samples import Samples
+from smkc.serve.prometheus.collected import Collected
 from smkc.serve.prometheus.matrix import (
-    Collected,
     CutShortError,
     ForeignError,
     MatrixReader,
@@ -99,6 +99,7 @@ class Prometheus:
         self._points, self._most = FIRST_POINTS, MOST_POINTS  # preferred, and the server's maximum
         self._method = "POST"  # a query may be too long for a URL
         self._warned: tuple[str, ...] = ()
+        self._looks_back = False  # whether there are native histograms, which need the step before
 
     @classmethod
     def of(cls, config: PeerConfig) -> Self:
@@ -114,18 +115,21 @@ class Prometheus:
         """Return a PromQL query's results at ``start``, ``start + step`` and so on, up to ``end``.
 
         Times are in milliseconds. A long range is split into several requests, sized to the limits
-        of server and memory. NaN counts as not observed and is left out.
+        of server and memory. NaN counts as not observed and is left out. A native histogram becomes
+        its count, its sum and quantiles of the observations of each step.
         """
         if step < 1:
             raise SettingError(f"step={step!r} ms: give 1 or more")
         self._most = min(2 * self._most, MOST_POINTS)  # the server may accept more than last time
         collected, at = Collected(), start
         while at <= end:
-            points = min(self._points, self._most, (end - at) // step + 1)
+            back = step if self._looks_back and at >= step else 0
+            most = min(self._points, self._most - bool(back))
+            points = max(1, min(most, (end - at) // step + 1))
             n_samples = len(collected)
             try:
-                asked = {"start": at, "end": at + (points - 1) * step, "step": step}
-                n_found = self._take(collected, "query_range", query, asked)
+                asked = {"start": at - back, "end": at + (points - 1) * step, "step": step}
+                found = self._take(collected, "query_range", query, asked, start=at)
             except AskLessError as error:
                 collected.cut(n_samples)  # drop the samples of this response
                 if points == 1:
@@ -135,6 +139,10 @@ class Prometheus:
                     "%s: asking for %d points at once instead of %d", error, points // 2, points
                 )
                 continue
+            if found.has_histograms and not self._looks_back:
+                self._looks_back = True
+                collected.cut(n_samples)  # ask again, with the step before the first
+                continue
             if len(collected) > MOST_SAMPLES:
                 raise SourceError(
                     f"{query!r} gives more than {MOST_SAMPLES:,} samples from {start} to {end} ms; "
@@ -142,7 +150,7 @@ class Prometheus:
                     retry=False,
                 )
             at += points * step
-            self._points = _next_points(self._points, points, n_found)
+            self._points = _next_points(self._points, points, found.n_samples)
         return collected.samples()
 
     def stored(self, selector: str, end: int, span: int) -> Samples:
@@ -163,12 +171,24 @@ class Prometheus:
 
     # ------------------------------------------------------------------ asking
 
-    def _take(self, collected: Collected, what: str, query: str, times: Mapping[str, int]) -> int:
-        """Send one request, with times in milliseconds; collect and count its samples."""
+    def _take(
+        self,
+        collected: Collected,
+        what: str,
+        query: str,
+        times: Mapping[str, int],
+        start: int | None = None,
+    ) -> MatrixReader:
+        """Send one request, with times in milliseconds; collect its samples from ``start`` on."""
         if len(self._known) > MOST_KNOWN:
             self._known.clear()
         reader = MatrixReader(
-            collected, self._known, most_bytes=MOST_BYTES, most_samples=10 * USUAL_SAMPLES
+            collected,
+            self._known,
+            most_bytes=MOST_BYTES,
+            most_samples=10 * USUAL_SAMPLES,
+            start=start,
+            step=times.get("step"),
         )
         asked = {
             "query": query,
@@ -196,7 +216,7 @@ class Prometheus:
         if reader.warnings and reader.warnings != self._warned:
             log.warning("%s says of %r: %s", self.url, query, "; ".join(reader.warnings)[:500])
         self._warned = reader.warnings
-        return reader.n_samples
+        return reader
 
     @contextmanager
     def _answer(self, what: str, asked: Mapping[str, str]) -> Iterator[httpx.Response]:

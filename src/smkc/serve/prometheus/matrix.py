@@ -10,6 +10,7 @@ about 10 times faster than Python one by one.
 """
 
 import json
+import math
 import re
 from collections.abc import Iterable, MutableMapping
 from typing import Any
@@ -21,11 +22,20 @@ from pyarrow import csv
 
 from smkc.errors import InputError
 from smkc.recording import identifier
-from smkc.serve.intake.samples import Samples
+from smkc.serve.intake.histograms import (
+    CUMULATIVE_PARTS,
+    DELTA_PARTS,
+    QUANTILE_LABEL,
+    Part,
+    with_ending,
+)
+from smkc.serve.prometheus.collected import Collected
+from smkc.serve.prometheus.native import readings_of_histograms
 
 PIECE = 4 * 2**20  # bytes collected before they are parsed
 BATCH = 8 * 2**20  # bytes of numbers that Arrow parses at once
 LONGEST_HEAD = 64 * 2**10  # bytes before the first series
+HALF_A_MILLISECOND = 0.0005  # Prometheus' times are exact to a millisecond
 LATEST = 1e11  # seconds from 1970: larger times are invalid
 NAMELESS = "value"  # metric name of a computed series, which has none
 
@@ -47,43 +57,6 @@ CONVERT = csv.ConvertOptions(
 )
 
 
-class Collected:
-    """Samples of several responses; callers of :meth:`add` must add names to ``codes``."""
-
-    def __init__(self) -> None:
-        self.codes: dict[str, int] = {}
-        self._columns: tuple[list[NDArray[Any]], ...] = ([], [], [])
-
-    def __len__(self) -> int:
-        return sum(map(len, self._columns[0]))
-
-    def add(
-        self, codes: NDArray[np.int64], times: NDArray[np.int64], values: NDArray[np.float64]
-    ) -> None:
-        """Append samples, (n,) each."""
-        for column, part in zip(self._columns, (codes, times, values), strict=True):
-            column.append(part)
-
-    def cut(self, n_samples: int) -> None:
-        """Remove what was added after the first ``n_samples`` samples."""
-        while len(self) > n_samples:
-            for column in self._columns:
-                column.pop()
-
-    def samples(self) -> Samples:
-        """Return all samples, with only the names that have samples; nothing is left here."""
-        joined = []
-        for column, kind in zip(self._columns, (np.int64, np.int64, np.float64), strict=True):
-            joined.append(np.concatenate([np.empty(0, kind), *column]))
-            column.clear()  # so that at most one column is in memory twice
-        codes, times, values = joined
-        names = tuple(self.codes)
-        found = Samples(names=names, codes=codes, times=times, values=values)
-        if np.bincount(codes, minlength=len(names)).all():
-            return found
-        return found.take(np.ones(len(codes), np.bool_))
-
-
 class CutShortError(InputError):
     """The response is incomplete or damaged."""
 
@@ -102,6 +75,10 @@ class MatrixReader:
     ``collected`` receives the samples except NaN, even if the response later turns out to be
     incomplete; ``known`` caches the name for the text of a series' labels. The ``warnings`` of the
     server are set when the response is complete.
+
+    A response with native histograms sets ``has_histograms``. The quantiles of a histogram are
+    known if the one ``step`` milliseconds before is in the response. Samples before ``start`` serve
+    only for that, and are left out.
     """
 
     def __init__(
@@ -111,8 +88,13 @@ class MatrixReader:
         *,
         most_bytes: int,
         most_samples: int,
+        start: int | None = None,
+        step: int | None = None,
     ) -> None:
         self._collected, self._known = collected, known
+        self._start = start
+        self._longest_gap_s = math.inf if step is None else step / 1000 + HALF_A_MILLISECOND
+        self.has_histograms = False
         self._most_bytes, self._most_samples = most_bytes, most_samples
         self.n_samples = 0
         self.warnings: tuple[str, ...] = ()
@@ -261,9 +243,30 @@ class MatrixReader:
             seconds, values = numbers_of_pairs(pairs)
         except (ValueError, RecursionError):
             raise ForeignError(f"a value of {name!r} is not a number") from None
+        self._convert()  # so that samples stay in the order of the response
         if len(values):
-            self._convert()  # so that samples stay in the order of the response
             self._add([self._code(name)], [len(values)], seconds, values)
+        if histograms:
+            self._add_histograms(series["metric"], histograms)
+
+    def _add_histograms(self, labels: dict[str, str], pairs: list[Any]) -> None:
+        """Add the variables of a native histogram.
+
+        It is cumulative if it has a name. One that was computed, as by ``rate``, counts the
+        observations of a span.
+        """
+        self.has_histograms = True
+        is_cumulative = bool(labels.get("__name__"))
+        try:
+            seconds, columns = readings_of_histograms(
+                pairs, is_cumulative=is_cumulative, longest_gap_s=self._longest_gap_s
+            )
+        except (ValueError, RecursionError):
+            raise ForeignError(f"a histogram of {_named(labels)!r} is not one") from None
+        parts = CUMULATIVE_PARTS if is_cumulative else DELTA_PARTS
+        for part, values in zip(parts, columns.T, strict=True):
+            code = self._code(_named_part(labels, part))
+            self._add([code], [len(values)], seconds, values)
 
     def _add_text(self, name: str, text: bytes) -> None:
         self._texts.append(text)
@@ -299,6 +302,8 @@ class MatrixReader:
         times = np.rint(seconds * 1e3).astype(np.int64)
         repeated = np.repeat(np.array(codes, np.int64), counts)
         is_known = ~np.isnan(values)
+        if self._start is not None:
+            is_known &= times >= self._start
         if not is_known.all():
             repeated, times, values = repeated[is_known], times[is_known], values[is_known]
         self._collected.add(repeated, times, values)
@@ -317,6 +322,16 @@ def _named(labels: object) -> str | None:
     rest: dict[str, str] = {key: value for key, value in labels.items() if key != "__name__"}
     name = identifier(labels.get("__name__") or NAMELESS, rest)
     return name.encode("utf-8", "replace").decode()  # replaces lone surrogates
+
+
+def _named_part(labels: dict[str, str], part: Part) -> str:
+    """Return the name of a variable of a native histogram, whose labels are valid."""
+    own = {**labels, "__name__": with_ending(labels.get("__name__") or NAMELESS, part.ending)}
+    if part.quantile:
+        own[QUANTILE_LABEL] = part.quantile
+    name = _named(own)
+    assert name is not None, "the labels are strings"
+    return name
 
 
 def _past_blanks(text: str, at: int) -> int:

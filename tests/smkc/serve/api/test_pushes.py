@@ -10,6 +10,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
     ExportMetricsServiceResponse,
 )
+from tests.smkc.serve.decoding.test_native import request_of, snapped
 from tests.smkc.serve.decoding.writing import encode_remote_write
 
 from smkc.serve.intake.samples import Samples, unpack_samples
@@ -75,6 +76,24 @@ def test_remote_write(put, service):
     assert answer.headers["X-Prometheus-Remote-Write-Samples-Written"] == "3"
     assert kept[0][0] is None
     assert sorted(kept[0][1].values) == [1.0, 2.0, 3.0]
+
+
+def test_native_histograms_are_compared_with_those_of_the_request_before(put, service):
+    now = service.now()
+    for time, values in ((now - 1, [1.5]), (now, [1.5, 3.0, 3.0])):
+        body = snapped(request_of(2, False, [(time, values)]))
+        answer, kept = put("/api/v1/write", body, Content_Type=V2, Content_Encoding="snappy")
+        assert answer.status_code == 204
+        assert answer.headers["X-Prometheus-Remote-Write-Histograms-Written"] == "1"
+        assert answer.headers["X-Prometheus-Remote-Write-Samples-Written"] == "0"
+    (_, first), (_, second) = kept
+    assert len(first) == 2
+    assert second.names[:3] == (
+        'latency_count{pod="a"}',
+        'latency_sum{pod="a"}',
+        'latency{pod="a",quantile="0.5"}',
+    )
+    assert 2.9 < second.values[2] < 3.1
 
 
 @pytest.mark.parametrize("path", ["/v1/metrics", "/api/v1/otlp/v1/metrics"])

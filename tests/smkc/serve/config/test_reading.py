@@ -11,6 +11,7 @@ from smkc.recording import Identity
 from smkc.serve.config import (
     AlertmanagerConfig,
     Config,
+    GrafanaConfig,
     Limits,
     Listen,
     MaintenanceConfig,
@@ -27,6 +28,7 @@ EXAMPLE = Path(__file__).parents[4] / "deploy" / "watch.example.toml"
 RECORDS = (
     WatchConfig,
     AlertmanagerConfig,
+    GrafanaConfig,
     Limits,
     PeerConfig,
     Retention,
@@ -69,6 +71,9 @@ def test_the_example_is_read_as_it_says():
         AlertmanagerConfig(url="http://localhost:9093", labels={"team": "platform"}),
     )
     assert config.webhooks[0].secret_env == "SMKC_WEBHOOK_SECRET"
+    assert config.grafanas == (
+        GrafanaConfig(url="https://grafana.example.org", token_env="GRAFANA_TOKEN"),
+    )
     assert config.data == EXAMPLE.parent / "smkc-data"
     assert (config.listen, config.limits, config.retention) == (Listen(), Limits(), Retention())
     assert config.dependencies == {"shop": ("postgres", "redis")}
@@ -106,11 +111,12 @@ def test_every_setting_can_be_read(record):
         WatchConfig: "watch",
         AlertmanagerConfig: "alertmanager",
         WebhookConfig: "webhook",
+        GrafanaConfig: "grafana",
         PeerConfig: "prometheus",
         Limits: "limits",
         Retention: "retention",
     }[record]
-    several = record in (WatchConfig, AlertmanagerConfig, WebhookConfig)
+    several = record in (WatchConfig, AlertmanagerConfig, GrafanaConfig, WebhookConfig)
     for one in fields(record):
         part = {one.name: [3]}  # no setting is a list of numbers
         with pytest.raises(SettingError, match=rf"{table}\W.*{one.name}: (\[3\]|number 1: 3)"):

@@ -126,7 +126,30 @@ def test_a_point_that_went_stale_is_nan():
     export = Export()
     export.gauge("a", flags=1)
     export.histogram("b", CUMULATIVE, flags=1)
-    assert read(export) == {"a": "nan", "b_count": "nan", "b_sum": "nan"}
+    quantiles = {f'b{{quantile="{q}"}}': "nan" for q in (0.5, 0.9, 0.99)}
+    assert read(export) == {"a": "nan", "b_count": "nan", "b_sum": "nan", **quantiles}
+
+
+def test_quantiles_of_a_span():
+    export = Export()
+    point = export.histogram("latency", DELTA, count=4, sum=5)
+    point.explicit_bounds.extend([1.0, 2.0])
+    point.bucket_counts.extend([0, 4, 0])
+    spread = export.spread("sizes", count=4, scale=0)  # between 2 and 4
+    spread.positive.offset = 1
+    spread.positive.bucket_counts.extend([4])
+    export.scope.metrics[-1].exponential_histogram.aggregation_temporality = DELTA
+    assert read(export) == {
+        "latency_count_delta": "4.0",
+        "latency_sum_delta": "5.0",
+        'latency{quantile="0.5"}': "1.5",
+        'latency{quantile="0.9"}': "1.9",
+        'latency{quantile="0.99"}': "1.99",
+        "sizes_count_delta": "4.0",
+        'sizes{quantile="0.5"}': "3.0",
+        'sizes{quantile="0.9"}': "3.8",
+        'sizes{quantile="0.99"}': "3.98",
+    }
 
 
 def test_attributes_and_resource_become_labels():

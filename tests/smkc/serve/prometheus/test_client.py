@@ -117,18 +117,77 @@ def test_names_are_canonical_and_what_was_computed_has_one():
         assert ask(server).names == ('cpu{job="a\\"",pod="b"}', 'value{pod="b"}', "value")
 
 
-def test_native_histograms_are_skipped():
-    bucket = {"count": "3", "sum": "1", "buckets": [[0, "1", "2", "3"]]}
-    result = [
-        {"metric": {"__name__": "h"}, "histograms": [[1, bucket], [2, bucket]]},
-        {"metric": {"__name__": "a"}, "values": [[1, "1"]]},
-    ]
+def native(n):
+    """A histogram of n observations between 1 and 2, as Prometheus writes it."""
+    return {"count": str(n), "sum": str(1.5 * n), "buckets": [[0, "1", "2", str(n)]]}
+
+
+class WithHistograms(Honest):
+    """Answers with a native histogram too, of more observations at each point but one."""
+
+    def __call__(self, asked):
+        plain = json.loads(super().__call__(asked).body)["data"]["result"]
+        start, end, step = (round(float(asked.fields[key]) * 1000) for key in RANGE)
+        found = [
+            [time / 1000, native(((time - START) // STEP + 5) ** 2)]
+            for time in range(start, end + 1, step)
+            if time != START + 5 * STEP
+        ]
+        return matrix([*plain, {"metric": {"__name__": "h"}, "histograms": found}])
+
+
+def test_native_histograms_become_counts_sums_and_quantiles():
+    with misbehaving_server(WithHistograms(one_series(20))) as server:
+        found = as_mapping(ask(server))
+    points = [START + STEP * point for point in range(10)]
+    assert {time for _, time in found} == set(points)
+    assert found["h_count", points[3]] == 64
+    assert found["h_sum", points[3]] == 96
+    assert [found["up", time] for time in points] == list(range(10))
+    # Of the first step too, since the step before was asked for; but not after a gap.
+    medians = {time for name, time in found if name == 'h{quantile="0.5"}'}
+    assert medians == set(points) - {points[5], points[6]}
+    assert found['h{quantile="0.9"}', points[1]] == pytest.approx(1.9)
+    starts = [round(float(asked.fields["start"]) * 1000) for asked in server.asked]
+    assert starts == [START, START - STEP]
+
+
+@settings(max_examples=20)
+@given(first=st.integers(1, 30), most=st.integers(2, 30), usual=st.integers(1, 100))
+def test_native_histograms_in_parts_equal_the_whole(first, most, usual):
+    with misbehaving_server(WithHistograms(one_series(20))) as server:
+        whole = as_mapping(ask(server, 20))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(prometheus, "FIRST_POINTS", first)
+            patch.setattr(prometheus, "MOST_POINTS", most)
+            patch.setattr(prometheus, "USUAL_SAMPLES", usual)
+            assert as_mapping(ask(server, 20)) == whole
+
+
+def test_a_histogram_that_was_computed_is_taken_as_it_is():
+    result = [{"metric": {"pod": "a"}, "histograms": [[START / 1000, native(4)]]}]
+    with misbehaving_server(lambda asked: matrix(result)) as server:
+        assert as_mapping(ask(server, 1)) == {
+            ('value_count_delta{pod="a"}', START): 4.0,
+            ('value_sum_delta{pod="a"}', START): 6.0,
+            ('value{pod="a",quantile="0.5"}', START): 1.5,
+            ('value{pod="a",quantile="0.9"}', START): pytest.approx(1.9),
+            ('value{pod="a",quantile="0.99"}', START): pytest.approx(1.99),
+        }
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{}, [], "x", {"count": "x"}, {"count": "1", "buckets": [[0, "1"]]}, {"count": {}}],
+    ids=str,
+)
+def test_what_is_no_histogram(wrong):
+    result = [{"metric": {"__name__": "h"}, "histograms": [[1, wrong]]}]
     with (
         misbehaving_server(lambda asked: matrix(result)) as server,
-        Prometheus(server.url) as client,
+        pytest.raises(SourceError, match="a histogram of 'h' is not one"),
     ):
-        samples = client.range("x", START, START, STEP)
-        assert samples.names == ("a",)
+        ask(server)
 
 
 def test_a_hundred_thousand_new_series():

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smkc.serve.prometheus.matrix import Collected
+from smkc.serve.prometheus.collected import Collected
 
 PART = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 99), st.floats(-9, 9)), max_size=9)
 

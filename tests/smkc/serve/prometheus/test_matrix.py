@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from smkc.recording import identifier
 from smkc.serve.prometheus import matrix
+from smkc.serve.prometheus.collected import Collected
 from smkc.serve.prometheus.matrix import (
-    Collected,
     CutShortError,
     ForeignError,
     MatrixReader,
@@ -26,7 +26,7 @@ NUMBERS = st.floats() | st.sampled_from([0.1, 1e300, -0.0, math.nan, math.inf, -
 TIMES = st.integers(0, 4 * 10**12)
 SERIES = st.fixed_dictionaries(
     {"metric": LABELS, "values": st.lists(st.tuples(TIMES, NUMBERS), max_size=4)},
-    optional={"histograms": st.just([[1.5, {"count": "1", "buckets": [[0, "1", "2", "3"]]}]])},
+    optional={"histograms": st.just([[1.5, {"count": "2", "buckets": [[0, "1", "2", "2"]]}]])},
 )
 
 
@@ -58,6 +58,15 @@ def expected_of(series):
         labels = {key: value for key, value in one["metric"].items() if key != "__name__"}
         name = identifier(one["metric"].get("__name__") or "value", labels)
         found += [(name, time, value) for time, value in one["values"] if not math.isnan(value)]
+        if "histograms" not in one:
+            continue
+        if metric := one["metric"].get("__name__"):  # cumulative, and without one before it
+            found.append((identifier(f"{metric}_count", labels), 1500, 2.0))
+        else:
+            found.append((identifier("value_count_delta", labels), 1500, 2.0))
+            for q in (0.5, 0.9, 0.99):
+                spread = labels | {"quantile": str(q)}
+                found.append((identifier("value", spread), 1500, pytest.approx(1 + q)))
     return found
 
 
@@ -91,8 +100,8 @@ def test_any_answer_in_any_pieces(series, is_compact, width, piece, batch):
         patch.setattr(matrix, "BATCH", batch)
         reader, actual = read(body, width=width)
     assert actual == expected
-    every = [value for one in series for _, value in one["values"]]
-    assert reader.n_samples == len(every)
+    n_samples = sum(len(one["values"]) + 5 * ("histograms" in one) for one in series)
+    assert reader.n_samples == n_samples
 
 
 @given(series=st.lists(SERIES, min_size=1, max_size=3), data=st.data())

@@ -16,6 +16,7 @@ from smkc.serve.api.access import REFUSALS, REFUSED_BODIES, GuardedRoute, Here, 
 from smkc.serve.api.answers import ReceivedAnswer
 from smkc.serve.api.shell import refusal
 from smkc.serve.config import Limits
+from smkc.serve.decoding.differences import Differences
 from smkc.serve.decoding.observations import decode_observations
 from smkc.serve.decoding.otlp import decode_otlp, encode_otlp_response
 from smkc.serve.decoding.remote_write import decode_remote_write
@@ -74,7 +75,7 @@ def _body(content: dict[str, Any]) -> dict[str, Any]:
 @needs("write", takes_samples=True)
 async def observations(request: Request, service: Here, watch: WatchAsked = None) -> ReceivedAnswer:
     """Receive samples as a list or as columns."""
-    received, _ = await _received(request, service, watch, decode_observations)
+    received, _, _ = await _received(request, service, watch, _decode_observations)
     return ReceivedAnswer.model_validate(received)
 
 
@@ -87,10 +88,11 @@ async def observations(request: Request, service: Here, watch: WatchAsked = None
 @needs("write", takes_samples=True)
 async def write(request: Request, service: Here, watch: WatchAsked = None) -> Response:
     """Receive samples as a snappy-compressed protobuf message."""
-    received, n_samples = await _received(request, service, watch, decode_remote_write)
+    received, n_readings, found = await _received(request, service, watch, decode_remote_write)
     # Senders of version 2.0 treat a missing or smaller count as lost data. Samples that match no
-    # watch count as written; native histograms and exemplars, which are not decoded, do not.
-    written = {"Samples": n_samples - received.refused, "Histograms": 0, "Exemplars": 0}
+    # watch count as written; exemplars, which are not decoded, do not.
+    n_samples = max(n_readings - found.n_readings - received.refused, 0)
+    written = {"Samples": n_samples, "Histograms": found.n_histograms, "Exemplars": 0}
     headers = {f"X-Prometheus-Remote-Write-{what}-Written": str(n) for what, n in written.items()}
     if received.refused:  # after 400 a sender does not retry, and logs the message
         return refusal(400, received.refusal, headers)
@@ -108,19 +110,25 @@ async def write(request: Request, service: Here, watch: WatchAsked = None) -> Re
 @needs("write", takes_samples=True)
 async def otlp(request: Request, service: Here, watch: WatchAsked = None) -> Response:
     """Receive an ExportMetricsServiceRequest as protobuf or JSON, plain or gzipped."""
-    received, _ = await _received(request, service, watch, decode_otlp)
+    received, _, _ = await _received(request, service, watch, decode_otlp)
     is_json = media_type(request.headers.get("content-type", ""))[0] == JSON
     answer = encode_otlp_response(received.refused, received.refusal, as_json=is_json)
     return Response(answer, headers={"Content-Type": JSON if is_json else PROTOBUF})
+
+
+def _decode_observations(
+    body: bytes, content_type: str, encoding: str, limits: Limits, _: Differences
+) -> Samples:
+    return decode_observations(body, content_type, encoding, limits)
 
 
 async def _received(
     request: Request,
     service: Service,
     watch: str | None,
-    decode: Callable[[bytes, str, str, Limits], Samples],
-) -> tuple[Received, int]:
-    """Decode and store a body; return also the number of samples that it held."""
+    decode: Callable[[bytes, str, str, Limits, Differences], Samples],
+) -> tuple[Received, int, Differences]:
+    """Decode and store a body; return also its number of readings, and those of histograms."""
     kind = request.headers.get("content-type", "")
     encoding = request.headers.get("content-encoding", "")
     places: asyncio.Semaphore = request.app.state.places_for_bodies
@@ -129,8 +137,11 @@ async def _received(
     async with places:
         body = await request.body()
 
-        def work() -> tuple[Received, int]:
-            samples = decode(body, kind, encoding, service.config.limits)
-            return service.receive(watch, samples), len(samples.values)
+        def work() -> tuple[Received, int, Differences]:
+            histograms = Differences(request.app.state.previous_histograms)
+            samples = decode(body, kind, encoding, service.config.limits, histograms)
+            received = service.receive(watch, samples)
+            histograms.keep()
+            return received, len(samples.values), histograms
 
         return await in_pool(request, "pushes", work)
