@@ -186,19 +186,18 @@ class EvidenceState:
         """
         if self._scorer is None or self._scorer.variables is None:
             return ()
-        lasting, model = self._scorer.variables.lasting, self._model
-        place = {name: at for at, name in enumerate(model.scaling.names)}
+        lasting, scaling = self._scorer.variables.lasting, self._model.scaling
+        columns = np.flatnonzero(lasting.has_new_normal[0]).tolist()
+        place = {name: at for at, name in enumerate(scaling.names)} if columns else {}
         found: dict[str, NewNormal] = {}
-        for column in np.flatnonzero(lasting.has_new_normal[0]).tolist():
+        for column in columns:
             name, is_value = self._name_of(column)
             if name is None or name in found:
                 continue
             usual: dict[str, float] = {}
             if is_value and name in place:
-                centre, spread = (
-                    float(part[place[name]])
-                    for part in (model.scaling.centre, model.scaling.spread)
-                )
+                at = place[name]
+                centre, spread = float(scaling.centre[at]), float(scaling.spread[at])
                 usual = {"before": centre, "now": centre + spread * float(lasting.centre[column])}
             row = int(lasting.begun_row[column])
             found[name] = NewNormal(variable=name, row=row, **usual)

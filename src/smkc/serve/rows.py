@@ -93,10 +93,11 @@ class AlertRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """A change of how a lane judges its rows: a new model, or rows accepted as normal.
+    """A change of how a lane judges its rows: a new model, or what a user said about them.
 
-    It comes before row ``at_row``; the kind is ``fit`` or ``accept``, and the content is
-    JSON-serializable. The store sets ``number``, its index among the lane's events.
+    It comes before row ``at_row``. The kind is ``fit``, ``accept`` (rows are normal), ``confirm``
+    or ``refuse`` (a variable's new normal is one, or is none). The content is JSON-serializable.
+    The store sets ``number``, its index among the lane's events.
     """
 
     at_row: int

@@ -227,6 +227,11 @@ class Service:
             runner.ask(lambda: runner.lanes.known(entity).accept(alert_id))
             self.store.give_feedback(alert_id, who)
 
+    def answer(self, watch: str, entity: str, variable: str, who: str, *, is_normal: bool) -> None:
+        """Take a user's answer to the question whether a variable's new normal is one."""
+        runner = self._runner(watch)
+        runner.ask(lambda: runner.lanes.known(entity).answer(variable, who, is_normal=is_normal))
+
     def spans(
         self, watch: str, since: int, until: int, *, entity: str | None = None
     ) -> list[MarkedSpan]:

@@ -6,6 +6,7 @@ In: nothing. Out: plain dataclasses, and the exceptions that the API turns into 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from smkc.decide import NewNormal
 from smkc.errors import InputError, SmkcError
 from smkc.evidence.now import LoudVariable
 from smkc.serve.rows import AlertRecord, Verdict
@@ -46,7 +47,9 @@ class SelfTest:
 class LaneStatus:
     """Status of one lane; the API's ``LaneAnswer`` describes the fields.
 
-    ``loudest`` are the variables of the latest row that are most unusual by themselves.
+    ``loudest`` are the variables of the latest row that are most unusual by themselves,
+    ``new_normals`` the variables whose new normal nobody has confirmed; their times are in
+    milliseconds.
     """
 
     watch: str
@@ -69,6 +72,7 @@ class LaneStatus:
     alert: AlertRecord | None = None
     self_test: SelfTest | None = None
     loudest: tuple[LoudVariable, ...] = ()
+    new_normals: tuple[NewNormal, ...] = ()
     problems: tuple[str, ...] = ()
 
 

@@ -70,6 +70,7 @@ def test_a_new_normal_that_is_refused_stays_unusual_until_it_ends(model):
     state.refuse(["b"])
     assert state.new_normals() == ()
     arrays, header = state.to_arrays()
+    arrays = {name: array.copy() for name, array in arrays.items()}
     found = state.push_rows(values[500:], NAMES)
     assert (found.p_values[20:400] < 0.01).all()
     assert (found.p_values[420:880] < 0.01).mean() < 0.02

@@ -71,7 +71,8 @@ def test_more_reference_data_can_be_learned(rng):
     live = recording(more[:50] + 0.1, names, 500)
     before, after = model.start().push_rows(live), wiser.start().push_rows(live)
     assert (before.p_values < 0.001).all()
-    assert (after.p_values > 0.1).all()
+    assert (after.p_values > 0.01).all()
+    assert np.median(after.p_values) > 0.5
 
 
 def test_a_relation_that_changed_within_the_reference_is_no_surprise_later(rng):

@@ -63,7 +63,7 @@ class Components:
         if not parts:
             parts = [_residuals(filled, centre, loadings, prior) ** 2]
         squared = np.minimum(np.concatenate(parts), SETTINGS.clip**2)
-        expected = np.maximum(squared.mean(axis=0), SETTINGS.tiny_share)
+        expected = np.maximum(squared.mean(axis=0), SETTINGS.same_share**2)
         return cls(centre=centre, loadings=loadings, prior=prior, expected=expected)
 
     @property

@@ -177,4 +177,4 @@ def _residuals(filled: NDArray[np.float32], window: int) -> NDArray[np.float64]:
     if not found:
         return np.ones(n_variables)
     expected = np.concatenate(found).mean(axis=0)
-    return np.asarray(np.maximum(expected, SETTINGS.tiny_share))
+    return np.asarray(np.maximum(expected, SETTINGS.same_share**2))

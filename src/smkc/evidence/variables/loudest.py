@@ -39,9 +39,9 @@ class Heard:
     marks
         (n,) the :class:`~smkc.decide.Mark` of each row. News: one of the loudest columns is below
         ``loud_rate`` by itself, and in the last ``calm_rows`` rows no column of the same place was,
-        nor did another place begin to be; or many variables fall silent at once. Echo: the loudest
-        columns are loud only in their mean over several rows, while the row itself is usual for
-        all of them.
+        nor did another place begin to be; or many variables fall silent at once. Echo: most of
+        the loudest columns are loud only in their mean over several rows, while the row itself is
+        usual for them.
     columns, questions, nats
         (n, K) the loudest columns, the question for which each is loudest, and its surprise before
         the correction; -1, -1 and 0 where fewer than K columns have a surprise.
@@ -117,6 +117,7 @@ class Loudest(SavedState):
             rows == 1,
             SETTINGS.calm_rows,
             SETTINGS.majority,
+            SETTINGS.large_share,
             self.n_rows,
             float(np.log(N_LOOKS / SETTINGS.loud_rate)),
             self.places,

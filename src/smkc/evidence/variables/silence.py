@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from smkc.evidence.saving import SavedState
 from smkc.evidence.settings import SETTINGS
-from smkc.evidence.variables._loops import fall_silent
+from smkc.evidence.variables._silence_loops import fall_silent
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

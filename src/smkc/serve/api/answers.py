@@ -277,6 +277,21 @@ class LoudestAnswer(OfLane):
     variables: tuple[LoudVariableAnswer, ...] = Field(description="most unusual first")
 
 
+class NewNormalAnswer(Answer):
+    """A variable that has been unusual for so long that it is judged by what it does since."""
+
+    variable: Text
+    since: int | None = Field(description="when the change began; null if that is too long ago")
+    before: Number = Field(description="usual value in the reference; null for roles")
+    now: Number = Field(description="mean since the change; null for roles. Rates for counters")
+
+
+class NewNormalsAnswer(OfLane):
+    """Lasting changes that wait for an answer."""
+
+    variables: tuple[NewNormalAnswer, ...] = Field(description="the latest first")
+
+
 class RefitAnswer(Answer):
     """Lanes for which a new model is being fitted; the old one is used until it is ready."""
 

@@ -8,13 +8,14 @@ journal determines all of it: after a restart the same rows have the same causes
 import logging
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from smkc.base import BaseDetector
-from smkc.decide import Cause
+from smkc.decide import Cause, NewNormal
 from smkc.detector import Detector
 from smkc.evidence.causes.loud import loud_rows, loudness
 from smkc.evidence.now import LoudVariable
@@ -105,6 +106,17 @@ class Follower:
         """
         first, last, begun = (number - self.base for number in (first, last, begun))
         return tuple(self._stream.causes(first, last + 1, rows, begun))
+
+    def new_normals(self) -> tuple[NewNormal, ...]:
+        """Return the variables that are judged by a new normal, by the rows in which these began.
+
+        Rows are numbers of the lane.
+        """
+        return tuple(replace(one, row=one.row + self.base) for one in self._stream.new_normals())
+
+    def refuse(self, variable: str) -> None:
+        """Judge a variable by the reference alone, although it has a new normal."""
+        self._stream.refuse([variable])
 
     def loudest(self, row: Row, n: int) -> tuple[LoudVariable, ...]:
         """Return the n variables of the latest row that are most unusual by themselves."""

@@ -13,8 +13,11 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
+
 from smkc.decide import Cause
 from smkc.errors import SmkcError
+from smkc.recording.visible import visible
 from smkc.serve.config import Config, WatchConfig
 from smkc.serve.incidents.keeping import keep
 from smkc.serve.lane.alerting import Alerting, Change, alert_rate, anomaly_of, calm_rows
@@ -94,6 +97,7 @@ class Lane:
         self.names = self._recent.names
         self._latest = journal.last_verdict()
         self._alerting = Alerting(watch.name, self.entity, journal.open_alert())
+        self._new_normals = self.model.new_normals()
 
     # ------------------------------------------------------------------ rows
 
@@ -162,6 +166,7 @@ class Lane:
         )
         self._pending = None
         self._tell(batch)
+        self._announce()
         if self.journal.n_rows >= self._told_until_row:
             self.problems.pop("set aside", None)
         n_rows = self.journal.n_rows - self.model.saved_row
@@ -269,6 +274,15 @@ class Lane:
                 self._changes.append(change.alert)
                 log.info("%s %s: alert %s: %s", *self._who, change.alert.id, change.kind)
 
+    def _announce(self) -> None:
+        """Log each new normal once, when its variable has been unusual for long enough."""
+        before = {(one.variable, one.row) for one in self._new_normals}
+        self._new_normals = self.model.new_normals()
+        for one in self._new_normals:
+            if (one.variable, one.row) not in before:
+                since = None if one.since is None else np.datetime64(one.since, "ms")
+                log.info("%s %s: %s", *self._who, visible(str(replace(one, since=since))))
+
     # ------------------------------------------------------------------ between rows
 
     def look_after_model(self) -> None:
@@ -288,6 +302,12 @@ class Lane:
         if stored is None or (stored.record.watch, stored.record.entity) != self._who:
             raise UnknownError(f"there is no alert {alert_id!r} in {self._who}; look at the list")
         self.model.accept(stored.record)
+
+    def answer(self, variable: str, who: str, *, is_normal: bool) -> None:
+        """Take a user's answer to the question whether a variable's new normal is one."""
+        self.flush()
+        self.model.answer(variable, who, is_normal=is_normal)
+        self._new_normals = self.model.new_normals()
 
     def refit(self, reason: str) -> None:
         """Start fitting a new model in a background process."""
@@ -319,6 +339,7 @@ class Lane:
             alert=self._alerting.alert,
             self_test=model.testing.result,
             loudest=self._recent.loudest,
+            new_normals=self._new_normals,
             problems=(*self.problems.values(), *model.problems.values()),
         )
 

@@ -6,9 +6,11 @@ between 2 rows, and each swap is recorded as an event in the journal.
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from smkc.base import BaseDetector
+from smkc.decide import NewNormal
 from smkc.errors import InputError, ModelFileError
 from smkc.serve.config import WatchConfig
 from smkc.serve.lane import fitting
@@ -20,7 +22,7 @@ from smkc.serve.lane.testing import SelfTesting
 from smkc.serve.rows import LEFT_OUT, AlertRecord
 from smkc.serve.spans import spans_between
 from smkc.serve.store import Event, LaneStore, Store, StoreError
-from smkc.serve.view import IN_HEALTH, BusyError
+from smkc.serve.view import IN_HEALTH, BusyError, UnknownError
 
 log = logging.getLogger("smkc.serve.lane.model")
 
@@ -51,6 +53,11 @@ class LaneModel:
         self.is_fitting = False
         found = recovered(journal, watch, files)
         self.follower, self._fit, self._n_events = found.follower, found.fit, found.n_events
+        self._confirmed = {
+            (str(event.content["variable"]), int(event.content["row"]))
+            for event in journal.events(0)
+            if event.kind == "confirm"
+        }
         self.saved_row = found.saved_row
         self.problems: dict[str, str] = {
             f"recovery {number}": problem for number, problem in enumerate(found.problems)
@@ -179,6 +186,30 @@ class LaneModel:
         if self.follower is not None:
             self.follower.accept(alert.first_row, alert.last_row)
             self._n_events = self._journal.events(event.at_row)[-1].number + 1
+
+    def new_normals(self) -> tuple[NewNormal, ...]:
+        """Return the variables whose new normal nobody has confirmed, the latest first."""
+        followed = () if self.follower is None else self.follower.new_normals()
+        return tuple(
+            replace(one, since=self._journal.time_of(one.row))
+            for one in reversed(followed)
+            if (one.variable, one.row) not in self._confirmed
+        )
+
+    def answer(self, variable: str, who: str, *, is_normal: bool) -> None:
+        """Confirm the new normal of a variable, or judge it by the reference alone from now on."""
+        known = {one.variable: one for one in self.new_normals()}
+        if self.follower is None or variable not in known:
+            raise UnknownError(f"{variable!r} has no new normal that waits for an answer")
+        kind = "confirm" if is_normal else "refuse"
+        content = {"variable": variable, "row": known[variable].row, "who": who}
+        event = Event(at_row=self._journal.n_rows, kind=kind, content=content)
+        self._journal.commit([], [], [], [], [event])
+        if is_normal:
+            self._confirmed.add((variable, known[variable].row))
+        else:
+            self.follower.refuse(variable)
+        self._n_events = self._journal.events(event.at_row)[-1].number + 1
 
     # ------------------------------------------------------------------ saving
 

@@ -94,10 +94,14 @@ def brought_up(
     Return the number of events that it has processed then.
     """
     for event in events:
-        is_new = event.number >= n_events
-        if is_new and event.kind == "accept" and event.at_row > follower.base:
+        if event.number < n_events or event.at_row <= follower.base:
+            continue
+        if event.kind in ("accept", "refuse"):
             _replay(follower, journal, event.at_row)
+        if event.kind == "accept":
             follower.accept(int(event.content["first_row"]), int(event.content["last_row"]))
+        elif event.kind == "refuse":
+            follower.refuse(str(event.content["variable"]))
     _replay(follower, journal, end)
     return events[-1].number + 1 if events else n_events
 

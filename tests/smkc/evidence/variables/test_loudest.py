@@ -252,13 +252,13 @@ def test_what_is_no_mean_of_levels_has_no_echo():
     assert echoes(quiet, quiet + LOUD, quiet + LOUD - 1) == list(range(5))
 
 
-def test_one_of_the_loudest_columns_shows_that_it_goes_on():
+def test_a_fifth_of_the_loudest_columns_shows_that_it_goes_on():
     of_mean = np.full((3, 16), LOUD)
     of_row = np.zeros((3, 16))
-    of_row[1, 5] = 4.0
-    assert echoes(of_row, of_mean) == [0, 2]
+    of_row[1, 0] = of_row[2, :4] = 4.0
+    assert echoes(of_row, of_mean) == [0, 1]
     of_mean[:, 1:] = 0.4 * LOUD  # one column is far louder than all others
-    assert echoes(of_row, of_mean) == [0, 1, 2]
+    assert echoes(of_row, of_mean) == [0]
 
 
 def test_without_rows_nothing_is_an_echo():

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from tests.smkc.serve.still import LANE
 
+from smkc.decide import NewNormal
+
 STEP = 15_000
 START = 1_799_999_985_000 // STEP * STEP
 SPAN = {"since": START, "until": START + 200 * STEP}
@@ -89,7 +91,7 @@ def test_traces_are_the_values(client, service):
     assert answer["traces"][2]["times"] == []
 
 
-@pytest.mark.parametrize("part", ["scores", "presence", "traces", "loudest"])
+@pytest.mark.parametrize("part", ["scores", "presence", "traces", "loudest", "new-normals"])
 @pytest.mark.parametrize("watch", ["none", "fleet"], ids=["no watch", "no entity"])
 def test_what_is_not_followed_is_404_and_not_made(client, service, watch, part):
     before = len(service.store.lanes())
@@ -123,6 +125,39 @@ def test_not_ready_is_503(serve):
     answer = httpx.get(server.url + "/readyz", trust_env=False)
     assert answer.status_code == 503
     assert answer.headers["retry-after"]
+
+
+def test_lasting_changes_are_listed_and_answered(client, serve, service):
+    path = "/api/v1/watches/shop/new-normals"
+    assert client.get(path).json() == {"watch": "shop", "entity": "", "variables": []}
+    one = NewNormal(variable="cpu", row=7, since=1_000, before=1.5, now=9.0)
+    answers = []
+
+    def changed_lane(watch, entity):
+        status = service.lane(watch, entity).status(service.now())
+        return SimpleNamespace(status=lambda now: replace(status, new_normals=(one,)))
+
+    def answer(*given, is_normal):
+        answers.append((*given, is_normal))
+
+    url = serve(lane=changed_lane, answer=answer).url + path
+    listed = [{"variable": "cpu", "since": 1_000, "before": 1.5, "now": 9.0}]
+    assert httpx.get(url, trust_env=False).json()["variables"] == listed
+    said = httpx.post(url, json={"variable": "cpu", "is_normal": False}, trust_env=False)
+    assert (said.status_code, said.json()["variables"]) == (200, listed)
+    assert answers == [("shop", "", "cpu", "local", False)]
+
+
+@pytest.mark.parametrize(
+    "content", [{}, {"variable": "cpu"}, {"variable": "", "is_normal": True}, {"is_normal": True}]
+)
+def test_an_answer_that_is_not_whole_is_refused(client, content):
+    assert client.post("/api/v1/watches/shop/new-normals", json=content).status_code == 422
+
+
+def test_what_is_no_lasting_change_cannot_be_answered(client):
+    content = {"variable": "cpu", "is_normal": True}
+    assert client.post("/api/v1/watches/shop/new-normals", json=content).status_code == 404
 
 
 def test_the_loudest_are_those_of_the_latest_row(client, serve, service):

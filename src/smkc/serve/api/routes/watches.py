@@ -7,10 +7,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 
 from smkc.serve.api.access import (
     REFUSALS,
+    REFUSED_BODIES,
     Asking,
     Entity,
     GuardedRoute,
@@ -26,14 +27,26 @@ from smkc.serve.api.access import (
 )
 from smkc.serve.api.answers import (
     LoudestAnswer,
+    NewNormalsAnswer,
     PresenceAnswer,
     RefitAnswer,
     ScoresAnswer,
     TracesAnswer,
     WatchesAnswer,
 )
+from smkc.serve.api.routes.alerts import LOCAL
 
 router = APIRouter(prefix="/api/v1", route_class=GuardedRoute, tags=["watches"], responses=REFUSALS)
+
+
+class IsItNormal(BaseModel):
+    """Answer to the question whether a variable's new normal is one."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    variable: Annotated[str, Field(min_length=1, max_length=65_536)]
+    is_normal: bool = Field(description="false: judge it by the reference alone")
+
 
 # Prefix of evidence columns in the store.
 EVIDENCE = "evidence."
@@ -145,6 +158,35 @@ def loudest(service: Here, watch: Watch, entity: Entity = "") -> Response:
     lane = service.lane(watch, entity).status(service.now())
     time = None if lane.latest is None else lane.latest.time
     return _of_lane(LoudestAnswer, watch, entity, time=time, variables=lane.loudest)
+
+
+@router.get(
+    "/watches/{watch}/new-normals", response_model=NewNormalsAnswer, summary="Lasting changes"
+)
+@needs("read")
+def new_normals(service: Here, watch: Watch, entity: Entity = "") -> Response:
+    """Return the variables that are judged by a new normal which nobody has confirmed."""
+    lane = service.lane(watch, entity).status(service.now())
+    return _of_lane(NewNormalsAnswer, watch, entity, variables=lane.new_normals)
+
+
+@router.post(
+    "/watches/{watch}/new-normals",
+    response_model=NewNormalsAnswer,
+    summary="Confirm or refuse a lasting change",
+    responses=REFUSED_BODIES,
+)
+@needs("admin")
+def answer(
+    service: Here, caller: Asking, watch: Watch, content: IsItNormal, entity: Entity = ""
+) -> Response:
+    """Confirm a new normal, or judge its variable by the reference alone again.
+
+    A variable whose new normal is refused is unusual until it is back to usual.
+    """
+    who = caller.name or LOCAL
+    service.answer(watch, entity, content.variable, who, is_normal=content.is_normal)
+    return new_normals(service, watch, entity)
 
 
 @router.post("/watches/{watch}/refit", status_code=202, summary="Fit a new model")

@@ -48,8 +48,8 @@ function path(parts, query = {}) {
   return `/api/v1/${parts.map(encodeURIComponent).join("/")}${search ? `?${search}` : ""}`;
 }
 
-function post(parts, content) {
-  return ask(path(parts), {
+function post(parts, content, query = {}) {
+  return ask(path(parts, query), {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(content),
@@ -93,6 +93,17 @@ export async function traces(watch, entity, names, since, until) {
 export async function loudest(watch, entity) {
   const answer = await ask(path(["watches", watch, "loudest"], { entity }));
   return answer.variables.map(({ p_value: pValue, ...one }) => ({ ...one, pValue }));
+}
+
+/** Return the variables that have a new normal which nobody has confirmed, the latest first. */
+export async function newNormals(watch, entity) {
+  return (await ask(path(["watches", watch, "new-normals"], { entity }))).variables;
+}
+
+/** Say whether the new normal of a variable is one; return those that are left. */
+export async function answerNewNormal(watch, entity, variable, isNormal) {
+  const content = { variable, is_normal: isNormal };
+  return (await post(["watches", watch, "new-normals"], content, { entity })).variables;
 }
 
 /** Return alerts, newest first. */

@@ -6,6 +6,7 @@ import { chart } from "./chart.js";
 import { fill, make } from "./dom.js";
 import { evidenceStrips } from "./evidence_strips.js";
 import { loudestList } from "./loudest.js";
+import { newNormalList } from "./new_normals.js";
 import { presenceMap } from "./presence_map.js";
 import { rangeButtons, rangeFromAddress, reach, usualRange } from "./ranges.js";
 import { marksOf, spanPanel } from "./spans.js";
@@ -69,6 +70,7 @@ async function laneView(main, page, watch, lane) {
     evidences: evidenceStrips(),
     presence: presenceMap(),
     loudest: loudestList(),
+    newNormals: newNormalList(lane, { mayAct: page.mayAct, onFailure: page.failed }),
     spans: spanPanel(lane, { isSplit: lane.entity !== "", mayAct: page.mayAct,
       onChange: () => load() }),
   };
@@ -89,6 +91,9 @@ async function laneView(main, page, watch, lane) {
     section("Loudest now", "The variables that are most unusual in the latest row, whether or not "
       + "it alerts. Of many variables some always are: alerts take that into account.",
     parts.loudest.node),
+    section("New normal?", "Variables that have been unusual for so long that they are now judged "
+      + "by what they do since. If such a change is a fault, say no: it is unusual again then, "
+      + "until it is over.", parts.newNormals.node),
     section("Which evidence speaks", "How surprised each evidence is, in nats: 2.3 is one in ten, "
       + "6.9 one in a thousand.", parts.evidences.node),
     section("Variables", "How many were observed in a row, and how many of them the row before "
@@ -143,7 +148,10 @@ async function laneView(main, page, watch, lane) {
   };
 
   const loadLoudest = async () => {
-    parts.loudest.show(await api.loudest(lane.watch, lane.entity));
+    const [loudest, changes] = await Promise.all([
+      api.loudest(lane.watch, lane.entity), api.newNormals(lane.watch, lane.entity)]);
+    parts.loudest.show(loudest);
+    parts.newNormals.show(changes);
   };
 
   const load = async () => {
