@@ -22,7 +22,7 @@ LONG, RELATION = 16, 8
 
 SHARE = 0.05  # of the rows, in the tail on either side
 PRIOR, TRUSTED = 8.0, 4.0
-MAX_INDEX, MAX_DISTANCE = 12.0, 4.0
+MAX_INDEX, MAX_DISTANCE = 8.0, 4.0
 REPEATED = 0.05  # in logarithmic distance
 
 LASTING_RATE, LASTING_ROWS, CALM_ROWS, N_KEPT = 3e-2, 200, 25, 16

@@ -62,13 +62,13 @@ class Settings:
     # ---- Tails of single variables
     # Share of the reference observations in the tail on either side.
     tail_share: float = 0.05
-    # Assumed index of a power law in logarithmic distance, and the episodes that it counts for.
+    # Assumed index of a power law in logarithmic distance, and the episodes that it counts for. No
+    # tail is steeper than twice that.
     tail_index: float = 4.0
     prior_episodes: float = 8.0
     # Episodes added to the weight of every tail.
     trusted_episodes: float = 4.0
-    # Steepest index; distance beyond the start of a tail up to which surprise grows.
-    max_tail_index: float = 12.0
+    # Distance beyond the start of a tail up to which surprise grows.
     max_tail_distance: float = 4.0
 
     # ---- Silence

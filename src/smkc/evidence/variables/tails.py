@@ -116,7 +116,7 @@ class Tails:
             centre=centre,
             spread=spread,
             start=start,
-            index=np.minimum(1.0 / np.maximum(mean, 1e-9), SETTINGS.max_tail_index),
+            index=np.minimum(1.0 / np.maximum(mean, 1e-9), 2.0 * SETTINGS.tail_index),
             weight=weight,
             nats_at_start=np.full(n_columns, -np.log(n_sides * share)),
             most_seen=np.log(n_observed + 1.0),
