@@ -59,7 +59,7 @@ class DetectorPeer:
         if settings["align"] == "prompt":
             return 0
         window = settings["window"]
-        return (window if isinstance(window, int) else SETTINGS.max_window) - 1
+        return (window if isinstance(window, int) else SETTINGS.window_rows) - 1
 
     @property
     def follows_by_itself(self) -> bool:
