@@ -4,6 +4,7 @@ import random
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from string import ascii_lowercase
 
 import pytest
 from tests.smkc.serve.delivery.parts import START
@@ -123,12 +124,12 @@ def lives(choice):
     return [
         [
             change
-            for begin in range(0, 3_000, 1_000)
+            for begin in range(0, 6_000, 2_000)
             for change in life(
                 lane,
                 begin + choice.randrange(0, 400, 15),
                 begin + choice.randrange(415, 900, 15),
-                *choice.sample("uvwxyz", 2),
+                *choice.sample(ascii_lowercase, 3),
             )
         ]
         for lane in lanes
