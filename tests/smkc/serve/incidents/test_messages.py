@@ -103,8 +103,9 @@ def test_a_single_alert_says_what_it_would_say_by_itself(store):
         [one.content for one in store.due(10**15, 9, to)]
         for to in (("alertmanager", "http://alerts.example:9093"), ("webhook", "hook"))
     )
-    messages = messages_for(CART, "open", SHOP)
-    alone, alone_hook = (json.loads(json.dumps(one.content)) for one in messages)
+    messages = messages_for(CART, "open", replace(SHOP, notify="alert"))
+    by_kind = {one.kind: json.loads(json.dumps(one.content)) for one in messages}
+    alone, alone_hook = by_kind["alertmanager"], by_kind["webhook"]
     for key in ("summary", "causes", "evidence"):
         assert manager["annotations"][key] == alone["annotations"][key]
     assert manager["labels"] == alone["labels"] | {"incident": CART.id}

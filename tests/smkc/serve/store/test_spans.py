@@ -112,6 +112,8 @@ def older(tmp_path: Path) -> Path:
         store.acknowledge(alerts[0].id, "ann \ud800", "looking", 5)
     with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as connection:
         connection.executescript(
+            "DROP INDEX alerts_by_incident; ALTER TABLE alerts DROP COLUMN incident; "
+            "DROP TABLE incidents; "
             "DROP TRIGGER acknowledgements_go; DROP TABLE acknowledgements; DROP TABLE spans; "
             "UPDATE about SET version = 1; PRAGMA user_version = 1"
         )
@@ -157,8 +159,9 @@ def test_a_change_that_fails_halfway_is_undone_and_tried_again(
     older: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(opening, "_ADDED", (opening._ADDED[0] + "INSERT INTO nowhere VALUES (1);",))
-        with pytest.raises(StoreError, match="cannot add the tables of this version"):
+        failing = (*opening._VERSIONS[:-1], "INSERT INTO nowhere VALUES (1);")
+        patched.setattr(opening, "_VERSIONS", failing)
+        with pytest.raises(StoreError, match="cannot open it"):
             Store.open(older)
     assert version_of(older) == 1
     with closing(sqlite3.connect(older / FILE)) as connection:
