@@ -42,16 +42,17 @@ def messages_for(alert: AlertRecord, change: str, config: "Config") -> list[Mess
     ``alert`` is its state afterwards. If receivers are notified of incidents, only Grafana, which
     draws each alert, gets a message here.
     """
-    drawn = grafana_annotation(alert, config)
-    kinds = [("grafana", address(grafana.url), drawn) for grafana in config.grafanas]
+    kinds: list[tuple[str, str, dict[str, Any]]] = []
     if not config.notifies_incidents:
-        event = event_of(alert, change, link_to(alert, config.public_url))
-        event |= {"query": first_query(alert, config)}
-        kinds += [("webhook", webhook.name, event) for webhook in config.webhooks]
         kinds += [
             ("alertmanager", address(manager.url), alertmanager_alert(alert, manager, config))
             for manager in config.alertmanagers
         ]
+        event = event_of(alert, change, link_to(alert, config.public_url))
+        event |= {"query": first_query(alert, config)}
+        kinds += [("webhook", webhook.name, event) for webhook in config.webhooks]
+    drawn = grafana_annotation(alert, config)
+    kinds += [("grafana", address(grafana.url), drawn) for grafana in config.grafanas]
     lane = f"{alert.watch}/{alert.entity}"
     by_key = {
         f"{kind}/{quote(to)}/{alert.id}/{change}/{alert.peak}": (kind, to, content)
