@@ -177,8 +177,8 @@ def _span(since: str, until: str) -> dict[str, int]:
 
 def _in_short(alert: Mapping[str, Any]) -> dict[str, Any]:
     """Return a short form of an alert for lists: time, watch, entity and first causes."""
-    kept = ("id", "watch", "entity", "start", "end", "is_open", "is_muted", "anomaly")
-    kept += ("acknowledged_by",)
+    kept = ["id", "watch", "entity", "start", "end", "is_open", "is_muted", "anomaly"]
+    kept.append("acknowledged_by")
     causes = [f"{cause['variable']}: {cause['detail']}" for cause in alert["causes"]]
     return {key: alert.get(key) for key in kept} | {"first_causes": causes[:FIRST_CAUSES]}
 
