@@ -264,6 +264,14 @@ class EvidenceState:
         start = max(stop - ROWS_BEFORE * calm, self.n_rows - self._model.choices.memory, 0)
         return range(start, stop) if stop - start >= calm else range(0)
 
+    def is_beyond(self, row: int) -> bool:
+        """Return whether a variable was beyond a stated bound in a row, which explains that row.
+
+        The row must be among the last ``model.choices.memory``.
+        """
+        variables = self._scorer_with(row, row + 1).variables
+        return variables is not None and variables.is_beyond(row)
+
     def _silent(self, scorer: Scorer) -> tuple[tuple[str, ...], int]:
         """Return the variables gone in current trouble, and how many are usually observed."""
         if scorer.variables is None:

@@ -76,6 +76,10 @@ class EvidenceStream(Stream):
         """
         return causes_of(self._state.blame(first, last, begun), rows, self._fitted.known)
 
+    def is_beyond(self, row: int) -> bool:
+        """Return whether a variable was beyond a bound of the rules in a row of :attr:`memory`."""
+        return self._state.is_beyond(row)
+
     def loudest(self, row: Recording, n: int) -> tuple[LoudVariable, ...]:
         """Return at most n variables that are most unusual by themselves, the loudest first.
 

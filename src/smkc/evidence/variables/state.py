@@ -109,8 +109,11 @@ class VariableState:
         if beyond.shape[1]:
             # After the new normal: what the user stated never becomes normal.
             n_bounded = beyond.shape[1] - newcomers.shape[1]
-            nats[LEVEL][:, :n_bounded][beyond[:, :n_bounded]] = CERTAIN_NATS
-            nats[LEVEL][:, n_known:][beyond[:, n_bounded:]] = CERTAIN_NATS
+            is_certain = np.zeros(nats.shape[1:], bool)
+            is_certain[:, :n_bounded] = beyond[:, :n_bounded]
+            is_certain[:, n_known:] = beyond[:, n_bounded:]
+            nats[:, is_certain] = 0.0
+            nats[LEVEL, is_certain] = CERTAIN_NATS
         heard = self.loudest.push(nats, asked, statistics)
         was_silent = bool(self.silence.is_gone.any())
         silence = self.silence.push(values)
@@ -208,6 +211,12 @@ class VariableState:
         columns = np.unique(self.kept["columns"][places])
         columns = columns[columns >= 0]
         self.lasting.accept(columns[self.lasting.were_loud_since(first)[columns]])
+
+    def is_beyond(self, row: int) -> bool:
+        """Return whether a variable was beyond a stated bound in a row that is remembered."""
+        place = row % len(self.kept["columns"])
+        certain = self.kept["columns"][place][self.kept["nats"][place] == CERTAIN_NATS]
+        return not np.isin(certain, np.flatnonzero(self.fitted.is_target)).all()
 
     def loudest_of(self, first: int, last: int) -> dict[int, dict[int, float]]:
         """Return the largest nats in rows first to last - 1, by question and column."""

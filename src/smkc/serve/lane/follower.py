@@ -95,7 +95,12 @@ class Follower:
         return True
 
     def made_by(self, number: int) -> tuple[int, int]:
-        """Return the first and the last row in memory that contributed to a row's score."""
+        """Return the first and the last row in memory that contributed to a row's score.
+
+        A row with a value beyond a bound of the rules explains itself.
+        """
+        if self._stream.is_beyond(number - self.base):
+            return number, number
         return max(self.oldest, number - 2 * self.window + 2), number
 
     def causes(self, first: int, last: int, rows: Recording, begun: int) -> tuple[Cause, ...]:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from smkc.errors import InputError
 from smkc.serve.api.access import (
@@ -33,7 +33,13 @@ router = APIRouter(prefix="/api/v1", route_class=GuardedRoute, tags=["spans"], r
 # Maximum number of spans in an answer.
 MOST_SPANS = 1_000
 
-Time = Annotated[int, Field(ge=0, le=LAST_TIME)]
+
+def _whole(value: object) -> object:
+    """Return 5 for 5.0, which JSON does not tell apart."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Time = Annotated[int, Field(ge=0, le=LAST_TIME), BeforeValidator(_whole)]
 SpanId = Annotated[int, Path(ge=1, le=2**62, description="the id of a span")]
 
 

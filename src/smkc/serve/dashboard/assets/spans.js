@@ -26,7 +26,7 @@ export function marksOf(spans, until) {
  * Make the list of a lane's spans, and a form if the visitor may act.
  *
  * ``onChange`` is called after each change. ``suggest`` of the result fills in the times of the
- * form: of a part that was selected on a chart, else from now on.
+ * form: of a part that was selected on a chart, else none.
  */
 export function spanPanel(lane, { isSplit, mayAct, onChange }) {
   const told = make("p", { class: "note" });
@@ -44,9 +44,8 @@ export function spanPanel(lane, { isSplit, mayAct, onChange }) {
       fill(list, ...spans.map((one) => itemOf(one, mayAct, onChange)));
     },
     suggest(range) {
-      const { since, until } = reach(range);
-      if (range.until === null) form?.suggest(api.now(), null);
-      else form?.suggest(since, until);
+      const { since, until } = range.until === null ? { since: null, until: null } : reach(range);
+      form?.suggest(since, until);
     },
   };
 }
@@ -105,20 +104,21 @@ function markForm(lane, isSplit, onChange) {
     }
   };
   const node = make("form", { class: "marking", on: { submit } },
-    field("What", kind), field(`From (${zone(api.now())})`, start),
+    field("What", kind), field(`From, ${zone(api.now())} (empty: now)`, start),
     field("To (may be left empty)", end), field("Note (may be left empty)", note),
     isSplit ? field("The whole watch", whole) : null, make("p", {}, send), refusal);
   return {
     node,
     suggest(since, until) {
       start.value = valueOf(since);
-      end.value = until === null ? "" : valueOf(until);
+      end.value = valueOf(until);
     },
   };
 }
 
-/** Return a moment as the value of an input, in the zone that is shown. */
+/** Return a moment, or null, as the value of an input, in the zone that is shown. */
 function valueOf(ms) {
+  if (ms === null) return "";
   const whole = Math.round(ms / 1000) * 1000;
   return new Date(whole + ahead(whole)).toISOString().slice(0, 19);
 }
