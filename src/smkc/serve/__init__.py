@@ -6,5 +6,6 @@ a restart.
 
 Data flow: ``prometheus`` or ``decoding`` (samples) -> ``intake`` (rows of a grid) -> ``lane``
 (stream, alerts, models) -> ``incidents`` (alerts that belong together) -> ``store`` (history,
-messages to send) -> ``delivery``, ``api``, ``dashboard``. ``service`` connects these parts; ``view`` holds the records that describe its state.
+messages to send) -> ``delivery``, ``api``, ``dashboard``. ``service`` connects these parts;
+``view`` holds the records that describe its state.
 """
