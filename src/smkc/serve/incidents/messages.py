@@ -175,7 +175,7 @@ def _lines(timeline: Sequence[Step]) -> list[str]:
     lines = []
     for step in timeline[:MAX_LINES]:
         later = f", {show_duration(step.after)} later" if step.after else ""
-        shared = f" (in common: {', '.join(step.shared)})" if step.shared else ""
+        shared = f"; in common: {', '.join(step.shared)}" if step.shared else ""
         lines.append(shortened(f"{instant(step.alert.start)}{later}: {_what(step.alert)}{shared}"))
     if len(timeline) > MAX_LINES:
         lines.append(f"and {len(timeline) - MAX_LINES} more")
@@ -188,7 +188,7 @@ def _what(alert: AlertRecord) -> str:
         return lane_name(alert)
     first = alert.causes[0]
     did = f"{first.variable} {first.detail}".strip()
-    return f"{lane_name(alert)}: {did}, {first.share:.0%} of the deviation"
+    return f"{lane_name(alert)}: {did} ({first.share:.0%} of its deviation)"
 
 
 def _as_json(incident: Incident, story: Story) -> dict[str, Any]:

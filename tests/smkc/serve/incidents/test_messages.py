@@ -81,13 +81,13 @@ def test_labels_stay_and_annotations_grow(store):
     said = second["annotations"]
     assert said["summary"] == (
         "shop / cart and 1 more: anomalous since 2026-09-21T14:13:30.000Z; likely to blame: "
-        "postgres: locks rose from 1 to 9, 60% of the deviation"
+        "postgres: locks rose from 1 to 9 (60% of its deviation)"
     )
     assert said["timeline"].splitlines() == [
-        '2026-09-21T14:13:30.000Z: shop / cart: errors{service="cart"} rose from 1 to 9, 60% of '
-        "the deviation",
-        "2026-09-21T14:14:00.000Z, 30s later: postgres: locks rose from 1 to 9, 60% of the "
-        "deviation (in common: postgres)",
+        '2026-09-21T14:13:30.000Z: shop / cart: errors{service="cart"} rose from 1 to 9 (60% of '
+        "its deviation)",
+        "2026-09-21T14:14:00.000Z, 30s later: postgres: locks rose from 1 to 9 (60% of its "
+        "deviation); in common: postgres",
     ]
     assert said["blame"] == (
         "postgres: shop / cart depends on it, and it alerted 30s after the first"

@@ -53,7 +53,7 @@ function blameWords({ blame, timeline }) {
   const step = timeline.find((one) => one.alert === blame.alert);
   return [
     make("p", { class: "lead" }, make("a", { href: laneAddress(blame) }, laneName(blame)),
-      `: ${what}`, step ? `, ${percent(step.share)} of its deviation` : ""),
+      `: ${what}`, step ? ` (${percent(step.share)} of its deviation)` : ""),
     make("p", {}, `Why: ${blame.reason}.`),
     make("p", {}, make("a", { href: alertAddress({ id: blame.alert }) }, "See its alert")),
   ];

@@ -17,7 +17,7 @@ export function incidentTitle(incident) {
   const { blame } = incident;
   const others = lanesOf(incident).length - 1;
   const what = blame.variable ? `: ${metric(blame.variable)}` : "";
-  return `${laneName(blame)}${what}${others ? ` and ${count(others, "other recording")}` : ""}`;
+  return `${laneName(blame)}${others ? ` and ${count(others, "other recording")}` : ""}${what}`;
 }
 
 /** Return a sign for whether an incident goes on. */
