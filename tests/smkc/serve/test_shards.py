@@ -50,7 +50,7 @@ def followed(config, until=260):
     """Entity -> its rows and scores, as one service follows them."""
     clock, found = FastClock(NOW, NOW), {}
     with running(config, clock) as service:
-        wait_until(lambda: service.watches()[0].lanes)
+        wait_until(lambda: service.watches()[0].phase == "following")  # all have their models
         for entity in service.entities("shop"):
             follow_until(service, clock, until, entity)
         for entity in service.entities("shop"):
