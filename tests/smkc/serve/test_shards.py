@@ -1,7 +1,9 @@
 """Shards and replicas: processes that share the entities, and processes that do the same twice."""
 
 import json
+import sqlite3
 import time
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -48,7 +50,7 @@ def followed(config, until=260):
     """Entity -> its rows and scores, as one service follows them."""
     clock, found = FastClock(NOW, NOW), {}
     with running(config, clock) as service:
-        wait_until(lambda: service.watches()[0].lanes)
+        wait_until(lambda: service.watches()[0].phase == "following")  # all have their models
         for entity in service.entities("shop"):
             follow_until(service, clock, until, entity)
         for entity in service.entities("shop"):
@@ -144,6 +146,31 @@ def test_replicas_say_the_same_under_the_same_keys(playback, tmp_path):
     assert len(told[0]) >= 2
     sent = [one.headers["idempotency-key"] for one in hook.requests]
     assert sorted(sent) == sorted(2 * told[0])
+
+
+def test_a_replica_that_starts_from_a_backup_goes_on_alike(playback, tmp_path):
+    hook = {"webhook": [{"name": "hook", "url": "http://127.0.0.1:9/"}]}
+    one, two = (replica(playback.url, tmp_path, name, **hook) for name in ("one", "two"))
+    two.data.mkdir()
+    said = []
+    clock = FastClock(NOW, NOW)
+    with running(one, clock) as service:
+        follow_until(service, clock, 280)
+        with closing(sqlite3.connect(service.store.path)) as beside:
+            beside.execute(f"VACUUM INTO '{two.data / 'history.sqlite'}'")
+        said.append(said_by(service, clock))
+    clock = FastClock(time_of(282), time_of(282))
+    with running(two, clock) as service:
+        said.append(said_by(service, clock))
+    assert said[0] == said[1]
+
+
+def said_by(service, clock):
+    follow_until(service, clock, N_ROWS - 1)
+    verdicts = journal_of(service).verdicts(None, time_of(N_ROWS - 1), 10_000)
+    keys = keys_of(service)
+    assert len(keys) >= 2
+    return keys, verdicts["time"].tolist(), verdicts["score"].tolist()
 
 
 @pytest.mark.prometheus

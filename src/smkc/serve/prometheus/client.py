@@ -129,7 +129,9 @@ class Prometheus:
             n_samples = len(collected)
             try:
                 asked = {"start": at - back, "end": at + (points - 1) * step, "step": step}
-                found = self._take(collected, "query_range", query, asked, start=at)
+                found = self._take(
+                    collected, "query_range", query, asked, start=at if back else None
+                )
             except AskLessError as error:
                 collected.cut(n_samples)  # drop the samples of this response
                 if points == 1:
@@ -179,7 +181,7 @@ class Prometheus:
         times: Mapping[str, int],
         start: int | None = None,
     ) -> MatrixReader:
-        """Send one request, with times in milliseconds; collect its samples from ``start`` on."""
+        """Send one request, with times in milliseconds; leave out the step before ``start``."""
         if len(self._known) > MOST_KNOWN:
             self._known.clear()
         reader = MatrixReader(

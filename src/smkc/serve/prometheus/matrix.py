@@ -77,8 +77,8 @@ class MatrixReader:
     server are set when the response is complete.
 
     A response with native histograms sets ``has_histograms``. The quantiles of a histogram are
-    known if the one ``step`` milliseconds before is in the response. Samples before ``start`` serve
-    only for that, and are left out.
+    known if the one ``step`` milliseconds before is in the response. Samples of the step before
+    ``start`` serve only for that, and are left out.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class MatrixReader:
         step: int | None = None,
     ) -> None:
         self._collected, self._known = collected, known
-        self._start = start
+        self._left_out = (0, 0) if start is None or step is None else (start - step, start)
         self._longest_gap_s = math.inf if step is None else step / 1000 + HALF_A_MILLISECOND
         self.has_histograms = False
         self._most_bytes, self._most_samples = most_bytes, most_samples
@@ -302,8 +302,8 @@ class MatrixReader:
         times = np.rint(seconds * 1e3).astype(np.int64)
         repeated = np.repeat(np.array(codes, np.int64), counts)
         is_known = ~np.isnan(values)
-        if self._start is not None:
-            is_known &= times >= self._start
+        first, last = self._left_out
+        is_known &= (times < first) | (times >= last)
         if not is_known.all():
             repeated, times, values = repeated[is_known], times[is_known], values[is_known]
         self._collected.add(repeated, times, values)
