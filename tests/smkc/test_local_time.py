@@ -69,8 +69,8 @@ def test_clocks_that_change_are_no_trouble():
     summer = {one.date() for one in rest if one.dst()}
     utc = days_alerted(smkc.Detector().fit(reference), rest, live)
     local = days_alerted(smkc.Detector(time_zone=BERLIN).fit(reference), rest, live)
-    assert len(utc & summer) > 100
-    assert len(local) < 5
+    assert len(utc & summer) > 200  # of 211
+    assert len(local) < 3
 
 
 def test_an_hour_that_is_wrong_by_the_local_clock_is_found():
