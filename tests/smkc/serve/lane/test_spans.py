@@ -1,5 +1,7 @@
 """What marked spans do to a lane: alerts that nobody is told of, and rows that are not learned."""
 
+from dataclasses import replace
+
 import pytest
 from tests.following import START, STEP, made_rows, push_config
 from tests.smkc.serve.lane.parts import CUT, FAULT, LEAST, N_ROWS, feed, lane_in, told
@@ -236,3 +238,17 @@ def test_the_first_fit_waits_until_enough_rows_are_outside(tmp_path):
         assert lane.model.follower is not None
         assert lane.journal.events(0)[0].content["reference"][0][0] == 100
         assert lane.status(0).problems == ()
+
+
+def test_an_incident_begins_when_the_maintenance_no_longer_mutes_it(rows, tmp_path):
+    config = replace(push_config(tmp_path), notify="incident")
+    with lane_in(tmp_path, config=config) as lane:
+        mark(lane, 300, 314)
+        feed(lane, rows[:315])
+        assert told(lane)[1][0].is_muted
+        assert (lane._store.incidents(), told(lane)[2]) == ([], [])
+        feed(lane, rows[315:])
+        _, (alert,), keys = told(lane)
+        ((incident, alerts),) = lane._store.incidents()
+    assert (incident.id, alerts) == (alert.id, [alert])
+    assert (changes_in(keys)[0], changes_in(keys)[-1]) == ("open", "close")
