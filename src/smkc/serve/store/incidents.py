@@ -79,11 +79,12 @@ def put_incident(
             int(incident.is_open),
         ),
     )
+    assigned = "UPDATE alerts SET incident = ? WHERE"
     connection.execute(
-        f"UPDATE alerts SET incident = ? WHERE id = ? OR incident IN ({_marks(merged)})",
-        (incident.id, alert, *merged),
+        f"{assigned} id = ? AND incident IS NOT ?", (incident.id, alert, incident.id)
     )
     if merged:
+        connection.execute(f"{assigned} incident IN ({_marks(merged)})", (incident.id, *merged))
         connection.execute(
             "UPDATE incidents SET merged_into = ?, is_open = 0 "
             f"WHERE id IN ({_marks(merged)}) OR merged_into IN ({_marks(merged)})",
