@@ -251,7 +251,11 @@ def loudest(
 
 
 def silent(
-    columns: list[Column], is_resident: list[bool], n_certain: int, asks_one: bool
+    columns: list[Column],
+    is_resident: list[bool],
+    n_certain: int,
+    asks_one: bool,
+    has_newcomer: list[bool],
 ) -> tuple[list[int], int]:
     """Return, for each row, 1 if many residents are gone, 2 if one is; and the most at once."""
     residents = [column for column, yes in zip(columns, is_resident, strict=True) if yes]
@@ -270,7 +274,8 @@ def silent(
         if len(recent) >= n_certain + 4 * usual:
             gone |= recent
         single_rows = single_rows + 1 if len(absent) <= 1 else 0
-        if asks_one and len(absent) == 1 and single_rows > LASTING_ROWS:
+        came = any(has_newcomer[max(0, row - 3 * CALM_ROWS) : row + 1])
+        if asks_one and len(absent) == 1 and single_rows > LASTING_ROWS and not came:
             gone |= {j for j in absent if lengths[j] == 2 * CALM_ROWS}
         out.append(0 if not gone else 1 if len(gone) > 1 else 2)
         if gone:

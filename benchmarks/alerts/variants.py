@@ -45,7 +45,7 @@ ABLATIONS: Mapping[str, str | tuple[Any, str, Callable[..., Any]]] = {
         lambda values, residuals: np.zeros(values.shape[1], bool),
     ),
     "seasons": (seasons, "_candidates", lambda values, clocks, has_dates: []),
-    "silence": (SilenceState, "push", lambda state, values: np.zeros(len(values), np.int8)),
+    "silence": (SilenceState, "push", lambda state, values, new: np.zeros(len(values), np.int8)),
     "successors": (successors, "_alike", lambda one, other: 0.0),
     "trusted episodes": "trusted_episodes=0.001",
 }

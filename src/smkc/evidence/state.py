@@ -246,7 +246,7 @@ class EvidenceState:
             each = {name: float(x) for name, x in zip(whose, nats, strict=False) if x > 0}
             if each:
                 by_evidence[evidence.name] = self._farthest.shared_out(each, first, last)
-        silent, n_usual = self._silent(scorer)
+        silent, n_usual = self._silent(scorer, first if begun is None else min(begun, first))
         return Blame(
             by_evidence=by_evidence,
             by_question=self._loudest(first, last, before),
@@ -272,11 +272,17 @@ class EvidenceState:
         variables = self._scorer_with(row, row + 1).variables
         return variables is not None and variables.is_beyond(row)
 
-    def _silent(self, scorer: Scorer) -> tuple[tuple[str, ...], int]:
-        """Return the variables gone in current trouble, and how many are usually observed."""
+    def _silent(self, scorer: Scorer, begun: int) -> tuple[tuple[str, ...], int]:
+        """Return the variables gone in current trouble, and how many are usually observed.
+
+        A single one that fell silent before a trouble that began in row ``begun`` is not its cause.
+        """
         if scorer.variables is None:
             return (), 0
         silence = scorer.variables.silence
+        began = silence.began(self.n_rows - 1)
+        if began is not None and began < begun - SETTINGS.calm_rows:
+            return (), silence.n_residents
         names = self._model.asked_columns
         gone = [names[at].removesuffix(" (middle)") for at in np.flatnonzero(silence.is_gone)]
         return tuple(sorted(gone)), silence.n_residents

@@ -98,6 +98,7 @@ def test_who_is_told_of_an_alert_is_told_the_query():
     config = config_with(
         alertmanager=[{"url": "http://alerts.example:9093"}],
         webhook=[{"name": "hook", "url": "http://hook.example/"}],
+        notify="alert",
     )
     told, event = (message.content for message in messages_for(alert_at(), "open", config))
     assert told["annotations"]["query"] == event["query"] == 'cpu{pod="web-1",ns="checkout"}'

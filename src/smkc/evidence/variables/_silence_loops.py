@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 @njit(cache=True)
 def fall_silent(
     values: NDArray[np.float32],
+    has_newcomer: NDArray[np.bool_],
     is_resident: NDArray[np.bool_],
     silent_rows: int,
     recent_rows: int,
@@ -33,10 +34,11 @@ def fall_silent(
     rows that it has lasted.
 
     If ``asks_one``, a single resident is trouble when it has been silent for twice
-    ``recent_rows``, by when a successor would have been found, and if it was the only one that was
-    silent in the last ``lasting_rows`` rows; ``counts[2]`` counts rows with at most one. Residents
-    that have been silent for longer than ``lasting_rows`` do not count. The state arrays are
-    updated.
+    ``recent_rows``, if it was the only one that was silent in the last ``lasting_rows`` rows, and
+    if no new variable came that may be its successor (``has_newcomer``) from ``recent_rows`` before
+    it fell silent on. ``counts[2]`` counts rows with at most one silent resident, ``counts[3]``
+    rows since the latest newcomer. Residents that have been silent for longer than ``lasting_rows``
+    do not count. The state arrays are updated.
     """
     n, n_columns = values.shape
     n_most = 0
@@ -62,7 +64,9 @@ def fall_silent(
                     n_gone += not is_gone[j]
                     is_gone[j] = True
         counts[2] = counts[2] + 1.0 if n_silent <= 1 else 0.0
+        counts[3] = 0.0 if has_newcomer[i] else counts[3] + 1.0
         is_lone = asks_one and n_silent == 1 and counts[2] > lasting_rows
+        is_lone = is_lone and counts[3] > 3 * recent_rows
         if is_lone and n_silent_rows[alone] == 2 * recent_rows:
             n_gone += not is_gone[alone]
             is_gone[alone] = True

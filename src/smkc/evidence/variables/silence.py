@@ -48,7 +48,7 @@ class Silence:
         is_resident &= ~np.array(members, bool)
         n_residents = int(is_resident.sum())
         usual = cls(is_resident=is_resident, n_certain=n_residents + 1).start()
-        usual.push(values)
+        usual.push(values, np.zeros(len(values), bool))
         share = max(SETTINGS.large_share, 2.0 * usual.n_most / max(n_residents, 1))
         n_certain = max(int(np.ceil(share * n_residents)), SETTINGS.min_silent_variables)
         nats_of_one = 0.0 if usual.n_most else float(np.log(len(values) + 1.0))
@@ -68,16 +68,22 @@ class SilenceState(SavedState):
         self.fitted = fitted
         self.n_silent_rows = np.zeros(len(fitted.is_resident), np.int64)
         self.is_gone = np.zeros(len(fitted.is_resident), bool)
-        # Average number just fallen silent, rows of the current trouble, and latest rows in which
-        # at most one was silent.
-        self.counts = np.array([0.0, 0.0, SETTINGS.lasting_rows])
+        # Average number just fallen silent, rows of the current trouble, latest rows in which at
+        # most one was silent, and rows since the latest newcomer.
+        self.counts = np.array([0.0, 0.0, SETTINGS.lasting_rows, SETTINGS.lasting_rows])
         self.n_most = 0
 
-    def push(self, values: NDArray[np.float32]) -> NDArray[np.int8]:
-        """Return (n,) for each of the next rows (n, C): 1 if a large share is gone, 2 if one is."""
+    def push(
+        self, values: NDArray[np.float32], has_newcomer: NDArray[np.bool_]
+    ) -> NDArray[np.int8]:
+        """Return (n,) for each of the next rows (n, C): 1 if a large share is gone, 2 if one is.
+
+        ``has_newcomer`` (n,) tells in which rows a variable was observed for the first time.
+        """
         trouble = np.zeros(len(values), np.int8)
         n_most = fall_silent(
             values,
+            has_newcomer,
             self.fitted.is_resident,
             SETTINGS.silent_rows,
             SETTINGS.calm_rows,
@@ -91,6 +97,16 @@ class SilenceState(SavedState):
         )
         self.n_most = max(self.n_most, n_most)
         return trouble
+
+    def began(self, row: int) -> int | None:
+        """Return the row in which the trouble of a single resident that is gone began.
+
+        ``row`` is the number of the latest row. None unless exactly one is gone.
+        """
+        gone = np.flatnonzero(self.is_gone)
+        if len(gone) != 1:
+            return None
+        return row - int(self.n_silent_rows[gone[0]]) + 2 * SETTINGS.calm_rows
 
     @property
     def n_residents(self) -> int:

@@ -59,6 +59,7 @@ class VariableState:
         self.loudest = Loudest(fitted.places, rows)
         self.silence = fitted.silence.start()
         self.newcomer_counts = np.zeros(0, np.int64)
+        self.newcomers_met = np.zeros(0, bool)
         # (Q, F) the largest surprise of each newcomer before it had enough observations.
         self.newcomer_peaks = np.zeros((len(QUESTIONS), 0), np.float32)
         self.kept: dict[str, NDArray[Any]] = {
@@ -116,7 +117,7 @@ class VariableState:
             nats[LEVEL, is_certain] = CERTAIN_NATS
         heard = self.loudest.push(nats, asked, statistics)
         was_silent = bool(self.silence.is_gone.any())
-        silence = self.silence.push(values)
+        silence = self.silence.push(values, self._are_first(newcomers))
         if silence.any():
             is_silent = silence > 0
             begins = is_silent & ~np.concatenate([[was_silent], is_silent[:-1]])
@@ -129,6 +130,16 @@ class VariableState:
             )
         self._keep(first, heard)
         return heard
+
+    def _are_first(self, newcomers: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """Return (n,) whether a newcomer is observed for the first time in each row."""
+        is_seen = ~np.isnan(newcomers)
+        more = newcomers.shape[1] - len(self.newcomers_met)
+        is_met = np.pad(self.newcomers_met, (0, more))
+        self.newcomers_met = is_met | is_seen.any(axis=0)
+        before = np.cumsum(is_seen, axis=0) - is_seen
+        first: NDArray[np.bool_] = (is_seen & (before == 0) & ~is_met).any(axis=1)
+        return first
 
     def _ask_constants(self, values: NDArray[np.float32], nats: NDArray[np.float32]) -> None:
         """Let targets that died speak as a level, and other constants that moved be named."""
@@ -252,6 +263,7 @@ class VariableState:
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that :meth:`restore` needs to continue exactly."""
         arrays: dict[str, NDArray[Any]] = {"newcomer_counts": self.newcomer_counts}
+        arrays["newcomers_met"] = self.newcomers_met
         arrays["newcomer_peaks"] = self.newcomer_peaks
         for name, part in self._parts.items():
             arrays |= prefixed(name, part.to_arrays())
@@ -263,4 +275,5 @@ class VariableState:
             part.restore(under(name, arrays))
         self.kept = {key: array.copy() for key, array in under("kept", arrays).items()}
         self.newcomer_counts = arrays["newcomer_counts"].copy()
+        self.newcomers_met = arrays["newcomers_met"].copy()
         self.newcomer_peaks = arrays["newcomer_peaks"].copy()

@@ -8,6 +8,7 @@ from smkc.evidence.settings import SETTINGS
 from smkc.evidence.variables.silence import Silence
 
 N_VARIABLES = 20
+NOBODY = np.zeros(400, bool)  # nobody comes
 
 
 @pytest.fixture
@@ -37,16 +38,20 @@ def test_trouble_is_that_of_plain_python(rng, n_gaps, shares, nats_of_one):
     is_resident[0] = True
     fitted = Silence(is_resident=is_resident, n_certain=5, nats_of_one=nats_of_one)
     state = fitted.start()
-    actual = state.push(values)
+    has_newcomer = rng.random(1500) < 0.004
+    has_newcomer[:300] = False
+    actual = state.push(values, has_newcomer)
     columns = [column.tolist() for column in values.T]
-    expected, most = naive.silent(columns, is_resident.tolist(), 5, nats_of_one > 0)
+    expected, most = naive.silent(
+        columns, is_resident.tolist(), 5, nats_of_one > 0, has_newcomer.tolist()
+    )
     assert n_gaps < 60 or 100 < expected.count(1) < 1400
     assert (2 in expected) == (nats_of_one > 0)
     np.testing.assert_array_equal(actual, expected)
     assert state.n_most == most
     again, parts = fitted.start(), []
-    for some in np.split(values, [1, 1, 700]):
-        parts.append(again.push(some))
+    for rows in np.split(np.arange(1500), [1, 1, 700]):
+        parts.append(again.push(values[rows], has_newcomer[rows]))
         after = fitted.start()
         after.restore({key: array.copy() for key, array in again.to_arrays().items()})
         again = after
@@ -56,23 +61,32 @@ def test_trouble_is_that_of_plain_python(rng, n_gaps, shares, nats_of_one):
 def test_half_of_them_at_once_is_trouble_until_they_are_back(present):
     silence = fitted(present)
     present[100:150, :10] = np.nan
-    assert rows_of(silence.start().push(present)) == list(range(101, 150))
+    assert rows_of(silence.start().push(present, NOBODY)) == list(range(101, 150))
 
 
 def test_one_lost_row_and_a_few_variables_are_no_trouble(present):
     silence = fitted(present)
     present[100] = np.nan
     present[200:, :3] = np.nan
-    assert not silence.start().push(present).any()
+    assert not silence.start().push(present, NOBODY).any()
 
 
 def test_one_that_was_always_there_and_leaves_alone_is_trouble(present):
     silence = fitted(present)
     present[100:180, 4] = np.nan
-    found = silence.start().push(present)
+    found = silence.start().push(present, NOBODY)
     assert rows_of(found == 2) == list(range(99 + 2 * SETTINGS.calm_rows, 180))
     assert not (found == 1).any()
     assert silence.nats_of_one == pytest.approx(np.log(401))
+
+
+@pytest.mark.parametrize(("came", "is_trouble"), [(74, True), (76, False), (120, False)])
+def test_one_that_leaves_when_another_comes_may_have_a_new_name(present, came, is_trouble):
+    live, has_newcomer = present.copy(), NOBODY.copy()
+    live[101:190, 4] = np.nan
+    has_newcomer[came] = True
+    found = fitted(present).start().push(live, has_newcomer)
+    assert (found == 2).any() == is_trouble
 
 
 def test_one_that_leaves_where_others_left_before_is_no_trouble(present):
@@ -81,15 +95,17 @@ def test_one_that_leaves_where_others_left_before_is_no_trouble(present):
     live = present.copy()
     live[100:180, 4] = np.nan
     assert fitted(reference).nats_of_one == 0.0
-    assert not fitted(reference).start().push(live).any()
+    assert not fitted(reference).start().push(live, NOBODY).any()
     live[90:98, 7] = live[96:105, 9] = np.nan  # gaps of others shortly before
-    assert not fitted(present).start().push(live).any()
+    assert not fitted(present).start().push(live, NOBODY).any()
 
 
 def test_those_that_are_gone_for_good_end_it(present):
     silence = fitted(present)
     present[100:, :10] = np.nan
-    assert rows_of(silence.start().push(present)) == list(range(101, 101 + SETTINGS.lasting_rows))
+    assert rows_of(silence.start().push(present, NOBODY)) == list(
+        range(101, 101 + SETTINGS.lasting_rows)
+    )
 
 
 def test_who_is_seldom_there_or_replaced_routinely_does_not_count(present):
@@ -99,7 +115,7 @@ def test_who_is_seldom_there_or_replaced_routinely_does_not_count(present):
     silence = fitted(reference, members)
     np.testing.assert_array_equal(np.flatnonzero(silence.is_resident), [8, 9, 10, 11])
     present[100:, :8] = present[100:, 12:] = np.nan
-    assert not silence.start().push(present).any()
+    assert not silence.start().push(present, NOBODY).any()
 
 
 def test_what_the_reference_showed_is_no_trouble(present):
@@ -107,7 +123,7 @@ def test_what_the_reference_showed_is_no_trouble(present):
     reference[50:60, :6] = np.nan
     silence = fitted(reference)
     assert silence.n_certain == 12
-    assert not silence.start().push(reference).any()
+    assert not silence.start().push(reference, NOBODY).any()
 
 
 @pytest.mark.parametrize("n_columns", [0, 1, 2])
@@ -115,5 +131,5 @@ def test_a_few_variables_are_no_share(n_columns):
     values = np.zeros((50, n_columns), np.float32)
     silence = fitted(values)
     values[20:] = np.nan
-    assert not silence.start().push(values).any()
-    assert len(silence.start().push(values[:0])) == 0
+    assert not silence.start().push(values, NOBODY[: len(values)]).any()
+    assert len(silence.start().push(values[:0], NOBODY[:0])) == 0
