@@ -20,6 +20,14 @@ MAIN_SHARE = 0.1
 JOB = "job"
 
 
+# Alerts of a split watch that blame the same variable are related if they begin within one to two
+# times this many milliseconds. Machines with the same variables alert at other times by chance.
+TOGETHER_MILLISECONDS = 120_000
+
+# Separates a variable from the number of the span in which its alert began.
+BEGUN = "\0begun "
+
+
 class Dependencies:
     """Who depends on whom, directly and through others.
 
@@ -64,19 +72,34 @@ def names_of(alert: AlertRecord, dependencies: Dependencies) -> frozenset[str]:
 
     These are its lane, the variables and places of its main causes, and what they depend on. Its
     watch (if that is split) and its job are among them only if the table of dependencies mentions
-    them: both are common to many lanes that have nothing to do with each other.
+    them: both are common to many lanes that have nothing to do with each other. So are the
+    variables of a watch that is split, which lack the label of the entity: they relate alerts that
+    begin together, and no others.
     """
     also_called = aliases(alert)
     found = {alert.entity or alert.watch} | (also_called & dependencies.mentioned)
     for cause in _main_causes(alert):
-        found.add(cause.variable)
+        found |= _dated(cause.variable, alert)
+        if not alert.entity:
+            found.add(cause.variable)
         found |= {name for label, name in _places(cause.variable).items() if label != JOB}
     return frozenset(found) | dependencies.of(also_called)
+
+
+def shown(names: Iterable[str]) -> list[str]:
+    """Return names for people, sorted: without the time that :func:`names_of` adds to some."""
+    return sorted({name.partition(BEGUN)[0] for name in names})
 
 
 def place_of(alert: AlertRecord) -> str:
     """Return the place of an alert's first cause, such as its service; empty if it has none."""
     return next(iter(_places(alert.causes[0].variable).values()), "") if alert.causes else ""
+
+
+def _dated(variable: str, alert: AlertRecord) -> set[str]:
+    """Return a variable with the span of time in which its alert began, and with the next one."""
+    span = alert.start // TOGETHER_MILLISECONDS
+    return {f"{variable}{BEGUN}{number}" for number in (span, span + 1)}
 
 
 def _main_causes(alert: AlertRecord) -> Sequence[Cause]:

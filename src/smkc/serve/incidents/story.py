@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from smkc.serve.config.durations import show_duration
-from smkc.serve.incidents.names import Dependencies, aliases, names_of, place_of
+from smkc.serve.incidents.names import Dependencies, aliases, names_of, place_of, shown
 from smkc.serve.rows import AlertRecord
 
 # A dependency is blamed if it alerted within this many milliseconds of the first alert. Those who
@@ -69,7 +69,7 @@ def _timeline(alerts: Sequence[AlertRecord], dependencies: Dependencies) -> tupl
     before: frozenset[str] = frozenset()
     for alert in alerts:
         names = names_of(alert, dependencies)
-        after, shared = alert.start - alerts[0].start, tuple(sorted(names & before)[:MAX_NAMED])
+        after, shared = alert.start - alerts[0].start, tuple(shown(names & before)[:MAX_NAMED])
         steps.append(Step(alert=alert, after=after, place=place_of(alert), shared=shared))
         before |= names
     return tuple(steps)
