@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from smkc.decide import NewNormal
 from smkc.errors import InputError, ModelFileError
+from smkc.evidence.blame import Blame
 from smkc.evidence.columns.farthest import Farthest
 from smkc.evidence.columns.rows import Rows, follows_on
 from smkc.evidence.decision.scorer import Scorer
@@ -59,39 +60,6 @@ class EvidenceScores:
     def scores(self) -> NDArray[np.float64]:
         """(T,) the scores, higher = more anomalous."""
         return self.held + self.prompt
-
-
-@dataclass(frozen=True, kw_only=True)
-class Blame:
-    """The contribution of each evidence and variable to the surprise of some rows.
-
-    Parameters
-    ----------
-    by_evidence
-        mean nats per row that each variable contributed, by evidence.
-    by_question
-        nats of the variables that were loud by themselves, by question.
-    silent
-        the variables that fell silent at once, if a large share did and that trouble is not over.
-    n_usual
-        number of variables that are usually observed.
-    """
-
-    by_evidence: Mapping[str, Mapping[str, float]]
-    by_question: Mapping[str, Mapping[str, float]]
-    silent: tuple[str, ...] = ()
-    n_usual: int = 0
-
-    @property
-    def variables(self) -> dict[str, float]:
-        """Each variable's share of all nats, the largest first; empty if none contributed."""
-        total: dict[str, float] = {}
-        for nats in (*self.by_evidence.values(), *self.by_question.values()):
-            for name, much in nats.items():
-                total[name] = total.get(name, 0.0) + much
-        whole = sum(total.values())
-        ranked = sorted(total, key=lambda name: (-total[name], name))
-        return {name: total[name] / whole for name in ranked}
 
 
 # Name shown in alerts for the question whether one member differs from its peers.

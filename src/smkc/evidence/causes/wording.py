@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from smkc.decide import Cause
 from smkc.decide.words import EVIDENCES
+from smkc.evidence.blame import Blame
 from smkc.evidence.causes.movement import movements
 from smkc.evidence.model import ReferenceEvidence
 from smkc.evidence.settings import SETTINGS
-from smkc.evidence.state import Blame
 from smkc.evidence.variables import QUESTIONS
 from smkc.recording import Recording
 from smkc.recording.counters import clock, rates
