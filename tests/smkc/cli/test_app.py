@@ -81,7 +81,16 @@ def test_closed_pipe_ends_the_command_quietly(files) -> None:
 
 
 def test_interrupt_ends_the_command_quietly(tmp_path: Path) -> None:
-    out = tmp_path / "out"
+    for attempt in range(5):  # on a busy machine the command may be over before it is interrupted
+        code, complaint = interrupted(tmp_path / str(attempt))
+        if code != 0:
+            break
+    assert code == 130
+    assert complaint.strip() == ""
+
+
+def interrupted(out: Path) -> tuple[int, str]:
+    """Interrupt a command once it has begun to write; return its exit code and what it said."""
     process = subprocess.Popen(
         [sys.executable, "-c", "from smkc.cli import main; main()", "demo", "--out", str(out)],
         stdout=subprocess.PIPE,
@@ -90,11 +99,10 @@ def test_interrupt_ends_the_command_quietly(tmp_path: Path) -> None:
     )
     deadline = time.monotonic() + 120
     while not out.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
+        time.sleep(0.005)
     while process.poll() is None:  # Python drops an interrupt that meets a destructor
         process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
             process.wait(1.0)
     _, complaint = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert complaint.strip() == ""
+    return process.returncode, complaint
