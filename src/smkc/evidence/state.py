@@ -200,7 +200,8 @@ class EvidenceState:
         """
         last = first + 1 if last is None else last
         scorer = self._scorer_with(first, last)
-        before = self._rows_before(first if begun is None else min(begun, first))
+        begun = first if begun is None else min(begun, first)
+        before = self._rows_before(begun)
         current = self._rows.names_in(last - 1)
         names = tuple(current.get(name, name) for name in self._model.columns)
         fresh = tuple(self._rows.fresh)
@@ -214,7 +215,7 @@ class EvidenceState:
             each = {name: float(x) for name, x in zip(whose, nats, strict=False) if x > 0}
             if each:
                 by_evidence[evidence.name] = self._farthest.shared_out(each, first, last)
-        silent, n_usual = self._silent(scorer, first if begun is None else min(begun, first))
+        silent, n_usual = self._silent(scorer, begun)
         return Blame(
             by_evidence=by_evidence,
             by_question=self._loudest(first, last, before),

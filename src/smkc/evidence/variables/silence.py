@@ -78,7 +78,7 @@ class SilenceState(SavedState):
     ) -> NDArray[np.int8]:
         """Return (n,) for each of the next rows (n, C): 1 if a large share is gone, 2 if one is.
 
-        ``has_newcomer`` (n,) tells in which rows a variable was observed for the first time.
+        ``has_newcomer`` (n,): whether a new variable was observed for the first time in the row.
         """
         trouble = np.zeros(len(values), np.int8)
         n_most = fall_silent(
