@@ -16,7 +16,9 @@ from smkc.evidence.settings import SETTINGS
 from smkc.evidence.system.newcomer_jump import NewcomerJumpPart
 from smkc.evidence.system.newcomers import NewcomersPart
 from smkc.evidence.variables import model, seasons
+from smkc.evidence.variables.residents import Residents
 from smkc.evidence.variables.runs import Runs
+from smkc.evidence.variables.seasons import Seasons
 from smkc.evidence.variables.silence import SilenceState
 
 __all__ = ["ABLATIONS", "Changes", "changed_settings", "read_changes", "variant_keys"]
@@ -43,6 +45,12 @@ ABLATIONS: Mapping[str, str | tuple[Any, str, Callable[..., Any]]] = {
         model,
         "_are_related",
         lambda values, residuals: np.zeros(values.shape[1], bool),
+    ),
+    "residents": (Residents, "settle", lambda residents: None),
+    "seasonal adjustment": (
+        Seasons,
+        "adjusted",
+        lambda seasons, rows, distances, n_variables: rows,
     ),
     "seasons": (seasons, "_candidates", lambda values, clocks, has_dates: []),
     "silence": (SilenceState, "push", lambda state, values, new: np.zeros(len(values), np.int8)),

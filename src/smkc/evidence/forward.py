@@ -84,7 +84,10 @@ def forward_null(block: Block, choices: Choices, has_roles: bool) -> Forward:
     # Variables that came later are not known to evidences fitted on the first part.
     settled = min(SETTINGS.min_observations, len(known.rows) // 2)
     is_late = (~np.isnan(known.rows)).sum(axis=0) < settled
-    after = after._replace(rows=np.where(is_late, np.float32(np.nan), after.rows))
+    after = after._replace(
+        rows=np.where(is_late, np.float32(np.nan), after.rows),
+        adjusted=np.where(is_late, np.float32(np.nan), after.adjusted),
+    )
     fresh = after.rows[:, ONE_IN // 2 :: ONE_IN]
     after = after._replace(fresh=fresh, fresh_values=fresh)
     evidences = fit_evidences(known, choices, has_roles)

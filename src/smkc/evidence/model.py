@@ -49,6 +49,7 @@ from smkc.evidence.variables import (
     TAILED_QUESTIONS,
     UTC_CALENDAR,
     Calendar,
+    Seasons,
     Usual,
     VariableQuestions,
 )
@@ -175,24 +176,33 @@ class ReferenceEvidence:
         reference: Block,
         last_time: Any,
     ) -> "ReferenceEvidence":
+        asked = names + roles.middle_columns + roles.peer_columns
+        members = roles.are_members(asked)
+        has_dates = np.asarray(last_time).dtype.kind == "M"
+        seasons, distances = Seasons.fit(
+            reference.values,
+            reference.clocks,
+            ~np.array(members, bool),
+            has_dates=has_dates,
+            calendar=calendar,
+        )
+        n = len(names)
         block = _as_block(reference.rows, reference.values, reference.clocks)
+        block = block._replace(adjusted=seasons.adjusted(block.rows, distances, n))
         forward = forward_null(block, choices, bool(roles.names))
         evidences = fit_evidences(block, choices, bool(roles.names))
         relation = next(one for one in evidences if isinstance(one, Components))
         left = relation.residuals(forward.values).astype(np.float32)
-        asked = names + roles.middle_columns + roles.peer_columns
-        n = len(names)
         residuals = less_explained(forward.residuals, left)[:, :n]
         variables = VariableQuestions.fit(
             block.values,
             forward.values[:, :n],
             residuals,
             asked,
-            members=roles.are_members(asked),
+            members=members,
             pools=[-1] * n + roles.pools,
-            clocks=block.clocks,
-            has_dates=np.asarray(last_time).dtype.kind == "M",
-            calendar=calendar,
+            seasonal=(seasons, distances),
+            has_dates=has_dates,
         )
         return cls(
             scaling=scaling,
@@ -372,11 +382,10 @@ def _with_scores(
     residuals: NDArray[np.float32],
 ) -> Normal:
     """Return the normal statistics with the scores of their rows added."""
-    rows, values, clocks = forward.rows, reference.values, reference.clocks
-    before = slice(max(0, rows.start - PAST_ROWS), rows.start)
-    state = variables.start(values[before], clocks[before], 1)
-    nobody = np.empty((len(residuals), 0), np.float32)
-    heard = state.push(values[rows], nobody, residuals, clocks[rows])
+    rows = forward.rows
+    block = variables.prepared(reference)
+    state = variables.start(block.part(slice(max(0, rows.start - PAST_ROWS), rows.start)), 1)
+    heard = state.push(block.part(rows), residuals)
     unusual = forward.joined + added_by_loudest(heard)
     held, prompt, _ = parts_of_scores(unusual, no_rows_before())
     return replace(forward.normal, scores=quantile_sample(held + prompt))
@@ -387,4 +396,4 @@ def _as_block(
 ) -> Block:
     """Return scaled rows as a block without newcomers."""
     nobody = np.empty((len(rows), 0), np.float32)
-    return Block(rows, nobody, values, nobody, clocks)
+    return Block(rows, nobody, values, nobody, nobody, clocks)

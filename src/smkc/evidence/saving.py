@@ -44,6 +44,11 @@ class SavedState:
                 ends = [(0, 0)] * (array.ndim - 1) + [(0, more)]
                 setattr(self, key, np.pad(array, ends, constant_values=fill))
 
+    def forget(self, columns: NDArray[np.integer[Any]], fills: Mapping[str, float]) -> None:
+        """Fill some columns of arrays' last axis, as if they had just been added."""
+        for key, fill in fills.items():
+            getattr(self, key)[..., columns] = fill
+
 
 def flat(part: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return the arrays of a dataclass by name, and a header with its other values."""

@@ -204,7 +204,7 @@ class EvidenceState:
         before = self._rows_before(begun)
         current = self._rows.names_in(last - 1)
         names = tuple(current.get(name, name) for name in self._model.columns)
-        fresh = tuple(self._rows.fresh)
+        fresh = self._rows.fresh.names
         by_evidence: dict[str, dict[str, float]] = {}
         made = scorer.made_by(first, last)
         if len(before):
@@ -270,7 +270,7 @@ class EvidenceState:
         if scorer is None or scorer.variables is None:
             return {}
         current = self._rows.names_in(last - 1)
-        fresh = tuple(self._rows.fresh)
+        fresh = self._rows.fresh.names
         n_known = len(self._model.asked_columns) + len(self._model.variables.seasons.columns)
 
         def name_of(column: int) -> str:

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from smkc.evidence.choices import Choices
 from smkc.evidence.columns.block import Block
+from smkc.evidence.columns.fresh import MIN_COLUMNS, FreshColumns
 from smkc.evidence.columns.roles import Members, Roles
 from smkc.evidence.columns.successors import Successors
+from smkc.evidence.saving import prefixed
 from smkc.evidence.settings import SETTINGS
 from smkc.recording import Recording, Scaling
 from smkc.recording.counters import clock
@@ -24,9 +26,6 @@ SCALING_CLIP = 1e6
 
 # Rows follow the reference if they start within this many of its steps after its end.
 MOST_STEPS = 5.0
-
-# Upper limit for the number of newcomers that get a column; twice that for those with bounds.
-MOST_FRESH = 256
 
 
 class Rows:
@@ -56,16 +55,18 @@ class Rows:
         self.names = names
         self.members = Members(roles, names)
         self.successors: Successors | None = None
+        self.fresh = FreshColumns(MIN_COLUMNS, 0, 1)
         if followed is not None:
             reference, choices = followed
             is_member = self.members.knows
             self.successors = Successors(scaling, names, reference, choices.block, is_member)
+            self.fresh = FreshColumns.of(choices, len(reference))
+        self.n_rows = 0
         # Codes of the farthest members in the rows of the latest recording, and names by code.
         self.farthest: list[tuple[NDArray[np.int64], tuple[str, ...]]] = []
         self._known = {name: at for at, name in enumerate(names)}
         # Columns of the latest recording's names, cached as most rows of a stream share them.
         self._of_known, self._of_fresh = Columns(), Columns()
-        self.fresh: dict[str, int] = {}
 
     def begin(self) -> None:
         """Note that the first row comes right after the last row of the reference."""
@@ -87,7 +88,8 @@ class Rows:
 
     def _block(self, recording: Recording) -> Block:
         scaled, plain = self.scaling.scale_both(recording)
-        self._meet(scaled)
+        renewed = self._meet(scaled)
+        column_of = self.fresh.column_of
         beyond = self._beyond(scaled, plain)
         scaled, plain = self.rules.applied(scaled, plain)
         named = table(scaled, self._known, self._of_known)
@@ -98,14 +100,17 @@ class Rows:
             self.farthest.append((np.hstack([who, who_apart]), scaled.names))
             rows = np.hstack([rows, clipped(of_roles)])
             values = np.hstack([named, middles, apart])
-        fresh = table(scaled, self.fresh, self._of_fresh)
+        fresh = self._asked(table(scaled, column_of, self._of_fresh))
+        in_own_unit = table(scaled.with_values(plain), column_of, self._of_fresh)
         return Block(
-            rows,
-            clipped(fresh),
-            values,
-            self._without_members(fresh),
-            seconds(recording.times),
-            beyond,
+            rows=rows,
+            fresh=clipped(fresh),
+            values=values,
+            fresh_values=fresh,
+            fresh_plain=self._asked(in_own_unit),
+            clocks=seconds(recording.times),
+            beyond=beyond,
+            renewed=renewed,
         )
 
     def _beyond(self, scaled: Recording, plain: NDArray[np.float32]) -> NDArray[np.bool_]:
@@ -114,37 +119,60 @@ class Rows:
             return np.zeros((len(scaled), 0), bool)
         flags = scaled.with_values(self.rules.beyond(scaled, plain).astype(np.float32))
         known = table(flags, self._known, self._of_known)
-        return np.hstack([known, table(flags, self.fresh, self._of_fresh)]) > 0
+        return np.hstack([known, table(flags, self.fresh.column_of, self._of_fresh)]) > 0
 
-    def _without_members(self, fresh: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return newcomers' values, NaN for members of roles: questions are asked of the roles."""
-        if not self.members.roles.names:
+    def _asked(self, fresh: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return newcomers' values, NaN for members of roles that have a column for their bounds.
+
+        Questions are asked of the roles.
+        """
+        if not self.rules.has_bounds():
             return fresh
-        is_member = np.array([self.members.knows(name) for name in self.fresh], bool)
-        return np.where(is_member, np.float32(np.nan), fresh) if is_member.any() else fresh
+        is_member = np.array([self.members.knows(name) for name in self.fresh.names], bool)
+        return np.where(is_member, np.float32(np.nan), fresh)
 
     def names_in(self, row: int) -> dict[str, str]:
         """Return the current name of each variable that has another name in a row, by old name."""
         return {} if self.successors is None else self.successors.names_in(row)
 
-    def _meet(self, scaled: Recording) -> None:
-        """Give newcomers a column, in the order of their first rows, then of their names."""
-        if (self._of_known.of(scaled.names, self._known) >= 0).all():
-            return
-        codes, at = np.unique(scaled.codes, return_index=True)
-        rows = scaled.row_numbers[at]
-        for code in codes[np.lexsort((codes, rows))].tolist():
-            name = scaled.names[code]
-            is_new = name not in self._known and name not in self.fresh
-            # However many newcomers there are: one with bounds may be certain trouble.
-            room = 2 * MOST_FRESH if self.rules.has_bounds(name) else MOST_FRESH
-            if is_new and len(self.fresh) < room:
-                self.fresh[name] = len(self.fresh)
+    def _meet(self, scaled: Recording) -> NDArray[np.bool_]:
+        """Give newcomers a column, in the order of their first rows, then of their names.
+
+        Members of roles have none, as their roles are asked, unless they have bounds. Return (n, F)
+        whether a newcomer takes over a column in a row.
+        """
+        first_row, fresh, taken = self.n_rows, self.fresh, []
+        self.n_rows += len(scaled)
+        is_fresh = self._of_known.of(scaled.names, self._known) < 0
+        if is_fresh.any():
+            here = np.flatnonzero(is_fresh[scaled.codes])
+            codes, at = np.unique(scaled.codes[here], return_index=True)
+            rows = scaled.row_numbers[here[at]]
+            for number in np.lexsort((codes, rows)).tolist():
+                name, row = scaled.names[codes[number]], int(rows[number])
+                # However many newcomers there are: one with bounds may be certain trouble.
+                has_bounds = self.rules.has_bounds(name)
+                if self.members.knows(name) and not has_bounds:
+                    continue
+                if fresh.meet(name, first_row + row, share=2 if has_bounds else 1):
+                    taken.append((row, fresh.column_of[name]))
+            codes, at = np.unique(scaled.codes[here[::-1]], return_index=True)
+            rows = scaled.row_numbers[here[::-1][at]]  # the last of each
+            for code, row in zip(codes.tolist(), rows.tolist(), strict=True):
+                fresh.note(scaled.names[code], first_row + row)
+        if taken:
+            self._of_fresh = Columns()  # a name may have another column now
+        renewed = np.zeros((len(scaled), len(fresh.names)), bool)
+        for row, column in taken:
+            renewed[row, column] = True
+        return renewed
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return arrays and a JSON-serializable header from which :meth:`restore` continues."""
         arrays, header = self.scaling.to_arrays()
-        header = {"scaling": header, "fresh": list(self.fresh), "ages": self.members.ages}
+        arrays |= prefixed("fresh", self.fresh.to_arrays())
+        header = {"scaling": header, "fresh": list(self.fresh.names), "ages": self.members.ages}
+        header["n_rows"] = self.n_rows
         if self.successors is not None:
             arrays["followed"], header["successors"] = self.successors.to_arrays()
         return arrays, header
@@ -152,7 +180,8 @@ class Rows:
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         """Restore the state that :meth:`to_arrays` returned."""
         self.scaling.restore(arrays, header["scaling"])
-        self.fresh = {name: at for at, name in enumerate(header["fresh"])}
+        self.fresh.restore(arrays["fresh.seen"], header["fresh"])
+        self.n_rows = int(header["n_rows"])
         self.members.ages = {str(name): int(age) for name, age in header["ages"].items()}
         if self.successors is not None:
             self.successors.restore(arrays["followed"], header["successors"])
@@ -167,7 +196,9 @@ def _concatenated(blocks: Sequence[Block]) -> Block:
         block._replace(
             fresh=_widened(block.fresh, last.fresh.shape[1]),
             fresh_values=_widened(block.fresh_values, last.fresh.shape[1]),
+            fresh_plain=_widened(block.fresh_plain, last.fresh.shape[1]),
             beyond=_widened(block.beyond, last.beyond.shape[1]),
+            renewed=_widened(block.renewed, last.fresh.shape[1]),
         )
         for block in blocks
     ]

@@ -103,6 +103,8 @@ class Scorer:
     ) -> None:
         self.choices = choices
         self.ring = Ring(choices.memory)
+        if variables is not None:
+            before = variables.prepared(before)
         self.parts = [evidence.start(before, self.ring) for evidence in evidences]
         self.relation = next(part for part in self.parts if isinstance(part, ComponentsPart))
         self.normal = normal
@@ -111,7 +113,7 @@ class Scorer:
         self.variables: VariableState | None = None
         self.n_asked = 0
         if variables is not None:
-            self.variables = variables.start(before.values, before.clocks, self.ring.size)
+            self.variables = variables.start(before, self.ring.size)
             self.n_asked = variables.n_asked
         # How unusual the latest rows were, and the nats of all rows in the ring.
         self.recent = no_rows_before()
@@ -141,6 +143,8 @@ class Scorer:
 
     def _push(self, block: Block) -> Scored:
         n = len(block.rows)
+        if self.variables is not None:
+            block = self.variables.fitted.prepared(block)
         statistics = np.stack([part.push(block) for part in self.parts], axis=1)
         nats, loudest, p_values = np.zeros(statistics.shape), np.zeros(n), np.ones(n)
         residuals, marks = self.relation.residuals, np.zeros(n, np.int8)
@@ -153,13 +157,7 @@ class Scorer:
             nats = np.minimum(nats, self.most_nats)
             if self.variables is not None:
                 n_related = self.variables.fitted.n_related
-                heard = self.variables.push(
-                    block.values,
-                    block.fresh_values,
-                    residuals[:, :n_related],
-                    block.clocks,
-                    block.beyond,
-                )
+                heard = self.variables.push(block, residuals[:, :n_related])
                 loudest = added_by_loudest(heard)
                 marks = heard.marks
                 surprises = joint_surprise(heard.surprises, system, self.n_asked)
@@ -167,6 +165,8 @@ class Scorer:
         held, prompt, self.recent = parts_of_scores(joined(nats) + loudest, self.recent)
         self.said[self.ring.places(n)] = nats
         self.ring.n_rows += n
+        if self.variables is not None and self.n_rows % self.choices.block == 0:
+            self.variables.residents.settle()
         return Scored(
             statistics=statistics,
             nats=nats,

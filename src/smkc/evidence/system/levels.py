@@ -35,6 +35,8 @@ class Level:
         the reference's windows.
     slow_rows
         length of the trailing mean in rows; 1 for no averaging.
+    is_adjusted
+        whether seasonal variables are compared by their distance from the usual value at the time.
     """
 
     is_about_newcomers: ClassVar[bool] = False
@@ -42,10 +44,15 @@ class Level:
     name: str
     neighbours: Neighbours
     slow_rows: int = 1
+    is_adjusted: bool = False
 
     def start(self, before: Block, ring: Ring) -> "LevelPart":
         """Return a state that continues after the rows ``before``."""
         return LevelPart(self, before, ring)
+
+    def rows_of(self, block: Block) -> NDArray[np.float32]:
+        """Return the (n, C) rows of a block that are compared."""
+        return block.adjusted if self.is_adjusted else block.rows
 
 
 class LevelPart:
@@ -54,13 +61,13 @@ class LevelPart:
     def __init__(self, fitted: Level, before: Block, ring: Ring) -> None:
         self.fitted = fitted
         self.slow = Slow(before.rows.shape[1], fitted.slow_rows)
-        self.distances = fitted.neighbours.start(self.slow.push(before.rows))
+        self.distances = fitted.neighbours.start(self.slow.push(fitted.rows_of(before)))
         self.ring = ring
         self.parts = np.zeros((ring.size, before.rows.shape[1]), np.float32)
 
     def push(self, block: Block) -> NDArray[np.float64]:
         """Return (n,) distances of the next rows."""
-        distances, residuals = self.distances.push(self.slow.push(block.rows))
+        distances, residuals = self.distances.push(self.slow.push(self.fitted.rows_of(block)))
         self.parts[self.ring.places(len(residuals))] = residuals
         return distances
 
@@ -112,8 +119,9 @@ class Slow:
 
 
 def level(reference: Block, w: int) -> Level:
-    """Fit the level: windows of w rows, not averaged."""
-    return Level(name="level", neighbours=Neighbours.fit(reference.rows, w))
+    """Fit the level: windows of w rows, seasonally adjusted and not averaged."""
+    neighbours = Neighbours.fit(reference.adjusted, w)
+    return Level(name="level", neighbours=neighbours, is_adjusted=True)
 
 
 def slow_level(reference: Block, w: int) -> Level:

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.evidence.columns.block import Block
+from smkc.evidence.columns.block import Block, renewed_columns
 from smkc.evidence.saving import SavedState
 from smkc.evidence.settings import SETTINGS
 from smkc.evidence.system.contract import Ring
@@ -41,10 +41,14 @@ class NewcomerJump:
         return NewcomerJumpPart(self, ring)
 
 
+# What is remembered of a newcomer that was never observed.
+_EMPTY = {"changes": np.nan, "scale": np.inf, "latest": np.nan}
+
+
 class NewcomerJumpPart(SavedState):
     """The newcomers' changes in the rows of the ring, and the usual largest change of each."""
 
-    saved = ("changes", "scale", "latest")
+    saved = tuple(_EMPTY)
 
     def __init__(self, fitted: NewcomerJump, ring: Ring) -> None:
         self.fitted = fitted
@@ -59,7 +63,8 @@ class NewcomerJumpPart(SavedState):
         NaN where no newcomer that is old enough was observed in this row and the row before.
         """
         n = len(block.fresh)
-        self.widen(block.fresh.shape[1], {"changes": np.nan, "scale": np.inf, "latest": np.nan})
+        self.widen(block.fresh.shape[1], _EMPTY)
+        self.forget(renewed_columns(block), _EMPTY)
         if not len(self.scale):
             return np.full(n, np.nan)
         covered = np.concatenate([self.latest[None], block.fresh])

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.evidence.columns.block import Block
+from smkc.evidence.columns.block import Block, renewed_columns
 from smkc.evidence.saving import SavedState
 from smkc.evidence.settings import SETTINGS
 from smkc.evidence.system.contract import Ring
@@ -40,10 +40,14 @@ class Newcomers:
         return NewcomersPart(self, ring)
 
 
+# What is remembered of a newcomer that was never observed.
+_EMPTY = {"counts": 0, "sums": 0, "squares": 0, "weights": 0, "parts": 0}
+
+
 class NewcomersPart(SavedState):
     """The past of each newcomer: counts, sums of squares, and the latest rows of the window."""
 
-    saved = ("counts", "sums", "squares", "weights", "parts")
+    saved = tuple(_EMPTY)
 
     def __init__(self, fitted: Newcomers, ring: Ring) -> None:
         self.fitted = fitted
@@ -60,7 +64,8 @@ class NewcomersPart(SavedState):
         NaN while the newcomers of the window have too little weight.
         """
         fresh = block.fresh
-        self.widen(fresh.shape[1], dict.fromkeys(self.saved, 0))
+        self.widen(fresh.shape[1], _EMPTY)
+        self.forget(renewed_columns(block), _EMPTY)
         n, w = len(fresh), self.fitted.window
         if not fresh.shape[1]:
             return np.full(n, np.nan)

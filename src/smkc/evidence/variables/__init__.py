@@ -16,6 +16,8 @@ seasons.py
     the usual values by time of the day or of the week
 silence.py
     whether a large share of the columns fell silent at once
+residents.py
+    newcomers that stayed, judged by what they did first
 shares.py
     how the budget of false alerts is divided among columns
 places.py
@@ -40,7 +42,7 @@ from smkc.evidence.variables.questions import (
     Question,
     Recent,
 )
-from smkc.evidence.variables.seasons import Usual, told_seasons
+from smkc.evidence.variables.seasons import Seasons, Usual, told_seasons
 from smkc.evidence.variables.state import VariableState
 from smkc.evidence.variables.tails import Tails
 
@@ -57,6 +59,7 @@ __all__ = [
     "Loudest",
     "Question",
     "Recent",
+    "Seasons",
     "Tails",
     "Usual",
     "VariableQuestions",

@@ -16,8 +16,8 @@ from smkc.evidence.settings import SETTINGS
 from smkc.evidence.variables._loops import follow_lasting
 
 # The state of a column that was never loud.
-_QUIET = {"n_loud_rows": 0, "has_new_normal": 0, "loud_row": -1, "is_refused": 0, "begun_row": -1}
-_QUIET |= {"centre": 0, "deviation": 0, "n_averaged": 0}
+QUIET = {"n_loud_rows": 0, "has_new_normal": 0, "loud_row": -1, "is_refused": 0, "begun_row": -1}
+QUIET |= {"centre": 0, "deviation": 0, "n_averaged": 0}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,7 +49,7 @@ class Lasting(SavedState):
         C at the beginning; columns may be added.
     """
 
-    saved = (*_QUIET, "n_rows")
+    saved = (*QUIET, "n_rows")
 
     def __init__(self, is_lasting: Sequence[bool], n_columns: int) -> None:
         self.is_lasting = np.array(is_lasting, bool)
@@ -82,7 +82,7 @@ class Lasting(SavedState):
             (n, C) scaled values, NaN where not observed.
         """
         _, n, n_columns = nats.shape
-        self.widen(n_columns, _QUIET)
+        self.widen(n_columns, QUIET)
         new = NewNormals(
             is_new=np.empty((2, n, n_columns), bool),
             centre=np.empty((n, n_columns), np.float32),

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from smkc.evidence.columns.block import Block
 from smkc.evidence.settings import SETTINGS
-from smkc.evidence.variables.calendar import UTC_CALENDAR, Calendar
 from smkc.evidence.variables.places import places
 from smkc.evidence.variables.questions import FROZEN, JUMP, LEVEL, QUESTIONS, RELATION, Statistics
 from smkc.evidence.variables.runs import Runs
@@ -57,6 +57,8 @@ class VariableQuestions:
         the usual values by time of the day or of the week.
     places
         (C,) number of the service, job or machine that each column belongs to.
+    n_rows, has_dates
+        number of rows learned from, and whether their times were dates.
     """
 
     tails: Mapping[str, Tails]
@@ -70,6 +72,8 @@ class VariableQuestions:
     is_target: NDArray[np.bool_]
     seasons: Seasons
     places: NDArray[np.int32]
+    n_rows: int
+    has_dates: bool
 
     @classmethod
     def fit(
@@ -80,10 +84,9 @@ class VariableQuestions:
         names: Sequence[str],
         members: Sequence[bool],
         pools: Sequence[int] | None = None,
-        clocks: NDArray[np.float64] | None = None,
+        seasonal: tuple[Seasons, NDArray[np.float32]] | None = None,
         *,
         has_dates: bool = False,
-        calendar: Calendar = UTC_CALENDAR,
     ) -> "VariableQuestions":
         """Learn from reference rows.
 
@@ -104,22 +107,15 @@ class VariableQuestions:
             the default. Such a column jumps when a member is replaced, so that jumps are not asked
             of it. What a column of the pool did once in the reference, such as during a rollout,
             every column of the pool may do.
-        clocks
-            (n,) times of the rows. If None, no column has a season.
+        seasonal
+            the result of :meth:`Seasons.fit`; None if no column has a season.
         has_dates
-            whether the clocks are seconds since 1970.
-        calendar
-            the clock and the holidays that days and weeks are counted by.
+            whether the times of the rows are dates.
         """
         is_member = np.array(members, bool)
-        is_constant, _ = _constants(values)
-        seasons, distances = Seasons.fit(
-            values,
-            np.empty(0) if clocks is None else clocks,
-            ~is_constant & ~is_member,
-            has_dates=has_dates,
-            calendar=calendar,
-        )
+        if seasonal is None:
+            seasonal = Seasons.fit(values, np.empty(0), ~is_member, has_dates=False)
+        seasons, distances = seasonal
         n_given = values.shape[1]
         values = np.concatenate([values, distances], axis=1)
         names = [*names, *(names[column] for column in seasons.columns)]
@@ -175,6 +171,8 @@ class VariableQuestions:
             is_target=is_target,
             seasons=seasons,
             places=places(names),
+            n_rows=len(values),
+            has_dates=has_dates,
         )
 
     @property
@@ -196,15 +194,13 @@ class VariableQuestions:
         """Tails of the values themselves."""
         return self.tails[QUESTIONS[LEVEL].name]
 
-    def start(
-        self, before: NDArray[np.float32], clocks: NDArray[np.float64], n_kept_rows: int
-    ) -> VariableState:
-        """Return a state that continues after the rows ``before`` (m, A), which may be none.
+    def start(self, before: Block, n_kept_rows: int) -> VariableState:
+        """Return a state that continues after the rows ``before``, which may be none.
 
-        ``clocks`` (m,) are the times of these rows. The state remembers the loudest columns of the
+        They are as :meth:`prepared` returns them. The state remembers the loudest columns of the
         latest ``n_kept_rows`` rows.
         """
-        return VariableState(self, self.with_distances(before, clocks), n_kept_rows)
+        return VariableState(self, before.values, n_kept_rows)
 
     def usual_at(self, column: int, clock: float) -> Usual | None:
         """Return the usual scaled value of a given column at a time; None without a season."""
@@ -226,6 +222,13 @@ class VariableQuestions:
         if not len(self.seasons.columns):
             return values
         return np.concatenate([values, self.seasons.subtract(values, clocks)], axis=1)
+
+    def prepared(self, block: Block) -> Block:
+        """Return a block with the distances of seasonal columns in its values, and adjusted."""
+        values = self.with_distances(block.values, block.clocks)
+        distances = values[:, block.values.shape[1] :]
+        adjusted = self.seasons.adjusted(block.rows, distances, self.n_related)
+        return block._replace(values=values, adjusted=adjusted)
 
 
 def _constants(values: NDArray[np.float32]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:

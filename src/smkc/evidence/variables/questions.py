@@ -136,7 +136,7 @@ TAILED_QUESTIONS = tuple(
 
 
 # What the statistics remember of a column that was never observed.
-_EMPTY = {"past": np.nan, "past_residuals": np.nan, "last_values": np.nan, "run_lengths": 0}
+EMPTY = {"past": np.nan, "past_residuals": np.nan, "last_values": np.nan, "run_lengths": 0}
 
 
 class Statistics(SavedState):
@@ -148,7 +148,7 @@ class Statistics(SavedState):
         C at the beginning; columns may be added.
     """
 
-    saved = tuple(_EMPTY)
+    saved = tuple(EMPTY)
 
     def __init__(self, n_columns: int) -> None:
         self.past = np.full((PAST_ROWS, n_columns), np.nan, np.float32)
@@ -165,7 +165,7 @@ class Statistics(SavedState):
         explain; without them, the statistic of the relation is NaN.
         """
         n, n_columns = values.shape
-        self.widen(n_columns, _EMPTY)
+        self.widen(n_columns, EMPTY)
         lengths = np.full((n, n_columns), np.nan, np.float32)
         run_lengths(values, self.last_values, self.run_lengths, lengths)
         wide = np.full((n, n_columns), np.nan, np.float32)

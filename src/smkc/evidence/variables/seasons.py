@@ -136,6 +136,21 @@ class Seasons:
             out[:, numbers] = values[:, self.columns[numbers]] - usual.T
         return out
 
+    def adjusted(
+        self, rows: NDArray[np.float32], distances: NDArray[np.float32], n_variables: int
+    ) -> NDArray[np.float32]:
+        """Return (n, C) rows in which distances (n, S) replace the values of seasonal variables.
+
+        The first ``n_variables`` columns are the same in the rows and among the columns that
+        seasons were sought for; only these are replaced, within the limits of the rows.
+        """
+        some = np.flatnonzero(self.columns < n_variables)
+        if not len(some):
+            return rows
+        out = rows.copy()
+        out[:, self.columns[some]] = np.clip(distances[:, some], -SETTINGS.clip, SETTINGS.clip)
+        return out
+
     @cached_property
     def _by_period(self) -> list[NDArray[np.int64]]:
         """Numbers of the seasons of each period."""

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.decide import Mark
-from smkc.evidence.columns.block import NO_BOUNDS
+from smkc.evidence.columns.block import Block, renewed_columns
 from smkc.evidence.saving import SavedState, prefixed, under
 from smkc.evidence.settings import SETTINGS
-from smkc.evidence.variables.lasting import Lasting, NewNormals
+from smkc.evidence.variables.lasting import QUIET, Lasting, NewNormals
 from smkc.evidence.variables.loudest import N_KEPT, Heard, Loudest
-from smkc.evidence.variables.questions import FROZEN, LEVEL, QUESTIONS, Statistics
+from smkc.evidence.variables.questions import EMPTY, FROZEN, LEVEL, QUESTIONS, Statistics
+from smkc.evidence.variables.residents import Residents
 
 if TYPE_CHECKING:
     from smkc.evidence.variables.model import VariableQuestions
@@ -58,6 +59,7 @@ class VariableState:
         self.lasting = Lasting(is_lasting, n_columns)
         self.loudest = Loudest(fitted.places, rows)
         self.silence = fitted.silence.start()
+        self.residents = Residents(fitted)
         self.newcomer_counts = np.zeros(0, np.int64)
         self.newcomers_met = np.zeros(0, bool)
         # (Q, F) the largest surprise of each newcomer before it had enough observations.
@@ -68,29 +70,18 @@ class VariableState:
             "nats": np.zeros((n_kept_rows, N_KEPT), np.float32),
         }
 
-    def push(
-        self,
-        values: NDArray[np.float32],
-        newcomers: NDArray[np.float32],
-        residuals: NDArray[np.float32],
-        clocks: NDArray[np.float64],
-        beyond: NDArray[np.bool_] = NO_BOUNDS,
-    ) -> Heard:
+    def push(self, block: Block, residuals: NDArray[np.float32]) -> Heard:
         """Return the loudest columns of the next n rows.
 
         Parameters
         ----------
-        values, newcomers
-            (n, A) and (n, F) scaled values of known columns and of newcomers.
+        block
+            the rows, as :meth:`VariableQuestions.prepared` returns them.
         residuals
             (n, at most A) the part of each value that the other variables do not explain.
-        clocks
-            (n,) times of the rows.
-        beyond
-            (n, V + F) whether the first V known columns, and newcomers, are beyond a bound that the
-            user stated; no columns without bounds.
         """
-        values = self.fitted.with_distances(values, clocks)
+        values, newcomers, beyond = block.values, block.fresh_values, block.beyond
+        self._forget(renewed_columns(block))
         wide = np.concatenate([values, newcomers], axis=1) if newcomers.shape[1] else values
         statistics = self.statistics.push(wide, residuals)
         nats = np.zeros(statistics.shape, np.float32)
@@ -101,7 +92,8 @@ class VariableState:
         self._ask_constants(values, nats)
         asked = self.fitted.asked_nats
         if newcomers.shape[1]:
-            self._ask_newcomers(newcomers, statistics, nats)
+            n_asked = self._ask_newcomers(newcomers, statistics, nats)
+            self._ask_residents(block, n_asked, statistics, nats)
             of_each = np.log(self.fitted.n_groups * N_ASKED_OF_NEWCOMERS)
             asked = np.concatenate([asked, np.full(newcomers.shape[1], of_each)])
         first = self.loudest.n_rows
@@ -131,6 +123,15 @@ class VariableState:
         self._keep(first, heard)
         return heard
 
+    def _forget(self, newcomers: NDArray[np.int64]) -> None:
+        """Forget newcomers whose columns others take over."""
+        columns = len(self.fitted.constant) + newcomers
+        self.statistics.forget(columns, EMPTY)
+        self.lasting.forget(columns, QUIET)
+        self.newcomer_counts[newcomers] = 0
+        self.newcomers_met[newcomers] = False
+        self.newcomer_peaks[:, newcomers] = 0.0
+
     def _are_first(self, newcomers: NDArray[np.float32]) -> NDArray[np.bool_]:
         """Return (n,) whether a newcomer is observed for the first time in each row."""
         is_seen = ~np.isnan(newcomers)
@@ -156,12 +157,13 @@ class VariableState:
         newcomers: NDArray[np.float32],
         statistics: NDArray[np.float32],
         nats: NDArray[np.float32],
-    ) -> None:
+    ) -> NDArray[np.int64]:
         """Judge newcomers with enough observations by the tails that known columns share.
 
-        Surprises up to the largest of a newcomer's first observations are limited to that of an
-        event seen once in these. The correction for the number of newcomers counts those that have
-        enough observations by that row, so that it does not depend on later rows.
+        Return (n, 1) their number in each row. Surprises up to the largest of a newcomer's first
+        observations are limited to that of an event seen once in these. The correction for the
+        number of newcomers counts those of the row that have enough observations by then, so that
+        it does not depend on later rows.
         """
         n_known, n_new = len(self.fitted.constant), newcomers.shape[1]
         more = n_new - len(self.newcomer_counts)
@@ -170,7 +172,7 @@ class VariableState:
         counts = np.cumsum(~np.isnan(newcomers), axis=0) + self.newcomer_counts
         n_before = 2 * SETTINGS.min_observations
         is_young = counts < n_before
-        n_asked = (~is_young).sum(axis=1, keepdims=True)
+        n_asked = (~is_young & ~np.isnan(newcomers)).sum(axis=1, keepdims=True)
         for_number = np.log(np.maximum(n_asked, 1))
         most_seen = np.float32(np.log(n_before + 1.0))
         self.newcomer_counts = counts[-1] if len(counts) else self.newcomer_counts
@@ -183,6 +185,29 @@ class VariableState:
                 overstated = np.maximum(self.newcomer_peaks[number] - most_seen, 0.0)
                 found = np.minimum(found, np.maximum(most_seen, found - overstated))
                 nats[number, :, n_known:] = np.where(is_young, 0.0, found - for_number)
+        return n_asked
+
+    def _ask_residents(
+        self,
+        block: Block,
+        n_asked: NDArray[np.int64],
+        statistics: NDArray[np.float32],
+        nats: NDArray[np.float32],
+    ) -> None:
+        """Judge newcomers that stayed by their own first rows instead.
+
+        As for other newcomers, surprises are corrected for the number of newcomers asked (n, 1).
+        """
+        n_known = len(self.fitted.constant)
+        own = self.residents.push(block)
+        some = own.columns
+        if len(some):
+            # None is asked of a constant one, so that its nats are 0.
+            n_questions = np.maximum(own.n_questions, 1)
+            more = np.log(np.maximum(n_asked, 1) * (n_questions / N_ASKED_OF_NEWCOMERS))
+            corrected = own.nats - more.astype(np.float32)
+            nats[:, :, n_known + some] = np.where(own.nats > 0.0, corrected, 0.0)
+            statistics[:, :, n_known + some] = own.statistics
 
     def _ask_by_new_normal(
         self, new: NewNormals, statistics: NDArray[np.float32], nats: NDArray[np.float32]
@@ -257,7 +282,7 @@ class VariableState:
 
     @property
     def _parts(self) -> dict[str, SavedState]:
-        parts = (self.statistics, self.lasting, self.loudest, self.silence)
+        parts = (self.statistics, self.lasting, self.loudest, self.silence, self.residents)
         return {type(part).__name__: part for part in parts}
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from tests.smkc.evidence.made_blocks import block_of
 
-from smkc.evidence.columns.block import Block
 from smkc.evidence.settings import SETTINGS
 from smkc.evidence.system.contract import Ring
 from smkc.evidence.system.newcomer_jump import NewcomerJump
@@ -22,7 +22,7 @@ def pushed(part, ring, fresh):
     for at in range(0, len(fresh), BLOCK):
         rows = fresh[at : at + BLOCK].astype(np.float32)
         nothing = np.empty((len(rows), 0), np.float32)
-        out.append(part.push(Block(nothing, rows, nothing, rows, np.zeros(len(rows)))))
+        out.append(part.push(block_of(nothing, rows)))
         ring.n_rows += len(rows)
     return np.concatenate(out)
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.smkc.evidence.made_blocks import block_of
 
 from smkc.evidence.settings import SETTINGS
 from smkc.evidence.variables import VariableQuestions
@@ -12,7 +13,6 @@ LOUD = 20.0
 
 # Nats of a row, corrected for the number of columns, that noise hardly reaches: 1 row in 90.
 UNUSUAL = 4.5
-NO_CLOCKS = np.empty(0)
 
 
 def pushed(values, is_loud, cuts=()):
@@ -72,11 +72,8 @@ def surprises(values, rng):
     fitted = VariableQuestions.fit(
         reference, reference[900:], reference[900:], ["a", "b", "c"], [False] * 3
     )
-    state = fitted.start(reference[:0], NO_CLOCKS, 1)
-    nobody = np.empty((len(values), 0), np.float32)
-    return state.push(
-        values, nobody, np.zeros_like(values), np.arange(float(len(values)))
-    ).surprises
+    state = fitted.start(block_of(reference[:0]), 1)
+    return state.push(block_of(values), np.zeros_like(values)).surprises
 
 
 def test_a_further_departure_from_a_new_normal_is_a_surprise_again(rng):

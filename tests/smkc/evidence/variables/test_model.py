@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.smkc.evidence.made_blocks import block_of
 
 from smkc.evidence.model import ReferenceEvidence
 from smkc.evidence.saving import flat, rebuilt
@@ -14,7 +15,6 @@ N_REFERENCE, N_LIVE, KEPT = 600, 500, 1024
 NAMES = [f"v{j}" for j in range(8)]
 DEFAULT_RATE = 0.002
 MIN_NEWCOMER_OBSERVATIONS = 2 * SETTINGS.min_observations
-NO_CLOCKS = np.empty(0)
 
 
 def table(rng, n):
@@ -65,14 +65,13 @@ def live(rng):
 def pushed(state, values, newcomers, rows):
     """Push some rows, with no more newcomers than have come by then."""
     came = [j for j in range(2) if not np.isnan(newcomers[: rows[-1] + 1, j]).all()]
-    return state.push(
-        values[rows], newcomers[rows][:, came], residuals_of(values[rows]), rows.astype(float)
-    )
+    block = block_of(values[rows], newcomers[rows][:, came], rows.astype(float))
+    return state.push(block, residuals_of(values[rows]))
 
 
 def test_each_question_finds_what_it_asks_for(fitted, live):
     values, newcomers = live
-    state = fitted.start(values[:0], NO_CLOCKS, KEPT)
+    state = fitted.start(block_of(values[:0]), KEPT)
     heard = pushed(state, values, newcomers, np.arange(N_LIVE))
     assert heard.surprises[102:110].min() > -np.log(DEFAULT_RATE)
     assert (heard.columns[101:110, 0] == 0).all()
@@ -88,7 +87,7 @@ def test_what_a_newcomer_did_while_young_is_no_surprise_later(fitted, live):
     newcomers = np.random.default_rng(8).normal(size=(N_LIVE, 2)).astype(np.float32)
     newcomers[20:N_LIVE:60, 1] += 12.0  # as often as anything else that it does
     newcomers[300, 0] += 12.0
-    state = fitted.start(values[:0], NO_CLOCKS, KEPT)
+    state = fitted.start(block_of(values[:0]), KEPT)
     pushed(state, values, newcomers, np.arange(N_LIVE))
     of_questions = state.loudest_of(250, 301).values()
     first, second = (max(some.get(column, 0.0) for some in of_questions) for column in (8, 9))
@@ -97,9 +96,8 @@ def test_what_a_newcomer_did_while_young_is_no_surprise_later(fitted, live):
 
 def test_of_normal_rows_few_are_surprising(fitted):
     values = table(np.random.default_rng(5), 4000)
-    state = fitted.start(values[:0], NO_CLOCKS, KEPT)
-    nobody = np.empty((4000, 0), np.float32)
-    heard = state.push(values, nobody, residuals_of(values), np.arange(4000.0))
+    state = fitted.start(block_of(values[:0]), KEPT)
+    heard = state.push(block_of(values), residuals_of(values))
     for rate in (0.1, 0.01):
         assert (heard.surprises > -np.log(rate)).mean() < rate
 
@@ -107,9 +105,9 @@ def test_of_normal_rows_few_are_surprising(fitted):
 @pytest.mark.parametrize("cuts", [[1], [64, 64, 301], list(range(1, N_LIVE))])
 def test_cuts_saving_and_newcomers_change_no_bit(fitted, reference, live, cuts):
     values, newcomers = live
-    whole = fitted.start(reference[-40:], np.arange(-40.0, 0.0), KEPT)
+    whole = fitted.start(block_of(reference[-40:]), KEPT)
     expected = pushed(whole, values, newcomers, np.arange(N_LIVE))
-    state, surprises, columns = fitted.start(reference[-40:], np.arange(-40.0, 0.0), KEPT), [], []
+    state, surprises, columns = fitted.start(block_of(reference[-40:]), KEPT), [], []
     for number, rows in enumerate(np.split(np.arange(N_LIVE), cuts)):
         if not len(rows):
             continue
@@ -117,7 +115,7 @@ def test_cuts_saving_and_newcomers_change_no_bit(fitted, reference, live, cuts):
         surprises.append(heard.surprises)
         columns.append(heard.columns[:, :8])
         if number % 50 == 0:
-            again = fitted.start(values[:0], NO_CLOCKS, KEPT)
+            again = fitted.start(block_of(values[:0]), KEPT)
             again.restore({key: array.copy() for key, array in state.to_arrays().items()})
             state = again
     np.testing.assert_array_equal(np.concatenate(surprises), expected.surprises)
@@ -129,7 +127,7 @@ def test_a_saved_model_asks_the_same(fitted, live):
     values, newcomers = live
     again = rebuilt(VariableQuestions, *flat(fitted))
     expected, actual = (
-        pushed(one.start(values[:0], NO_CLOCKS, KEPT), values, newcomers, np.arange(N_LIVE))
+        pushed(one.start(block_of(values[:0]), KEPT), values, newcomers, np.arange(N_LIVE))
         for one in (fitted, again)
     )
     np.testing.assert_array_equal(actual.surprises, expected.surprises)
@@ -138,10 +136,10 @@ def test_a_saved_model_asks_the_same(fitted, live):
 def test_later_rows_do_not_change_earlier_ones(fitted, live):
     values, newcomers = live
     expected = pushed(
-        fitted.start(values[:0], NO_CLOCKS, KEPT), values, newcomers, np.arange(N_LIVE)
+        fitted.start(block_of(values[:0]), KEPT), values, newcomers, np.arange(N_LIVE)
     )
     values[350:], newcomers[350:] = 50.0, -50.0
-    actual = pushed(fitted.start(values[:0], NO_CLOCKS, KEPT), values, newcomers, np.arange(N_LIVE))
+    actual = pushed(fitted.start(block_of(values[:0]), KEPT), values, newcomers, np.arange(N_LIVE))
     np.testing.assert_array_equal(actual.surprises[:350], expected.surprises[:350])
 
 
@@ -155,8 +153,8 @@ def test_only_a_target_that_is_down_is_certain_trouble(rng, name, is_certain):
     questions = VariableQuestions.fit(values, values[360:], values[360:], names, [False] * 3)
     live = values[:50].copy()
     live[20:30, 2] = 0.0
-    state = questions.start(live[:0], NO_CLOCKS, KEPT)
-    heard = state.push(live, np.empty((50, 0), np.float32), live, np.arange(50.0))
+    state = questions.start(block_of(live[:0]), KEPT)
+    heard = state.push(block_of(live), live)
     if is_certain:
         np.testing.assert_allclose(heard.surprises[20:30], CERTAIN_NATS, rtol=1e-6)
     else:
@@ -169,8 +167,8 @@ def test_a_newcomer_is_asked_once_it_has_a_past(fitted, rng):
     values = table(rng, 200)
     newcomers = rng.normal(size=(200, 1)).astype(np.float32)
     newcomers[[MIN_NEWCOMER_OBSERVATIONS - 2, MIN_NEWCOMER_OBSERVATIONS]] = 40.0
-    state = fitted.start(values[:0], NO_CLOCKS, KEPT)
-    heard = state.push(values, newcomers, residuals_of(values), np.arange(200.0))
+    state = fitted.start(block_of(values[:0]), KEPT)
+    heard = state.push(block_of(values, newcomers), residuals_of(values))
     is_first = heard.columns[:, 0] == 8
     assert not is_first[: MIN_NEWCOMER_OBSERVATIONS - 1].any()
     assert is_first[MIN_NEWCOMER_OBSERVATIONS]
@@ -179,15 +177,14 @@ def test_a_newcomer_is_asked_once_it_has_a_past(fitted, rng):
 def test_who_was_loud_in_accepted_rows_has_a_new_normal(fitted, rng):
     values = table(rng, 120)
     values[60:, 0] += 9.0
-    state = fitted.start(values[:0], NO_CLOCKS, KEPT)
-    nobody = np.empty((60, 0), np.float32)
+    state = fitted.start(block_of(values[:0]), KEPT)
     assert isinstance(state, VariableState)
-    state.push(values[:60], nobody, residuals_of(values[:60]), np.arange(60.0))
-    later = (values[60:], nobody, residuals_of(values[60:]))
-    first = state.push(*later, np.arange(60.0, 120.0))
+    state.push(block_of(values[:60]), residuals_of(values[:60]))
+    later = block_of(values[60:]), residuals_of(values[60:])
+    first = state.push(*later)
     assert (first.columns[2:, 0] == 0).all()
     state.accept(60, 120)
-    after = state.push(*later, np.arange(120.0, 180.0))
+    after = state.push(*later)
     assert first.surprises[2:].min() > -np.log(DEFAULT_RATE) > after.surprises.max()
 
 
@@ -247,7 +244,7 @@ def test_a_variable_that_is_idle_is_not_frozen(rng, value, is_frozen):
     fitted = VariableQuestions.fit(busy[:N_REFERENCE], nothing, nothing, ["io"], [False])
     live = busy[N_REFERENCE:]
     live[20:60] = value
-    state = fitted.start(live[:0], NO_CLOCKS, KEPT)
-    state.push(live, live[:, :0], live[:, :0], np.arange(100.0))
+    state = fitted.start(block_of(live[:0]), KEPT)
+    state.push(block_of(live), live[:, :0])
     frozen = [question.name for question in QUESTIONS].index("frozen")
     assert (frozen in state.loudest_of(20, 60)) == is_frozen
