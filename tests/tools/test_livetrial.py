@@ -14,7 +14,15 @@ from tools.livetrial.export import labels_of
 from tools.livetrial.fleet import MEMORY_FACTOR, SLOW_FACTOR, USUAL, Fleet, Load
 from tools.livetrial.outcome import judge, table
 from tools.livetrial.replay import replay, rows_of
-from tools.livetrial.schedule import KINDS, OF_POD, OF_SERVICE, SERVICES, Phases, make_schedule
+from tools.livetrial.schedule import (
+    KINDS,
+    OF_POD,
+    OF_SERVICE,
+    PARTS,
+    SERVICES,
+    Phases,
+    make_schedule,
+)
 from tools.livetrial.stack import PROGRAMS
 from tools.livetrial.trial import run_trial
 from tools.livetrial.variables import KNOWN_BY, guilty, is_named
@@ -66,6 +74,19 @@ def test_a_quiet_trial_has_rollouts_to_its_end():
     quiet = make_schedule(5, Phases(n_faults=0, quiet=2400))
     assert quiet.total == PHASES.live_from + PHASES.pause + 2400
     assert quiet.actions[-1].at > quiet.total - 70
+
+
+def test_every_part_is_killed_once_after_the_faults():
+    phases = Phases(kill_every=90, rollout_every=42)
+    schedule = make_schedule(5, phases)
+    kills = [action for action in schedule.actions if action.do == "kill"]
+    assert [kill.about["part"] for kill in kills] == list(PARTS)
+    assert kills[0].at > faults_of(schedule)[-1].at + 60
+    assert kills[-1].at < schedule.total
+    assert faults_of(schedule) == faults_of(make_schedule(5, phases))
+    rollouts = [action for action in schedule.actions if action.do == "rollout"]
+    assert len(rollouts) == pytest.approx(schedule.total / 42, abs=2)
+    assert [one.at for one in schedule.actions] == sorted(one.at for one in schedule.actions)
 
 
 def test_one_pod_is_replaced_about_every_minute_and_none_under_a_fault(schedule):
@@ -267,6 +288,16 @@ def test_an_alert_of_no_fault_is_false_unless_it_is_the_aftermath_of_one():
     assert outcome.n_alerted == 0
 
 
+def test_an_alert_of_a_part_that_was_killed_is_told_apart():
+    kills = [{"part": "node", "begun": 700.0, "ended": 705.0}]
+    outcome = judge(FAULTS, [seen(703.0, 730.0, NAMES[10])], 0.0, 800.0, kills)
+    (node,) = outcome.kills
+    assert (node.kind, node.alerted_after, node.first_cause) == ("kill -9 node", 3.0, NAMES[10])
+    assert outcome.false_alarms == ()
+    assert outcome.n_alerted == 0
+    assert "kill -9 node" in table(outcome)
+
+
 # ---------------------------------------------------------------------- replay
 
 
@@ -300,12 +331,31 @@ def test_a_dataset_is_judged_again_by_the_service_s_own_lane(tmp_path, rng):
 # ---------------------------------------------------------------------- the whole
 
 
-@pytest.mark.slow
-@pytest.mark.prometheus
-@pytest.mark.skipif(
+needs_programs = pytest.mark.skipif(
     any(shutil.which(program) is None for program in PROGRAMS),
     reason=f"apt install {' '.join(PROGRAMS)}",
 )
+
+
+@pytest.mark.slow
+@pytest.mark.prometheus
+@needs_programs
+def test_killed_parts_come_back_and_no_row_is_lost_or_judged_twice(tmp_path):
+    phases = Phases(
+        warm=6, reference=80, pause=10, n_faults=0, kill_every=14, quiet=10, rollout_every=15
+    )
+    outcome = run_trial(tmp_path / "run", make_schedule(15, phases), settings={"min_rows": 32})
+    assert outcome is not None
+    assert [kill.kind for kill in outcome.kills] == [f"kill -9 {part}" for part in PARTS]
+    record = json.loads((tmp_path / "run" / "outcome.json").read_text())
+    rows = record["rows"]
+    assert rows["judged"] > 30
+    assert (rows["lost"], rows["twice"]) == (0, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.prometheus
+@needs_programs
 def test_a_short_trial_is_exported_with_the_names_that_a_watch_uses(tmp_path):
     phases = Phases(warm=6, reference=70, pause=6, n_faults=1, fault=10, min_rest=6, max_rest=6)
     schedule = make_schedule(15, phases)

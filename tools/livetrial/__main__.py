@@ -53,7 +53,12 @@ def _run(chosen: argparse.Namespace) -> None:
     from tools.livetrial.trial import run_trial
 
     phases = Phases(
-        reference=chosen.reference, n_faults=chosen.faults, quiet=chosen.quiet, warm=chosen.warm
+        reference=chosen.reference,
+        n_faults=chosen.faults,
+        quiet=chosen.quiet,
+        warm=chosen.warm,
+        kill_every=chosen.kill_every,
+        rollout_every=chosen.rollout_every,
     )
     schedule = make_schedule(chosen.seed, phases)
     sys.stdout.write(f"{schedule.total / 60:.0f} minutes, {phases.n_faults} faults\n")
@@ -83,6 +88,15 @@ def _parser() -> argparse.ArgumentParser:
     running.add_argument("--reference", type=float, default=1200.0, help="seconds learned from")
     running.add_argument(
         "--quiet", type=float, default=0.0, help="further seconds without a fault at the end"
+    )
+    running.add_argument(
+        "--kill-every",
+        type=float,
+        default=0.0,
+        help="at the end, kill -9 every part once, so many seconds apart; by default none",
+    )
+    running.add_argument(
+        "--rollout-every", type=float, default=60.0, help="seconds from one rollout to the next"
     )
     running.add_argument("--no-watch", action="store_true", help="record without smkc watch")
     running.add_argument(

@@ -58,11 +58,16 @@ class FaultOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """One entry per fault, the alerts that belong to no fault, and the minutes without a fault."""
+    """One entry per fault, the alerts that belong to none, and the minutes without a fault.
+
+    ``kills`` has an entry for each part of the stack that was killed. An alert of a part that was
+    down is no false alarm.
+    """
 
     faults: tuple[FaultOutcome, ...]
     false_alarms: tuple[SeenAlert, ...]
     routine_minutes: float
+    kills: tuple[FaultOutcome, ...] = ()
 
     @property
     def n_alerted(self) -> int:
@@ -80,54 +85,66 @@ def judge(
     alerts: Sequence[SeenAlert],
     start: float,
     end: float,
+    kills: Sequence[Mapping[str, Any]] = (),
 ) -> Outcome:
     """Compare faults (``begun`` and ``ended``, seconds since 1970) with the alerts of a trial.
 
     ``start`` and ``end`` limit the time in which alerts could be seen. An alert is a false alarm
-    if it opened neither during a fault nor within AFTERMATH_SECONDS after one.
+    if it opened neither during a fault or a kill nor within AFTERMATH_SECONDS after one.
     """
-    outcomes = []
-    for fault in faults:
-        begun, ended = fault["begun"], fault["ended"]
-        opened = [one for one in alerts if begun <= one.opened <= ended + REPORT_SECONDS]
-        was_open = any(
-            one.opened < begun and (one.resolved is None or one.resolved > begun) for one in alerts
-        )
-        where = str(fault.get("pod") or fault.get("service") or "")
-        if not opened:
-            outcomes.append(FaultOutcome(kind=fault["kind"], where=where, was_open=was_open))
-            continue
-        first = opened[0]
-        cause = first.causes[0] if first.causes else ""
-        outcomes.append(
-            FaultOutcome(
-                kind=fault["kind"],
-                where=where,
-                alerted_after=first.opened - begun,
-                resolved_after=None if first.resolved is None else first.resolved - begun,
-                is_held=first.resolved is None or first.resolved >= ended,
-                was_open=was_open,
-                first_cause=cause,
-                is_guilty=bool(cause) and is_named(fault, cause),
-            )
-        )
+    killed = [
+        _outcome({**one, "kind": f"kill -9 {one['part']}"}, alerts, AFTERMATH_SECONDS)
+        for one in kills
+    ]
     false_alarms = tuple(
         one
         for one in alerts
         if start <= one.opened <= end
         and not any(
-            fault["begun"] <= one.opened <= fault["ended"] + AFTERMATH_SECONDS for fault in faults
+            trouble["begun"] <= one.opened <= trouble["ended"] + AFTERMATH_SECONDS
+            for trouble in (*faults, *kills)
         )
     )
     under_faults = sum(fault["ended"] - fault["begun"] for fault in faults)
     minutes = (end - start - under_faults) / 60
-    return Outcome(faults=tuple(outcomes), false_alarms=false_alarms, routine_minutes=minutes)
+    return Outcome(
+        faults=tuple(_outcome(fault, alerts, REPORT_SECONDS) for fault in faults),
+        false_alarms=false_alarms,
+        routine_minutes=minutes,
+        kills=tuple(killed),
+    )
+
+
+def _outcome(
+    fault: Mapping[str, Any], alerts: Sequence[SeenAlert], seconds_after: float
+) -> FaultOutcome:
+    """Return the result for a fault whose alert opens at most ``seconds_after`` its end."""
+    begun, ended = fault["begun"], fault["ended"]
+    was_open = any(
+        one.opened < begun and (one.resolved is None or one.resolved > begun) for one in alerts
+    )
+    where = str(fault.get("pod") or fault.get("service") or "")
+    opened = [one for one in alerts if begun <= one.opened <= ended + seconds_after]
+    if not opened:
+        return FaultOutcome(kind=fault["kind"], where=where, was_open=was_open)
+    first = opened[0]
+    cause = first.causes[0] if first.causes else ""
+    return FaultOutcome(
+        kind=fault["kind"],
+        where=where,
+        alerted_after=first.opened - begun,
+        resolved_after=None if first.resolved is None else first.resolved - begun,
+        is_held=first.resolved is None or first.resolved >= ended,
+        was_open=was_open,
+        first_cause=cause,
+        is_guilty=bool(cause) and "part" not in fault and is_named(fault, cause),
+    )
 
 
 def table(outcome: Outcome) -> str:
     """Return the outcome as text: one line per fault, false alarms, and a summary."""
     lines = [f"{'fault':<17}{'alerted':>9}{'resolved':>10}  {'held':<6}first cause (* = guilty)"]
-    for fault in outcome.faults:
+    for fault in (*outcome.faults, *outcome.kills):
         held = "yes" if fault.is_held else "no" if fault.alerted_after is not None else ""
         note = "  [an alert from before was open]" if fault.was_open else ""
         mark = "* " if fault.is_guilty else ""

@@ -1,7 +1,8 @@
 """The schedule of a trial, made from a seed before the start.
 
 In: a seed and the length of each phase in seconds. Out: the first pods, and actions in order of
-time: one pod is replaced about every minute, and faults begin after the reference.
+time: one pod is replaced about every minute, faults begin after the reference, and at the end every
+part of the stack may be killed once.
 """
 
 import random
@@ -11,7 +12,7 @@ from typing import Any
 
 from tools.stack.timeline import Action
 
-__all__ = ["KINDS", "SERVICES", "Action", "Phases", "Schedule", "make_schedule"]
+__all__ = ["KINDS", "PARTS", "SERVICES", "Action", "Phases", "Schedule", "make_schedule"]
 
 KINDS = (
     "redis_dead",
@@ -32,10 +33,12 @@ KINDS = (
 OF_POD = ("instance_slow", "instance_memory")
 OF_SERVICE = ("service_slow", "error_burst", "queue_grows")
 
+# Parts that are killed with SIGKILL and started again; Redis is, by the fault redis_dead.
+PARTS = ("watch", "prometheus", "node", "exporter", "fleet")
+
 SERVICES = ("billing", "catalog", "orders", "web")
 PODS_PER_SERVICE = 4
 
-ROLLOUT_SECONDS = 60.0
 ROLLOUT_JITTER_SECONDS = 8.0
 
 # A pod under a fault is not replaced from the start of the fault until this long after its end.
@@ -51,6 +54,8 @@ class Phases:
 
     A warm-up (not exported) and the reference are followed by a pause, then ``n_faults`` faults,
     each with a rest of ``min_rest`` to ``max_rest`` after it, then ``quiet`` seconds without fault.
+    With ``kill_every`` above 0, the parts of the stack are then killed, one by one. One pod
+    is replaced about every ``rollout_every`` seconds.
     """
 
     warm: float = 60.0
@@ -61,6 +66,13 @@ class Phases:
     min_rest: float = 60.0
     max_rest: float = 90.0
     quiet: float = 0.0
+    kill_every: float = 0.0
+    rollout_every: float = 60.0
+
+    @property
+    def killing(self) -> float:
+        """Seconds in which parts are killed."""
+        return len(PARTS) * self.kill_every
 
     @property
     def live_from(self) -> float:
@@ -97,7 +109,7 @@ def make_schedule(seed: int, phases: Phases) -> Schedule:
     rng = random.Random(seed)
     names = _names(rng)
     faults, total = _fault_times(rng, phases)
-    rollouts = [("rollout", at) for at in _rollout_times(rng, total)]
+    rollouts = [("rollout", at) for at in _rollout_times(rng, phases.rollout_every, total)]
     pods = {service: [next(names[service]) for _ in range(PODS_PER_SERVICE)] for service in names}
     first = tuple((service, pod) for service in SERVICES for pod in pods[service])
     protected: dict[str, float] = {}  # pod -> until when it must not be replaced
@@ -120,6 +132,12 @@ def make_schedule(seed: int, phases: Phases) -> Schedule:
         elif kind in OF_SERVICE:
             about |= {"service": service}
         actions.append(Action(at=at, do="fault", about=about))
+    if phases.killing:
+        first = total - phases.killing
+        for number, part in enumerate(PARTS):
+            at = round(first + (number + 0.5) * phases.kill_every, 1)
+            actions.append(Action(at=at, do="kill", about={"part": part}))
+        actions.sort(key=lambda action: action.at)
     return Schedule(seed=seed, phases=phases, pods=first, actions=tuple(actions), total=total)
 
 
@@ -144,13 +162,13 @@ def _fault_times(rng: random.Random, phases: Phases) -> tuple[list[tuple[str, fl
     for kind in kinds[: phases.n_faults]:
         faults.append((kind, round(at, 1)))
         at += phases.fault + rng.uniform(phases.min_rest, phases.max_rest)
-    return faults, round(at + phases.quiet, 1)
+    return faults, round(at + phases.quiet + phases.killing, 1)
 
 
-def _rollout_times(rng: random.Random, total: float) -> Iterator[float]:
-    """Yield the times of rollouts, about one per minute."""
-    for number in range(1, int(total / ROLLOUT_SECONDS) + 1):
+def _rollout_times(rng: random.Random, every: float, total: float) -> Iterator[float]:
+    """Yield the times of rollouts, about one in ``every`` seconds."""
+    for number in range(1, int(total / every) + 1):
         jitter = rng.uniform(-ROLLOUT_JITTER_SECONDS, ROLLOUT_JITTER_SECONDS)
-        at = number * ROLLOUT_SECONDS + jitter
+        at = number * every + jitter
         if at < total - ROLLOUT_JITTER_SECONDS:
             yield round(at, 1)

@@ -57,6 +57,7 @@ class Stack:
         self.pods: dict[str, str] = {}  # name -> service of the pods that Prometheus scrapes
         self.leaving: dict[str, str] = {}  # the same of pods that still run but are not scraped
         self.troubles: list[dict[str, Any]] = []
+        self._commands: dict[str, list[str]] = {}
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     @property
@@ -95,7 +96,8 @@ class Stack:
 
     def start(self, name: str, *command: object) -> None:
         """Start a process under a name; it ends with this one."""
-        self._processes[name] = start([str(one) for one in command], self.folder / f"{name}.log")
+        self._commands[name] = [str(one) for one in command]
+        self._processes[name] = start(self._commands[name], self.folder / f"{name}.log")
 
     def start_own(self, role: str, **options: object) -> None:
         """Start one of this package's roles as a process of that name."""
@@ -109,6 +111,15 @@ class Stack:
             process.wait()
         else:
             end(process)
+
+    def start_again(self, name: str) -> None:
+        """Start a process that was killed as it was started before."""
+        if name == "prometheus":
+            self._start_prometheus()
+            return
+        self.start(name, *self._commands[name])
+        if name == "fleet":
+            self._tell_fleet()
 
     def signal(self, name: str, number: signal.Signals) -> None:
         """Send a signal to a process."""
@@ -139,12 +150,19 @@ class Stack:
         targets = self._targets
         targets.parent.mkdir(parents=True, exist_ok=True)
         targets.write_text("[]", encoding="utf-8")
-        config = self.folder / "prometheus.yml"
-        config.write_text(json.dumps(_config(ports, targets)), encoding="utf-8")
-        self._processes["prometheus"] = start_prometheus(self.folder, config, ports["prometheus"])
+        self._config.write_text(json.dumps(_config(ports, targets)), encoding="utf-8")
+        self._start_prometheus()
         wait_for(f"{self.url}/-/ready", START_SECONDS)
         wait_for(f"http://127.0.0.1:{ports['node']}/metrics", START_SECONDS)
         wait_for(f"http://127.0.0.1:{ports['exporter']}/metrics", START_SECONDS)
+
+    def _start_prometheus(self) -> None:
+        port = self.ports["prometheus"]
+        self._processes["prometheus"] = start_prometheus(self.folder, self._config, port)
+
+    @property
+    def _config(self) -> Path:
+        return self.folder / "prometheus.yml"
 
     # ------------------------------------------------------------------ fleet
 
@@ -179,6 +197,9 @@ class Stack:
         return self.folder / "targets" / "fleet.json"
 
     def _tell_fleet(self) -> None:
+        """Tell the fleet its pods and troubles; one that was killed is told when it is back."""
+        if "fleet" not in self._processes:
+            return
         running = {**self.pods, **self.leaving}
         pods = [{"pod": pod, "service": service} for pod, service in running.items()]
         body = json.dumps({"pods": pods, "troubles": self.troubles}).encode()

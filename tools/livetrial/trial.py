@@ -26,6 +26,9 @@ __all__ = ["run_trial"]
 
 TICK_SECONDS = 0.1
 
+# Seconds from the death of a part until it is started again.
+DOWN_SECONDS = 5.0
+
 # Seconds from the start of a new pod until the old one leaves the targets, and until it ends.
 OVERLAP_SECONDS, DRAIN_SECONDS = 4.0, 6.0
 
@@ -91,9 +94,9 @@ class Trial(Timeline):
         self.stack.start_pods(self.schedule.pods)
         begun = time.time()
         self.log("start", **asdict(phases))
+        done_by = {"rollout": self._roll_out, "fault": self._begin_fault, "kill": self._kill}
         for action in self.schedule.actions:
-            do = self._roll_out if action.do == "rollout" else self._begin_fault
-            self.later(begun + action.at, do, action)
+            self.later(begun + action.at, done_by[action.do], action)
         if watches:
             self.later(begun + phases.live_from, self._start_watch)
         try:
@@ -109,8 +112,8 @@ class Trial(Timeline):
         if record["first_scored"] is None:
             raise SystemExit(f"smkc watch judged no row; see {self.folder / 'watch' / 'watch.log'}")
         log = read_log(self.folder)
-        faults = [entry for entry in log if entry["what"] == "fault"]
-        outcome = judge(faults, alerts, record["first_scored"], time.time())
+        faults, kills = ([one for one in log if one["what"] == what] for what in ("fault", "kill"))
+        outcome = judge(faults, alerts, record["first_scored"], time.time(), kills)
         content = json.dumps({**record, "outcome": asdict(outcome)}, indent=1)
         (self.folder / "outcome.json").write_text(content, encoding="utf-8")
         return outcome
@@ -130,6 +133,17 @@ class Trial(Timeline):
         self.later(now + OVERLAP_SECONDS, self.stack.retire, about["old"])
         self.later(now + DRAIN_SECONDS, self.stack.finish, about["old"])
         self.log("rollout", seconds=DRAIN_SECONDS, **about)
+
+    def _kill(self, action: Action) -> None:
+        part, now = action.about["part"], time.time()
+        if part == "watch":
+            if self._watch is not None:
+                self._watch.kill()
+                self.later(now + DOWN_SECONDS, self._watch.start)
+        else:
+            self.stack.end(part, kill=True)
+            self.later(now + DOWN_SECONDS, self.stack.start_again, part)
+        self.log("kill", begun=round(now, 3), ended=round(now + DOWN_SECONDS, 3), part=part)
 
     def _begin_fault(self, action: Action) -> None:
         about: dict[str, Any] = action.about

@@ -1,7 +1,8 @@
 """A process of ``smkc watch``, and the history of its alerts as seen through its API.
 
 In: a folder, the address of Prometheus and settings that differ from the defaults. Out: the times
-when each alert was first seen open and first seen resolved, and its first 3 causes.
+when each alert was first seen open and first seen resolved, and its first 3 causes; and how many
+rows were judged, lost or judged twice.
 """
 
 import json
@@ -81,10 +82,22 @@ class Watch:
         config += "".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items())
         file = folder / "watch.toml"
         file.write_text(config, encoding="utf-8")
-        command = [sys.executable, "-c", "from smkc.cli import main; main()", "watch", "--config"]
-        self._process: subprocess.Popen[bytes] = start([*command, str(file)], folder / "watch.log")
+        program = "from smkc.cli import main; main()"
+        self._command = [sys.executable, "-c", program, "watch", "--config", str(file)]
+        self._log = folder / "watch.log"
+        self._process: subprocess.Popen[bytes]
+        self.start()
         self._thread = threading.Thread(target=self._look, daemon=True)
         self._thread.start()
+
+    def start(self) -> None:
+        """Start the process; it goes on where one that was killed stopped."""
+        self._process = start(self._command, self._log)
+
+    def kill(self) -> None:
+        """Kill the process with SIGKILL."""
+        self._process.kill()
+        self._process.wait()
 
     def close(self) -> list[SeenAlert]:
         """End the process; return the alerts in order of time."""
@@ -98,9 +111,24 @@ class Watch:
         return sorted(self.alerts.values(), key=lambda alert: alert.opened)
 
     def record(self) -> dict[str, Any]:
-        """Return the alerts so far and the time of the first score, for JSON."""
+        """Return the alerts so far, the time of the first score and the rows, for JSON."""
         alerts = [asdict(alert) for alert in self.seen()]
-        return {"first_scored": self.first_scored, "alerts": alerts}
+        return {"first_scored": self.first_scored, "alerts": alerts, "rows": self._rows()}
+
+    def _rows(self) -> dict[str, int]:
+        """Return how many rows were judged, how many are missing in between, and how many twice."""
+        times: list[int] = []
+        step = SCRAPE_SECONDS * 1000
+        until = int(time.time() * 1000)
+        at = until - 86_400_000 if self.first_scored is None else int(self.first_scored * 1000)
+        while at < until:  # in parts, because the answer is thinned beyond 5,000 points
+            end = at + 4000 * step
+            part = f"points=5000&since={at}&until={end - 1}"
+            times += self._get(f"/watches/live/scores?{part}")["times"]
+            at = end
+        expected = (max(times) - min(times)) // step + 1 if times else 0
+        n_judged = len(set(times))
+        return {"judged": n_judged, "lost": expected - n_judged, "twice": len(times) - n_judged}
 
     def _look(self) -> None:
         while not self._stopping.wait(POLL_SECONDS):
