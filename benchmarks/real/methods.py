@@ -74,7 +74,9 @@ class Method:
         peer = self.make(seed)
         facts = {"peer": type(peer).__name__, "version": self.version, **vars(peer)}
         if isinstance(peer, DetectorPeer):
-            facts["settings"] = peer.all_settings
+            settings = dict(peer.all_settings)
+            del settings["false_alarm_rate"]  # it concerns alerts alone
+            facts["settings"] = settings
         return facts
 
 
@@ -131,7 +133,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 "smkc evidence",
                 {"detector": "evidence"},
                 uses_seed=False,
-                version=4,
+                version=5,
             ),
             _ours("smkc-recon", "smkc recon", RECON, datasets=SMALLER, **DEAR),
             _ours("smkc-ens", "smkc ensemble", ENSEMBLE, datasets=SMALLEST, **DEAR),
