@@ -51,7 +51,8 @@ def alerts(
             metavar="NAMES",
             help="Some of asd, cloudmon, dbsherlock, jumpstarter, lro, nasa, nezha, petshop, "
             "rcd-sockshop, skab, smd, wsd, huawei-quiet, exathlon-quiet, hostwatch, shop-1, "
-            "cache-1, pipeline-1, demo; all unless given.",
+            "cache-1, pipeline-1, demo; all these unless given. Held back, to judge and not to "
+            "choose by: shop-2, cache-2, pipeline-2.",
             rich_help_panel=WHAT,
         ),
     ] = None,
@@ -93,7 +94,7 @@ def alerts(
     - `python -m benchmarks alerts --methods default --variants ablation --out ablation`
     """
     with explained_failures(quiet):
-        from benchmarks.alerts.columns import DATASETS
+        from benchmarks.alerts.columns import DATASETS, HELD_BACK
         from benchmarks.alerts.methods import METHODS, variant
         from benchmarks.alerts.tables import AlertPlan, headlines, run_tables
         from benchmarks.alerts.variants import variant_keys
@@ -102,7 +103,8 @@ def alerts(
 
         recordings = recording_names(data)
         is_only_data = bool(recordings) and datasets is None
-        chosen = [] if is_only_data else choose(datasets, DATASETS, "dataset")
+        known = DATASETS if datasets is None else (*DATASETS, *HELD_BACK)
+        chosen = [] if is_only_data else choose(datasets, known, "dataset")
         plan = AlertPlan(
             methods=[
                 *(METHODS[key] for key in choose(methods, METHODS, "method")),

@@ -30,7 +30,7 @@ def about(tmp_path, monkeypatch):
 
 
 def test_every_dataset_says_where_it_comes_from_and_what_may_be_done_with_it():
-    assert len(dataset_names(ranked=False)) == 21
+    assert len(dataset_names(ranked=False)) == 24
     for name in dataset_names(ranked=False):
         about = dataset(name)
         assert about.name == name
