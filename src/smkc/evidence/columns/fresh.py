@@ -44,6 +44,7 @@ class FreshColumns:
         self.names: list[str] = []  # by column
         self.column_of: dict[str, int] = {}
         self.seen: list[int] = []  # the latest row of each column's newcomer
+        self._full_block = -1  # first row of a block in which no newcomer can make room
 
     @classmethod
     def of(cls, choices: Choices, n_rows: int) -> "FreshColumns":
@@ -67,9 +68,12 @@ class FreshColumns:
             self.names.append(name)
             self.seen.append(row)
             return False
-        column = int(np.argmin(self.seen))  # silent for longest
         begin = row - row % self.block
+        if begin == self._full_block:
+            return False
+        column = int(np.argmin(self.seen))  # silent for longest
         if self.seen[column] >= begin - self.silent_rows:
+            self._full_block = begin
             return False
         del self.column_of[self.names[column]]
         self.names[column], self.column_of[name] = name, column
@@ -92,3 +96,4 @@ class FreshColumns:
         self.names = [str(name) for name in names]
         self.column_of = {name: at for at, name in enumerate(self.names)}
         self.seen = seen.tolist()
+        self._full_block = -1

@@ -148,11 +148,12 @@ class Rows:
             here = np.flatnonzero(is_fresh[scaled.codes])
             codes, at = np.unique(scaled.codes[here], return_index=True)
             rows = scaled.row_numbers[here[at]]
+            any_has_bounds = self.rules.has_bounds()
             for number in np.lexsort((codes, rows)).tolist():
                 name, row = scaled.names[codes[number]], int(rows[number])
                 # However many newcomers there are: one with bounds may be certain trouble.
-                has_bounds = self.rules.has_bounds(name)
-                if self.members.knows(name) and not has_bounds:
+                has_bounds = any_has_bounds and self.rules.has_bounds(name)
+                if not has_bounds and self.members.knows(name):
                     continue
                 if fresh.meet(name, first_row + row, share=2 if has_bounds else 1):
                     taken.append((row, fresh.column_of[name]))

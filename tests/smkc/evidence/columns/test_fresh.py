@@ -102,3 +102,15 @@ def test_who_takes_over_a_column_has_a_past_of_its_own(model, rng):
     surprises = -np.log(found.p_values)
     assert surprises[600:605].max() > -np.log(0.002)
     assert next(iter(state.blame(2000, 2005).variables)) == "y"
+
+
+@pytest.mark.usefixtures("few_columns")
+def test_ten_thousand_newcomers_take_no_more_memory(model, rng):
+    names = ["a", "b", *(f"visitor-{number}" for number in range(10_000))]
+    values = rng.normal(size=(3, len(names)))
+    state = model.start(follows=True)
+    state.push_rows(recording(values, names, N_REFERENCE))
+    assert len(state._rows.fresh.names) == 2
+    arrays, _ = state.to_arrays()
+    fresh = [array.shape[-1] for name, array in arrays.items() if ".residents." in name.lower()]
+    assert max(fresh, default=0) <= N_REFERENCE
