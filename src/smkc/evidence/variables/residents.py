@@ -8,6 +8,7 @@ their season are those of these rows, and stay as they are.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,7 +55,7 @@ class _Group:
         self.statistics = Statistics(len(fitted.constant))
         self.are_here = np.ones(len(columns), bool)  # (m,) those whose column no other has by now
 
-    @property
+    @cached_property
     def _n_questions(self) -> NDArray[np.int64]:
         """(m,) number of questions asked of each resident, those about its season included."""
         asked = np.isfinite(self.fitted.frozen.longest).astype(np.int64)
