@@ -133,9 +133,9 @@ def make_schedule(seed: int, phases: Phases) -> Schedule:
             about |= {"service": service}
         actions.append(Action(at=at, do="fault", about=about))
     if phases.killing:
-        first = total - phases.killing
+        killing_from = total - phases.killing
         for number, part in enumerate(PARTS):
-            at = round(first + (number + 0.5) * phases.kill_every, 1)
+            at = round(killing_from + (number + 0.5) * phases.kill_every, 1)
             actions.append(Action(at=at, do="kill", about={"part": part}))
         actions.sort(key=lambda action: action.at)
     return Schedule(seed=seed, phases=phases, pods=first, actions=tuple(actions), total=total)

@@ -172,7 +172,7 @@ class VariableState:
         counts = np.cumsum(~np.isnan(newcomers), axis=0) + self.newcomer_counts
         n_before = 2 * SETTINGS.min_observations
         is_young = counts < n_before
-        n_asked = (~is_young & ~np.isnan(newcomers)).sum(axis=1, keepdims=True)
+        n_asked: NDArray[np.int64] = (~is_young & ~np.isnan(newcomers)).sum(axis=1, keepdims=True)
         for_number = np.log(np.maximum(n_asked, 1))
         most_seen = np.float32(np.log(n_before + 1.0))
         self.newcomer_counts = counts[-1] if len(counts) else self.newcomer_counts
