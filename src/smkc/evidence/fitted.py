@@ -189,7 +189,7 @@ class EvidenceFitted:
                 first, last = loud_rows(loud, oldest, end - 1)
                 rows = recording.rows(max(0, first - self.window + 1), last + 1)
                 blame = state.blame(first, last + 1, since)
-                found[number, since] = causes_of(blame, rows, self.known)
+                found[number, since] = causes_of(blame, rows, self.known, state.usual)
                 advance(1)
         return [found[pair] for pair in zip(numbers, begun, strict=True)]
 

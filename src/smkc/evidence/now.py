@@ -10,9 +10,14 @@ from math import exp
 
 import numpy as np
 
-from smkc.evidence.causes.wording import KIND_OF_EVIDENCE, detail_of
+from smkc.evidence.causes.wording import (
+    KIND_OF_EVIDENCE,
+    UsualOfNewcomer,
+    detail_of,
+    unknown_usual,
+)
 from smkc.evidence.model import ReferenceEvidence
-from smkc.evidence.usual import usual_band
+from smkc.evidence.usual import SPREADS, usual_band
 from smkc.recording import Recording
 
 
@@ -32,7 +37,8 @@ class LoudVariable:
     value
         its value in the row; None if it was not observed.
     lower, upper
-        ends of its usual band at that time; None for counters and newcomers.
+        ends of its usual band at that time; None for counters, and for newcomers that are not
+        residents.
     detail
         description in words.
     """
@@ -51,6 +57,7 @@ def loudest_of(
     row: Recording,
     known: ReferenceEvidence,
     n: int,
+    usual: UsualOfNewcomer = unknown_usual,
 ) -> tuple[LoudVariable, ...]:
     """Return at most n variables of one row, the loudest first.
 
@@ -64,6 +71,8 @@ def loudest_of(
         the fitted model.
     n
         largest number of variables.
+    usual
+        the usual values of newcomers that stayed.
     """
     loud: dict[str, tuple[float, str]] = {}
     for question, nats in by_question.items():
@@ -76,7 +85,11 @@ def loudest_of(
         nats_of, question = loud[name]
         value = float(row.values[place[name]]) if name in place else None
         band = usual_band(known, name, row.times)
+        of_resident = usual(name, row.times[0])
         lower, upper = (None, None) if band is None else (float(end[0]) for end in band)
+        if of_resident is not None:
+            middle, reach = of_resident.middle, SPREADS * of_resident.spread
+            lower, upper = middle - reach, middle + reach
         found.append(
             LoudVariable(
                 variable=name,
@@ -85,7 +98,7 @@ def loudest_of(
                 value=value,
                 lower=_finite(lower),
                 upper=_finite(upper),
-                detail=detail_of(name, row, known),
+                detail=detail_of(name, row, known, usual),
             )
         )
     return tuple(found)

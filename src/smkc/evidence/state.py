@@ -15,11 +15,11 @@ from smkc.decide import NewNormal
 from smkc.errors import InputError, ModelFileError
 from smkc.evidence.blame import Blame
 from smkc.evidence.columns.farthest import Farthest
-from smkc.evidence.columns.rows import Rows, follows_on
+from smkc.evidence.columns.rows import Rows, follows_on, seconds
 from smkc.evidence.decision.scorer import Scorer
 from smkc.evidence.saving import prefixed, under
 from smkc.evidence.settings import SETTINGS
-from smkc.evidence.variables import QUESTIONS
+from smkc.evidence.variables import QUESTIONS, Usual
 from smkc.recording import Recording
 from smkc.recording.times import show_time
 
@@ -170,6 +170,17 @@ class EvidenceState:
             row = int(lasting.begun_row[column])
             found[name] = NewNormal(variable=name, row=row, **usual)
         return tuple(sorted(found.values(), key=lambda one: (one.row, one.variable)))
+
+    def usual(self, name: str, time: Any) -> Usual | None:
+        """Return the usual value of a resident, a newcomer that stayed, at a time.
+
+        None for all other variables, and for counters.
+        """
+        column = self._rows.fresh.column_of.get(name)
+        variables = None if self._scorer is None else self._scorer.variables
+        if column is None or variables is None or self._model.scaling.newcomer(name)[1]:
+            return None
+        return variables.residents.usual_at(column, float(seconds(np.asarray([time]))[0]))
 
     def refuse(self, variables: Collection[str]) -> None:
         """Judge variables by the reference alone, although they have a new normal."""

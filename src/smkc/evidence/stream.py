@@ -74,7 +74,8 @@ class EvidenceStream(Stream):
         the window before, as they were pushed; the details of the causes describe them. A score is
         held for 2 windows: the score of row n depends on rows n - 2 ``window`` + 2 to n.
         """
-        return causes_of(self._state.blame(first, last, begun), rows, self._fitted.known)
+        state = self._state
+        return causes_of(state.blame(first, last, begun), rows, self._fitted.known, state.usual)
 
     def is_beyond(self, row: int) -> bool:
         """Return whether a variable was beyond a bound of the rules in a row of :attr:`memory`."""
@@ -86,7 +87,7 @@ class EvidenceStream(Stream):
         ``row`` is the latest row, as it was pushed.
         """
         said = self._state.loudest(self.n_rows - 1, self.n_rows)
-        return loudest_of(said, row, self._fitted.known, n)
+        return loudest_of(said, row, self._fitted.known, n, self._state.usual)
 
     def new_normals(self) -> tuple[NewNormal, ...]:
         """Return the variables that are judged by a new normal, by the rows in which these began.

@@ -4,7 +4,7 @@ In: the contribution of each variable, the rows concerned, and the fitted model.
 largest share first.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from smkc.evidence.blame import Blame
 from smkc.evidence.causes.movement import movements
 from smkc.evidence.model import ReferenceEvidence
 from smkc.evidence.settings import SETTINGS
-from smkc.evidence.variables import QUESTIONS
+from smkc.evidence.variables import QUESTIONS, Usual
 from smkc.recording import Recording
 from smkc.recording.counters import clock, rates
 from smkc.recording.times import show_time
@@ -46,7 +46,21 @@ USUAL_SPREADS = 2.0
 CONSTANT_SPREAD = 1e-30
 
 
-def causes_of(blame: Blame, rows: Recording, known: ReferenceEvidence) -> list[Cause]:
+# Returns the usual value of a newcomer at a time, if one is known.
+UsualOfNewcomer = Callable[[str, Any], Usual | None]
+
+
+def unknown_usual(name: str, time: Any) -> Usual | None:
+    """Return None: nothing is known of newcomers."""
+    return None
+
+
+def causes_of(
+    blame: Blame,
+    rows: Recording,
+    known: ReferenceEvidence,
+    usual: UsualOfNewcomer = unknown_usual,
+) -> list[Cause]:
     """Return the causes of a score, the largest share first.
 
     If a large share of the variables fell silent at once, they are 1 cause, the first.
@@ -59,8 +73,10 @@ def causes_of(blame: Blame, rows: Recording, known: ReferenceEvidence) -> list[C
         the rows of the recording that the details describe.
     known
         the fitted model.
+    usual
+        the usual values of newcomers that stayed.
     """
-    causes = _causes_of_values(blame, rows, known)
+    causes = _causes_of_values(blame, rows, known, usual)
     if not blame.silent:
         return causes
     first, *others = blame.silent
@@ -77,7 +93,9 @@ def causes_of(blame: Blame, rows: Recording, known: ReferenceEvidence) -> list[C
     return [silent, *rest]
 
 
-def _causes_of_values(blame: Blame, rows: Recording, known: ReferenceEvidence) -> list[Cause]:
+def _causes_of_values(
+    blame: Blame, rows: Recording, known: ReferenceEvidence, usual: UsualOfNewcomer
+) -> list[Cause]:
     """Return the causes by the values of variables, the largest share first.
 
     A variable's share is the mean, weighted by the settings, of its share in three sums: the nats
@@ -103,7 +121,7 @@ def _causes_of_values(blame: Blame, rows: Recording, known: ReferenceEvidence) -
             variable=name,
             share=totals[name] / whole,
             kind=KIND_OF_EVIDENCE.get(reason, reason),
-            detail=detail_of(name, rows, known),
+            detail=detail_of(name, rows, known, usual),
             reason=reason,
         )
         for name, reason in ((name, _reason(shares[name])) for name in ranked[:MAX_CAUSES])
@@ -117,7 +135,12 @@ def _reason(by_reason: Mapping[str, float]) -> str:
     return max(reasons, key=lambda reason: by_reason[reason])
 
 
-def detail_of(name: str, rows: Recording, known: ReferenceEvidence) -> str:
+def detail_of(
+    name: str,
+    rows: Recording,
+    known: ReferenceEvidence,
+    usual_of_newcomer: UsualOfNewcomer = unknown_usual,
+) -> str:
     """Describe in words what a variable did in these rows, in its own unit."""
     scaling = known.scaling
     values = rows.trace(name) if name in rows.names else np.full(len(rows), np.nan)
@@ -125,6 +148,10 @@ def detail_of(name: str, rows: Recording, known: ReferenceEvidence) -> str:
     if not len(seen):
         return f"was not seen from {show_time(rows.times[0])} to {show_time(rows.times[-1])}"
     if name not in scaling.names:
+        told = (usual_of_newcomer(name, rows.times[row]) for row in seen)
+        stayed = [one for one in told if one is not None]
+        if len(stayed) == len(seen):
+            return _farthest_from(stayed, values[seen], rows.times[seen], " since it came")
         low, high = values[seen].min(), values[seen].max()
         when = f"from {show_time(rows.times[seen[0]])} to {show_time(rows.times[seen[-1]])}"
         return f"is new to the reference data; was between {low:.4g} and {high:.4g} {when}"
@@ -132,15 +159,23 @@ def detail_of(name: str, rows: Recording, known: ReferenceEvidence) -> str:
     centre, spread = float(scaling.centre[at]), float(scaling.spread[at])
     if scaling.counter[at]:
         return _detail_of_counter(values[seen], rows.times[seen], centre, spread)
-    usual = [known.usual(name, rows.times[row]) for row in seen]
-    middles = np.array([centre if one is None else one.middle for one in usual])
-    farthest = int(np.argmax(np.abs(values[seen].astype(np.float64) - middles)))
-    was = f"was {values[seen[farthest]]:.4g} at {show_time(rows.times[seen[farthest]])}"
-    season = usual[farthest]
-    if season is None:
-        return f"{was}; usual is {_usual(centre, spread)}"
-    low, high = (season.middle + sign * USUAL_SPREADS * season.spread for sign in (-1, 1))
-    return f"{was}; usual {season.when} is {low:.4g} to {high:.4g}"
+    always = Usual(middle=centre, spread=spread, when="")
+    usual = [known.usual(name, rows.times[row]) or always for row in seen]
+    return _farthest_from(usual, values[seen], rows.times[seen])
+
+
+def _farthest_from(
+    usual: Sequence[Usual], values: NDArray[Any], times: NDArray[Any], since: str = ""
+) -> str:
+    """Describe the value that is farthest from the usual one at its time."""
+    middles = np.array([one.middle for one in usual])
+    farthest = int(np.argmax(np.abs(values.astype(np.float64) - middles)))
+    was = f"was {values[farthest]:.4g} at {show_time(times[farthest])}"
+    found = usual[farthest]
+    if not found.when:
+        return f"{was}; usual{since} is {_usual(found.middle, found.spread)}"
+    low, high = (found.middle + sign * USUAL_SPREADS * found.spread for sign in (-1, 1))
+    return f"{was}; usual {found.when}{since} is {low:.4g} to {high:.4g}"
 
 
 def _detail_of_counter(

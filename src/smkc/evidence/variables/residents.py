@@ -18,7 +18,7 @@ from smkc.evidence.columns.block import Block, renewed_columns
 from smkc.evidence.columns.fresh import MAX_LEARNED_ROWS
 from smkc.evidence.saving import SavedState, flat, prefixed, rebuilt, under
 from smkc.evidence.variables.questions import FROZEN, PAST_ROWS, QUESTIONS, Statistics
-from smkc.evidence.variables.seasons import Seasons
+from smkc.evidence.variables.seasons import Seasons, Usual
 
 if TYPE_CHECKING:
     from smkc.evidence.variables.model import VariableQuestions
@@ -168,6 +168,18 @@ class Residents(SavedState):
         before = slice(-PAST_ROWS, None)
         group.statistics.push(fitted.with_distances(values[before], clocks[before]))
         self.groups.append(group)
+
+    def usual_at(self, column: int, clock: float) -> Usual | None:
+        """Return the usual value of a newcomer at a time; None if it is no resident."""
+        for group in self.groups:
+            found = np.flatnonzero((group.columns == column) & group.are_here)
+            if len(found):
+                place, level = int(found[0]), group.fitted.level
+                always = Usual(
+                    middle=float(level.centre[place]), spread=float(level.spread[place]), when=""
+                )
+                return group.fitted.usual_at(place, clock) or always
+        return None
 
     # ------------------------------------------------------------------ saving
 

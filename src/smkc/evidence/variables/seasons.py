@@ -25,7 +25,7 @@ MAX_SLOTS = 2_016
 class Usual:
     """The usual value of a column at a time: ``middle``, plus or minus ``spread``.
 
-    ``when`` names the times that it holds for, such as "on Mondays at 09:00".
+    ``when`` names the times that it holds for, such as "on Mondays at 09:00"; empty for always.
     """
 
     middle: float

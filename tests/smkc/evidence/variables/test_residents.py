@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from smkc.evidence.causes.wording import causes_of
 from smkc.evidence.model import ReferenceEvidence
 from smkc.recording import Recording
 
@@ -55,6 +56,22 @@ def test_a_level_that_is_wrong_for_the_hour_is_a_surprise(model, live):
     found = surprises(model, wrong)
     assert usual[row : row + 3].max() < UNUSUAL < found[row : row + 3].max()
     np.testing.assert_array_equal(found[:row], usual[:row])
+
+
+def test_its_causes_say_what_is_usual_for_it(model, live):
+    row = at_noon(3)
+    values = live.copy()
+    values[row : row + 3, 3] += 80.0
+    state = model.start(follows=True)
+    state.push_rows(recording(values[: row + 3], "abcn", 480))
+    rows = recording(values[row : row + 3], "abcn", 480 + row)
+    causes = causes_of(state.blame(row, row + 3), rows, model, state.usual)
+    (detail,) = [cause.detail for cause in causes if cause.variable == "n"]
+    assert "; usual at 00:00 since it came is " in detail
+    low, high = map(float, detail.rpartition(" is ")[2].split(" to "))
+    assert low < 500.0 < high < values[row : row + 3, 3].max()
+    assert state.usual("a", rows.times[0]) is None, "the reference knows it"
+    assert state.usual("unheard", rows.times[0]) is None
 
 
 def test_before_it_has_stayed_it_has_no_season(model, live):
