@@ -14,7 +14,7 @@ from smkc.evidence.choices import Choices
 MAX_LEARNED_ROWS = 8_192
 
 # Memory for all newcomers. One takes 8 bytes per remembered row, and 4 per row learned from.
-MAX_BYTES = 1 << 24
+MAX_BYTES = 1 << 23
 MIN_COLUMNS = 64
 
 
