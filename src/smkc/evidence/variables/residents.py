@@ -71,7 +71,7 @@ class _Group:
         Of a value and its distance from the season, the more surprising counts.
         """
         fitted, m = self.fitted, len(self.columns)
-        values = fitted.with_distances(newcomers[:, self.columns], clocks)
+        values = fitted.with_distances(newcomers.take(self.columns, axis=1), clocks)
         statistics = self.statistics.push(values)
         nats = np.stack(
             [tails.nats(some) for tails, some in zip(fitted.of_questions, statistics, strict=True)]

@@ -146,7 +146,7 @@ class Tails:
         """Return (n, C) surprises of (n, C) statistics; 0 between the tails and for NaN."""
         out = np.empty(statistics.shape, np.float32)
         column_surprises(
-            statistics,
+            np.ascontiguousarray(statistics),  # one layout: compiled once
             self.centre,
             self.spread,
             self.start,
