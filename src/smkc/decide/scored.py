@@ -22,7 +22,7 @@ from smkc.recording import Aligned, Recording
 from smkc.recording.times import show_time
 
 # An alert lasts while alarms stay above the threshold for this factor times the false-alarm rate.
-RELEASE_RATE = 10.0
+RELEASE_RATE = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)

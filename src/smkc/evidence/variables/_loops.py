@@ -265,9 +265,13 @@ def hear(
     shown_share: float,
     first_row: int,
     news: float,
+    new_rows: int,
     places: NDArray[np.int32],
     past_row: NDArray[np.int64],
     news_row: NDArray[np.int64],
+    column_row: NDArray[np.int64],
+    begun_row: NDArray[np.int64],
+    older_row: NDArray[np.int64],
     marks: NDArray[np.int8],
     top_columns: NDArray[np.int32],
     top_questions: NDArray[np.int8],
@@ -286,6 +290,12 @@ def hear(
     elsewhere may be louder, while a faint one is no news. ``places`` are given for the first
     columns; ``past_row`` holds the latest row in which each place was above ``news``, ``news_row``
     (1,) the latest in which any place began to be.
+
+    They become 1, too, where all of the loudest columns above ``news`` are new: they began to be in
+    the last ``new_rows`` rows, while older ones were among the loudest in the last ``calm_rows``
+    rows and are quiet or faint by now. ``column_row`` and ``begun_row`` (C,) hold the latest row in
+    which each column was above ``news``, and in which it began to be; ``older_row`` (1,) the latest
+    in which an older one was among the loudest.
 
     ``marks`` become 2, an echo, where less than ``shown_share`` of the loudest columns shows the
     trouble in the row itself; the loudest are those above ``loud_share`` of the largest surprise. A
@@ -310,6 +320,10 @@ def hear(
             if which < 0:
                 continue
             surprise = best - asked_nats[j]
+            if surprise > news:
+                if row - column_row[j] > calm_rows:
+                    begun_row[j] = row
+                column_row[j] = row
             if surprise > news and j < len(places):
                 if row - past_row[places[j]] > calm_rows:
                     if row - news_row[0] > calm_rows:
@@ -328,7 +342,16 @@ def hear(
                 top_nats[i, k] = best
                 top_columns[i, k] = j
                 top_questions[i, k] = which
-        if of_news > 0.0 and of_news > loud_share * top_surprises[i, 0]:
+        are_new = top_surprises[i, 0] > news
+        k = 0
+        while are_new and k < n_kept and top_surprises[i, k] > loud_share * top_surprises[i, 0]:
+            begun = begun_row[top_columns[i, k]]
+            are_new = row - begun <= new_rows or top_surprises[i, k] <= news
+            k += 1
+        if top_surprises[i, 0] > news and not are_new:
+            older_row[0] = row
+        is_other = are_new and row - older_row[0] <= calm_rows
+        if is_other or (of_news > 0.0 and of_news > loud_share * top_surprises[i, 0]):
             marks[i] = 1
         elif top_surprises[i, 0] > 0.0:
             n_loud, n_shown = 0, 0

@@ -21,6 +21,9 @@ N_LOOKS = 2
 # Row number that stands for "never".
 LONG_AGO = -(1 << 40)
 
+# The state of a column that was never loud.
+UNHEARD = {"column_row": LONG_AGO, "begun_row": LONG_AGO}
+
 NO_PLACES = np.empty(0, np.int32)
 
 # Number of loudest columns kept per row, from which the causes of an alert are chosen.
@@ -39,9 +42,10 @@ class Heard:
     marks
         (n,) the :class:`~smkc.decide.Mark` of each row. News: one of the loudest columns is below
         ``loud_rate`` by itself, and in the last ``calm_rows`` rows no column of the same place was,
-        nor did another place begin to be; or many variables fall silent at once. Echo: most of
-        the loudest columns are loud only in their mean over several rows, while the row itself is
-        usual for them.
+        nor did another place begin to be; or all of the loudest columns below it are new, while
+        older ones have become quiet; or many variables fall silent at once. Echo: most of the
+        loudest columns are loud only in their mean over several rows, while the row itself is usual
+        for them.
     columns, questions, nats
         (n, K) the loudest columns, the question for which each is loudest, and its surprise before
         the correction; -1, -1 and 0 where fewer than K columns have a surprise.
@@ -72,7 +76,7 @@ class Loudest(SavedState):
     ([1, 2], [7.9])
     """
 
-    saved = ("past_row", "news_row", "n_rows")
+    saved = ("past_row", "news_row", "older_row", "n_rows", *UNHEARD)
 
     def __init__(self, places: NDArray[np.int32] = NO_PLACES, rows: Sequence[int] = ()) -> None:
         self.rows = np.array(rows, np.int64)
@@ -80,6 +84,9 @@ class Loudest(SavedState):
         self.places = places
         self.past_row = np.full(int(places.max(initial=-1)) + 1, LONG_AGO, np.int64)
         self.news_row = np.full(1, LONG_AGO, np.int64)
+        self.older_row = np.full(1, LONG_AGO, np.int64)
+        self.column_row = np.empty(0, np.int64)
+        self.begun_row = np.empty(0, np.int64)
 
     def push(
         self,
@@ -101,6 +108,7 @@ class Loudest(SavedState):
             (Q, n, C) the statistics that the nats were computed from; their signs tell echoes.
         """
         n_questions, n, n_columns = nats.shape
+        self.widen(n_columns, UNHEARD)
         if asked_nats is None:
             asked_nats = np.full(n_columns, np.log(max(n_questions * n_columns, 1)))
         rows = self.rows if len(self.rows) else np.zeros(n_questions, np.int64)
@@ -120,9 +128,13 @@ class Loudest(SavedState):
             SETTINGS.large_share,
             self.n_rows,
             float(np.log(N_LOOKS / SETTINGS.loud_rate)),
+            SETTINGS.window_rows,
             self.places,
             self.past_row,
             self.news_row,
+            self.column_row,
+            self.begun_row,
+            self.older_row,
             marks,
             columns,
             questions,

@@ -16,7 +16,7 @@ from smkc.evidence.columns.block import Block, renewed_columns
 from smkc.evidence.saving import SavedState, prefixed, under
 from smkc.evidence.settings import SETTINGS
 from smkc.evidence.variables.lasting import QUIET, Lasting, NewNormals
-from smkc.evidence.variables.loudest import N_KEPT, Heard, Loudest
+from smkc.evidence.variables.loudest import N_KEPT, UNHEARD, Heard, Loudest
 from smkc.evidence.variables.questions import EMPTY, FROZEN, LEVEL, QUESTIONS, Statistics
 from smkc.evidence.variables.residents import Residents
 
@@ -128,6 +128,7 @@ class VariableState:
         columns = len(self.fitted.constant) + newcomers
         self.statistics.forget(columns, EMPTY)
         self.lasting.forget(columns, QUIET)
+        self.loudest.forget(columns, UNHEARD)
         self.newcomer_counts[newcomers] = 0
         self.newcomers_met[newcomers] = False
         self.newcomer_peaks[:, newcomers] = 0.0

@@ -145,10 +145,10 @@ def test_what_lasts_is_muted_and_heard_again_after_as_long():
 
 def test_what_holds_an_alert_open_is_muted_as_well():
     nats = np.full(400, QUIET)
-    nats[100:] = -np.log(0.02)  # in fewer than 1 in 33 rows, but not in fewer than 1 in 333
+    nats[100:] = -np.log(0.01)  # in fewer than 1 in 66 rows, but not in fewer than 1 in 333
     heard = one(nats)
     assert (heard[100 + SETTINGS.lasting_rows :] == 0.0).all()
-    nats[100:] = -np.log(0.08)
+    nats[100:] = -np.log(0.04)
     assert (one(nats)[100:] > 0.0).all(), "that is nothing to be muted for"
 
 
@@ -202,8 +202,24 @@ def test_news_is_a_place_that_was_quiet_while_no_other_begins(cuts):
     nats[61:90, 3] = LOUD
     nats[[60 + SETTINGS.calm_rows // 2, 110], 2] = LOUD  # it was so lately; and then not
     assert news(nats, cuts) == [10, 60, 110]
-    assert news(nats, cuts, places=[0, 0, 0, 0]) == [10]  # all in one place
-    assert news(nats, cuts, places=[0, 1]) == [10]  # the others are newcomers
+    # What was loud before is quiet in row 110, even if all are in one place or are newcomers.
+    assert news(nats, cuts, places=[0, 0, 0, 0]) == [10, 110]
+    assert news(nats, cuts, places=[0, 1]) == [10, 110]
+
+
+@pytest.mark.parametrize("cuts", [[], [105], range(1, 150)], ids=["whole", "two", "by row"])
+def test_columns_of_the_same_place_are_news_once_older_ones_are_quiet_or_faint(cuts):
+    nats = np.full((150, 2), QUIET)
+    nats[10:100, 0] = LOUD
+    nats[96:130, 1] = LOUD
+    last = 96 + SETTINGS.window_rows
+    assert news(nats, cuts, places=[0, 0]) == [10, *range(100, last + 1)]
+    nats[96:130, 1] = 3.0 * LOUD  # beside it, the older one is faint
+    assert news(nats, cuts, places=[0, 0]) == [10, *range(96, last + 1)]
+    nats[10:130, 0] = 2.0 * LOUD
+    assert news(nats, cuts, places=[0, 0]) == [10]
+    nats[:, 0] = QUIET  # there is no older one
+    assert news(nats, cuts, places=[0, 0]) == [96]
 
 
 @pytest.mark.parametrize(("times_as_loud", "rows"), [(1.5, [10, 60]), (3.0, [10])])

@@ -17,7 +17,7 @@ from smkc.serve.lane.alerting import (
 from smkc.serve.rows import Verdict
 
 RATE = 0.001
-RELEASE = math.log(0.01) / math.log(RATE)
+RELEASE = math.log(0.005) / math.log(RATE)
 STEP = 1_000
 
 
