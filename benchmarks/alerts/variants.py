@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from smkc.detector import Detector
 from smkc.errors import SettingError
 from smkc.evidence.columns import successors
 from smkc.evidence.settings import SETTINGS
@@ -29,6 +30,23 @@ Changes = Mapping[str, float]
 WITHOUT = "without "
 
 
+# Rows that a shortened reference keeps at least.
+MIN_REFERENCE_ROWS = 300
+
+_fit_on_all = Detector.fit
+
+
+def _fit_on_last(share: float) -> Callable[..., Detector]:
+    """Return a ``fit`` that learns from the last part of a reference."""
+
+    def fit(detector: Detector, reference: Any) -> Detector:
+        n = len(reference)
+        kept = min(n, max(MIN_REFERENCE_ROWS, round(share * n)))
+        return _fit_on_all(detector, reference.rows(n - kept, n))
+
+    return fit
+
+
 def _no_statistic(part: Any, block: Any) -> Any:
     return np.full(len(block.rows), np.nan)
 
@@ -37,7 +55,9 @@ def _no_statistic(part: Any, block: Any) -> Any:
 # the function that does it, and what replaces it.
 ABLATIONS: Mapping[str, str | tuple[Any, str, Callable[..., Any]]] = {
     "budget": "budget_half_life_rows=0.001",
+    "four fifths of the reference": (Detector, "fit", _fit_on_last(0.2)),
     "frozen": (Runs, "nats", lambda runs, lengths: np.zeros(lengths.shape, np.float32)),
+    "half of the reference": (Detector, "fit", _fit_on_last(0.5)),
     "loudest variable in the score": "loudest_weight=0",
     "newcomers": (NewcomersPart, "push", _no_statistic),
     "newcomer jump": (NewcomerJumpPart, "push", _no_statistic),
