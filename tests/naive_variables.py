@@ -25,7 +25,7 @@ PRIOR, TRUSTED = 8.0, 4.0
 MAX_INDEX, MAX_DISTANCE = 8.0, 4.0
 REPEATED = 0.05  # in logarithmic distance
 
-LASTING_RATE, LASTING_ROWS, CALM_ROWS, N_KEPT = 1.5e-2, 200, 25, 16
+LASTING_RATE, LASTING_ROWS, CALM_ROWS, N_KEPT = 3e-2, 200, 25, 16
 
 
 def f32(value: float) -> float:

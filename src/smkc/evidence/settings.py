@@ -10,8 +10,6 @@ tells how, what leaving a part out costs, and what else was tried. ``python -m b
 
 from dataclasses import dataclass
 
-from smkc.decide.scored import RELEASE_RATE
-
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
@@ -81,6 +79,9 @@ class Settings:
     # Rate below which a row costs budget. It is above the default rate of alerts, so that near
     # misses count.
     loud_rate: float = 3e-3
+    # Rate below which a row of a column counts towards its new normal, and keeps the cost of an
+    # alert open.
+    lasting_rate: float = 3e-2
     # A column loud in this many more rows than quiet has a new normal: the mean of its latest rows,
     # as many. The median that the system's surprise is compared with is of twice as many rows.
     lasting_rows: int = 200
@@ -96,11 +97,6 @@ class Settings:
     # Weights of the evidences, and of variables that are loud by themselves; movements have 1.
     evidence_weight: float = 0.5
     loud_weight: float = 2.0
-
-    @property
-    def lasting_rate(self) -> float:
-        """Rate below which a row keeps an alert open, and counts towards a new normal."""
-        return RELEASE_RATE * self.loud_rate
 
 
 SETTINGS = Settings()

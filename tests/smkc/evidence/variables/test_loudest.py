@@ -143,12 +143,12 @@ def test_what_lasts_is_muted_and_heard_again_after_as_long():
     assert (heard[900:910] == LOUD).all()
 
 
-def test_what_holds_an_alert_open_is_muted_as_well():
+def test_what_is_somewhat_loud_is_muted_as_well():
     nats = np.full(400, QUIET)
-    nats[100:] = -np.log(0.01)  # in fewer than 1 in 66 rows, but not in fewer than 1 in 333
+    nats[100:] = -np.log(0.02)  # in fewer than 1 in 33 rows, but not in fewer than 1 in 333
     heard = one(nats)
     assert (heard[100 + SETTINGS.lasting_rows :] == 0.0).all()
-    nats[100:] = -np.log(0.04)
+    nats[100:] = -np.log(0.08)
     assert (one(nats)[100:] > 0.0).all(), "that is nothing to be muted for"
 
 
