@@ -357,7 +357,7 @@ def test_killed_parts_come_back_and_no_row_is_lost_or_judged_twice(tmp_path):
 @pytest.mark.prometheus
 @needs_programs
 def test_a_short_trial_is_exported_with_the_names_that_a_watch_uses(tmp_path):
-    phases = Phases(warm=6, reference=70, pause=6, n_faults=1, fault=10, min_rest=6, max_rest=6)
+    phases = Phases(warm=6, reference=70, pause=6, n_faults=1, fault=10, rest=6)
     schedule = make_schedule(15, phases)
     outcome = run_trial(tmp_path / "run", schedule, watches=False, out=tmp_path / "data")
     assert outcome is None

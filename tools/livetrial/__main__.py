@@ -55,6 +55,7 @@ def _run(chosen: argparse.Namespace) -> None:
     phases = Phases(
         reference=chosen.reference,
         n_faults=chosen.faults,
+        rest=chosen.rest,
         quiet=chosen.quiet,
         warm=chosen.warm,
         kill_every=chosen.kill_every,
@@ -84,6 +85,9 @@ def _parser() -> argparse.ArgumentParser:
     running.add_argument("folder", type=Path, help="new folder for storage, schedule and logs")
     running.add_argument("--seed", type=int, default=17)
     running.add_argument("--faults", type=int, default=12, help="how many faults")
+    running.add_argument(
+        "--rest", type=float, default=60.0, help="seconds between faults, up to half as many more"
+    )
     running.add_argument("--warm", type=float, default=60.0, help="seconds that are not recorded")
     running.add_argument("--reference", type=float, default=1200.0, help="seconds learned from")
     running.add_argument(

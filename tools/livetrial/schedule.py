@@ -53,9 +53,9 @@ class Phases:
     """Lengths in seconds of the phases.
 
     A warm-up (not exported) and the reference are followed by a pause, then ``n_faults`` faults,
-    each with a rest of ``min_rest`` to ``max_rest`` after it, then ``quiet`` seconds without fault.
-    With ``kill_every`` above 0, the parts of the stack are then killed, one by one. One pod
-    is replaced about every ``rollout_every`` seconds.
+    each with a rest after it of ``rest`` to one and a half times as many seconds, then ``quiet``
+    seconds without fault. With ``kill_every`` above 0, the parts of the stack are then killed, one
+    by one. One pod is replaced about every ``rollout_every`` seconds.
     """
 
     warm: float = 60.0
@@ -63,8 +63,7 @@ class Phases:
     pause: float = 90.0
     n_faults: int = len(KINDS)
     fault: float = 60.0
-    min_rest: float = 60.0
-    max_rest: float = 90.0
+    rest: float = 60.0
     quiet: float = 0.0
     kill_every: float = 0.0
     rollout_every: float = 60.0
@@ -161,7 +160,7 @@ def _fault_times(rng: random.Random, phases: Phases) -> tuple[list[tuple[str, fl
     faults = []
     for kind in kinds[: phases.n_faults]:
         faults.append((kind, round(at, 1)))
-        at += phases.fault + rng.uniform(phases.min_rest, phases.max_rest)
+        at += phases.fault + rng.uniform(phases.rest, 1.5 * phases.rest)
     return faults, round(at + phases.quiet + phases.killing, 1)
 
 
