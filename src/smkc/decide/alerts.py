@@ -16,6 +16,9 @@ from smkc.recording.times import show_time
 # Number of joint variables that the text of a cause names.
 MOST_SHOWN = 5
 
+# A new problem begins another alert if the threshold is crossed within this many steps.
+NEWS_STEPS = 8
+
 
 class Mark(IntEnum):
     """What a row means for an alert."""
@@ -121,16 +124,17 @@ def find_alerts(
     as long as steps stay above ``release``; NaN counts as below both. Two alerts with at most
     ``join`` steps between them become one. ``calibration`` gives the p-value of each peak.
 
-    ``marks`` (T,) are the :class:`Mark` of each step. A step marked NEWS and above the threshold
-    begins another alert if the current one began more than ``join`` steps before. Steps marked ECHO
-    at the end of an alert are left out.
+    ``marks`` (T,) are the :class:`Mark` of each step. A step marked NEWS begins another alert if
+    the current one began more than ``join`` steps before, and if it or one of the next
+    ``NEWS_STEPS`` steps is above the threshold. Steps marked ECHO at the end of an alert are left
+    out.
     """
     above = np.nan_to_num(scores, nan=-np.inf)
     alerts = []
     is_loud = above > threshold
     spans = _joined(_runs(above > min(release, threshold)), is_loud, join)
     if marks is not None:
-        spans = _divided(spans, np.flatnonzero((marks == Mark.NEWS) & is_loud), join)
+        spans = _divided(spans, _alerting_news(marks, is_loud), join)
         spans = _without_echoes(spans, marks == Mark.ECHO, is_loud)
     for first, last in spans:
         top = np.flatnonzero(above[first : last + 1] == above[first : last + 1].max())
@@ -170,6 +174,13 @@ def _joined(
         else:
             joined.append((first, last))
     return joined
+
+
+def _alerting_news(marks: NDArray[np.int8], is_loud: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the NEWS steps that are followed by a step over the threshold soon enough."""
+    news = np.flatnonzero(marks == Mark.NEWS)
+    loud = np.append(np.flatnonzero(is_loud), np.iinfo(np.int64).max)
+    return news[loud[np.searchsorted(loud, news)] - news <= NEWS_STEPS]
 
 
 def _divided(

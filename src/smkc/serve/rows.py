@@ -66,6 +66,7 @@ class AlertRecord:
     ``labels`` (of the first cause) and ``severity`` do not change after the opening, since
     receivers identify alerts by them. ``is_muted`` says that no receiver was notified, because the
     alert began during maintenance; it ends with the first visible row after the maintenance.
+    ``news_row`` is the latest row in which another problem began; -1 if none did.
     """
 
     id: str
@@ -89,6 +90,7 @@ class AlertRecord:
     labels: Mapping[str, str] = field(default_factory=dict)
     severity: str = ""
     is_muted: bool = False
+    news_row: int = -1
 
 
 @dataclass(frozen=True, kw_only=True)

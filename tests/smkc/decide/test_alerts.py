@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from smkc.decide import Alert, Calibration, Cause, Mark, find_alerts
+from smkc.decide.alerts import NEWS_STEPS
 
 CALIBRATION = Calibration(np.linspace(0, 1, 101), 101.0)
 NAN = np.nan
@@ -75,8 +76,20 @@ def test_news_begins_another_alert_after_the_first_has_lasted_a_while():
     assert found() == [(1, 8)]
     assert found(4) == [(1, 3), (4, 8)]
     assert found(1, 2, 3) == [(1, 8)]  # it has only just begun
-    assert found(7, 9) == [(1, 8)]  # not past the threshold
+    assert found(7) == [(1, 6), (7, 8)]  # past the threshold one step later
+    assert found(9) == [(1, 8)]  # not past the threshold
     assert found(4, 5, 8) == [(1, 3), (4, 7), (8, 8)]
+
+
+def test_news_that_passes_the_threshold_late_is_none():
+    times = np.arange(NEWS_STEPS + 8)
+    marks = np.where(times == 5, Mark.NEWS, Mark.NONE)
+
+    def n_alerts(loud):
+        scores = np.where(np.isin(times, [0, 5 + loud]), 9.0, 6.0)
+        return len(find_alerts(scores, times, CALIBRATION, 8, 5, 2, marks))
+
+    assert (n_alerts(NEWS_STEPS), n_alerts(NEWS_STEPS + 1)) == (2, 1)
 
 
 def test_an_alert_ends_before_its_echoes_and_is_joined_as_if_they_counted():

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from smkc.decide import Cause, Mark
+from smkc.decide.alerts import NEWS_STEPS
 from smkc.decide.scored import RELEASE_RATE
 from smkc.recording import parse
 from smkc.serve.rows import AlertRecord, Verdict
@@ -154,16 +155,19 @@ class Alerting:
         ``rate`` is the alert rate that the verdict's anomaly was computed with, ``calm`` the number
         of quiet rows that close an alert. ``explain`` returns the causes of the row with a given
         number, largest share first, for a trouble that began in another given row; None if they are
-        no longer available. The row's mark ``NEWS`` closes an alert that is more than ``calm`` rows
-        old and opens another one; ``ECHO`` does not move the alert's end time. ``is_muted`` returns
-        whether a row at a time, in milliseconds, lies in maintenance: an alert that begins there is
-        muted until it is visible in a row outside.
+        no longer available. The row's mark ``NEWS``, more than ``calm`` rows after an alert began,
+        closes it and opens another one, in that row or in the first of the next ``NEWS_STEPS`` that
+        is anomalous; ``ECHO`` does not move the alert's end time. ``is_muted`` returns whether a
+        row at a time, in milliseconds, lies in maintenance: an alert that begins there is muted
+        until it is visible in a row outside.
         """
         alert = self.alert
         if alert is None:
             is_loud = verdict.anomaly > 1.0
             return [self._opened(verdict, explain, is_muted)] if is_loud else []
-        if mark == Mark.NEWS and verdict.anomaly > 1.0 and verdict.number - alert.first_row > calm:
+        if mark == Mark.NEWS and verdict.number - alert.first_row > calm:
+            alert = replace(alert, news_row=verdict.number)
+        if verdict.anomaly > 1.0 and alert.news_row >= max(verdict.number - NEWS_STEPS, 0):
             if alert.causes_row != alert.peak_row:
                 alert = _explained(alert, explain)
             closed = Change(kind="close", alert=replace(alert, is_open=False))

@@ -271,12 +271,22 @@ def test_another_trouble_closes_one_alert_and_opens_the_next():
     assert alerting.alert == opened.alert
 
 
-@pytest.mark.parametrize(("anomaly", "first"), [(0.9, 0), (1.5, 3)], ids=["quiet", "just begun"])
-def test_news_of_a_quiet_row_or_of_an_alert_that_has_just_begun_is_none(anomaly, first):
+def test_news_of_an_alert_that_has_just_begun_is_none():
     alerting = Alerting("shop", "eu")
-    changes([1.5] * (5 - first), alerting=alerting, first=first)
-    (change,) = alerting.take(verdict(5, anomaly), RATE, 3, explain, mark=Mark.NEWS)
+    changes([1.5] * 2, alerting=alerting, first=3)
+    (change,) = alerting.take(verdict(5, 1.5), RATE, 3, explain, mark=Mark.NEWS)
     assert change.kind == "go on"
+
+
+@pytest.mark.parametrize(("n_rows", "kinds"), [(8, ["close", "open"]), (9, ["go on"])])
+def test_news_waits_some_rows_for_an_anomalous_one(n_rows, kinds):
+    alerting = Alerting("shop", "eu")
+    changes([1.5] * 5, alerting=alerting)
+    (change,) = alerting.take(verdict(5, 0.9), RATE, 3, explain, mark=Mark.NEWS)
+    assert change.kind == "go on"
+    changes([0.9] * (n_rows - 1), alerting=alerting, first=6)
+    found = alerting.take(verdict(5 + n_rows, 1.2), RATE, 3, explain)
+    assert [one.kind for one in found] == kinds
 
 
 def test_an_echo_keeps_an_alert_open_and_does_not_move_its_end():
