@@ -26,11 +26,13 @@ class Part(StrEnum):
     process = "process"
     evidence_windows = "evidence-windows"
     evidence_rows = "evidence-rows"
+    evidence_growing = "evidence-growing"
 
 
 def speed(
     only: Annotated[
-        Part | None, typer.Option(help="Measure one part of the table. [default: all]")
+        list[Part] | None,
+        typer.Option(help="Measure one part of the table; may be repeated. [default: all]"),
     ] = None,
     json: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the lines as JSON.")
@@ -51,6 +53,7 @@ def speed(
     **Examples**
 
     - `python -m benchmarks speed --only growing`
+    - `python -m benchmarks speed --only evidence-rows --only evidence-growing --out default.md`
     - `python -m benchmarks speed --out results/speed.md`
     """
     with explained_failures():
@@ -63,7 +66,7 @@ def speed(
             print(f"{key}: {value}")
         lines = []
         neighbours = Neighbours()
-        for part in [only] if only else Part:
+        for part in only or Part:
             for measured in import_module(f"benchmarks.speed.{part.name}").lines():
                 line = replace(measured, others=neighbours.look())
                 lines.append(line)

@@ -4,15 +4,14 @@ In: nothing. Out: lines of the table. Times are per row, on one thread; each row
 window.
 """
 
-import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
 from benchmarks.real.peers import make_peer
 from benchmarks.speed import report
-from benchmarks.speed.timing import Line, take_turns
+from benchmarks.speed.timing import Line, one_thread, take_turns
 from smkc.detector import Detector
 from smkc.evidence.model import ReferenceEvidence
 from smkc.recording import Recording
@@ -31,9 +30,7 @@ LIMIT, PUSH_LIMIT = 5e-5, 4e-4
 
 def lines() -> Iterator[Line]:
     """Measure ours and each peer in turns; the limit applies to ours only."""
-    before = os.environ.get("SMKC_THREADS")
-    os.environ["SMKC_THREADS"] = "1"
-    try:
+    with one_thread():
         rng = np.random.default_rng(0)
         reference, live = recording(0, REFERENCE_ROWS, rng), recording(REFERENCE_ROWS, ROWS, rng)
         model = ReferenceEvidence.fit(reference)
@@ -47,16 +44,11 @@ def lines() -> Iterator[Line]:
                 work=f"all evidences, {VARIABLES} variables, beside {name}",
                 ours=ours,
                 anchor=anchor,
-                figure=f"{1 / ours:,.0f} rows a second, {ours / anchor:.1f} x the anchor's time",
+                figure=f"{1 / ours:,.0f} rows per second, {ours / anchor:.1f} x the anchor's time",
                 target=f"< {report.time_text(LIMIT)}" if number == 0 else "",
                 passed=ours < LIMIT if number == 0 else None,
             )
         yield pushed(rng)
-    finally:
-        if before is None:
-            del os.environ["SMKC_THREADS"]
-        else:
-            os.environ["SMKC_THREADS"] = before
 
 
 def pushed(rng: np.random.Generator) -> Line:
@@ -77,14 +69,18 @@ def pushed(rng: np.random.Generator) -> Line:
         work=f"a push of {PUSHED_VARIABLES} variables, beside a row of a batch",
         ours=ours,
         anchor=anchor,
-        figure=f"{1 / anchor:,.0f} rows a second in a batch, {ours / anchor:.1f} x as long by row",
+        figure=f"{1 / anchor:,.0f} rows per second in a batch, {ours / anchor:.1f} x that by row",
         target=f"< {report.time_text(PUSH_LIMIT)}",
         passed=ours < PUSH_LIMIT,
     )
 
 
 def recording(
-    first: int, n_rows: int, rng: np.random.Generator, n_variables: int = VARIABLES
+    first: int,
+    n_rows: int,
+    rng: np.random.Generator,
+    n_variables: int = VARIABLES,
+    names: Sequence[str] | None = None,
 ) -> Recording:
     """Return synthetic rows: common waves plus noise."""
     times = first + np.arange(n_rows)
@@ -92,5 +88,5 @@ def recording(
     values = np.sin(times[:, None] / np.array([11.0, 29.0, 83.0, 211.0])) @ mixing
     values += 0.5 * rng.normal(size=values.shape)
     rows, codes = np.nonzero(np.isfinite(values))
-    names = tuple(f"v{j:02d}" for j in range(n_variables))
+    names = names or [f"v{j:02d}" for j in range(n_variables)]
     return Recording.from_observations(times, rows, codes, values[rows, codes], names)

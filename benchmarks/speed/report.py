@@ -11,7 +11,14 @@ from benchmarks.speed.timing import Line
 # A line is marked as disturbed if other processes kept more cores busy than this.
 DISTURBED = 0.1
 
-HEADINGS = ("work (m = 128, C = 16, L = 64 unless said)", "ours", "anchor", "result", "target", "")
+HEADINGS = (
+    "work (windows: m = 128, C = 16, L = 64 unless said)",
+    "ours",
+    "anchor",
+    "result",
+    "target",
+    "",
+)
 
 
 def time_text(seconds: float | None) -> str:

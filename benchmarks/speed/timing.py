@@ -5,13 +5,15 @@ load on the machine affects both.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from time import perf_counter, sleep
 from typing import Any
 
 import numpy as np
 import psutil
+from threadpoolctl import threadpool_limits
 
 Work = Callable[[], object]
 
@@ -66,6 +68,21 @@ def seconds(work: Work) -> float:
     start = perf_counter()
     work()
     return perf_counter() - start
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Limit smkc and libraries of linear algebra to one thread inside this block."""
+    before = os.environ.get("SMKC_THREADS")
+    os.environ["SMKC_THREADS"] = "1"
+    try:
+        with threadpool_limits(limits=1):
+            yield
+    finally:
+        if before is None:
+            del os.environ["SMKC_THREADS"]
+        else:
+            os.environ["SMKC_THREADS"] = before
 
 
 def rest() -> None:
