@@ -13,10 +13,10 @@ from benchmarks.bootstrap import PairedTest
 from benchmarks.libraries import library
 from benchmarks.real.condition import Condition
 from benchmarks.real.draws import Draws
-from benchmarks.real.main_table import HEADLINE, in_order, mean_name, not_run
+from benchmarks.real.main_table import HEADLINE, in_order, not_run
 from benchmarks.real.measures import METRICS
 from benchmarks.real.methods import Method
-from benchmarks.real.plan import Column, Figures
+from benchmarks.real.plan import Column, Figures, mean_name
 from benchmarks.table import Cell, Row, Table
 from smkc.errors import InputError
 

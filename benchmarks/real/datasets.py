@@ -19,6 +19,7 @@ from smkc.errors import ReadError, SettingError
 
 __all__ = [
     "DATA_VARIABLE",
+    "EVENTS_FILE",
     "DataFile",
     "Dataset",
     "Parts",
@@ -32,6 +33,8 @@ __all__ = [
 ]
 
 DATA_VARIABLE = "SMKC_DATA"
+
+EVENTS_FILE = "events.csv"
 
 # Folder of the project's own recordings in a checkout.
 PROJECT_DATA = Path(__file__).resolve().parents[2] / "data"
@@ -92,7 +95,7 @@ class Dataset:
     files
         every file that is read, by name.
     is_beside
-        whether the mean over datasets leaves out its column.
+        whether the main mean over datasets leaves out its column.
     ships
         whether it is the project's own and is in every checkout, in the folder ``path``.
     share_of_normal
@@ -126,6 +129,11 @@ class Dataset:
     time_unit_seconds: float | None = None
     service_before: str = ""
     folder: str = ""
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether anomalies are known, so that scores can be measured."""
+        return EVENTS_FILE in self.files
 
     def parts(self, series: str) -> Parts:
         """Return the files of one recording."""
@@ -305,7 +313,7 @@ def _from_folder(folder: str) -> Dataset:
     for path in [
         *tests,
         *(one.with_name(f"{name}.train.parquet") for one, name in zip(tests, series, strict=True)),
-        Path(folder) / "events.csv",
+        Path(folder) / EVENTS_FILE,
     ]:
         if not path.is_file():
             raise ReadError(f"{path} is missing; let the recording be exported again")

@@ -11,12 +11,11 @@ from benchmarks.real.main_table import (
     HEADLINE,
     in_order,
     main_cells,
-    mean_name,
     not_run,
     with_values,
 )
 from benchmarks.real.measures import METRICS
-from benchmarks.real.plan import Figures, mean_cell
+from benchmarks.real.plan import Figures, mean_cell, mean_name
 from benchmarks.table import Row, Table
 
 __all__ = ["SETTINGS", "drift", "drift_columns"]

@@ -13,14 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from benchmarks.real.datasets import Dataset, checked_file, dataset
+from benchmarks.real.datasets import EVENTS_FILE, Dataset, checked_file, dataset
 from benchmarks.real.series import Event, Series
 from smkc.errors import ReadError
 from smkc.recording import Recording, read
 
 __all__ = ["each_series", "load_series"]
-
-EVENTS_FILE = "events.csv"
 
 # A file with this column holds several recordings; the column names the recording of each row.
 SHARED_BY = "recording"

@@ -3,7 +3,7 @@
 In: figures. Out: a table with one part per metric, rows sorted by mean VUS-PR.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from benchmarks.real.condition import Condition
@@ -19,7 +19,6 @@ __all__ = [
     "in_order",
     "main",
     "main_cells",
-    "mean_name",
     "not_run",
     "with_values",
 ]
@@ -35,25 +34,23 @@ STATIC = Condition()
 def main(figures: Figures) -> Table:
     """Return the main table."""
     columns = [str(column) for column in figures.plan.columns]
-    beside = figures.plan.beside
+    means, beside = figures.plan.means, figures.plan.beside
     rows = []
     for metric, heading in METRICS.items():
         for method in in_order(figures):
             cells = main_cells(figures, method, metric)
-            # A step is a second in one dataset and an hour in another: delays have no mean.
-            mean = mean_cell(cells) if metric != "delay" else Cell(float("nan"))
             if metric == HEADLINE:
                 cells = [
                     replace(cell, paper=first_figure(method.key, name))
                     for cell, name in zip(cells, columns, strict=True)
                 ]
-                mean = replace(mean, paper=first_mean(method.key, columns))
+            averages = [_mean(figures, method, metric, one) for one in means.values()]
             further = main_cells(figures, method, metric, columns=beside)
-            rows.append(Row(method.name, (*cells, mean, *further), None, heading))
+            rows.append(Row(method.name, (*cells, *averages, *further), None, heading))
     return Table(
         "main",
         "Real data: every method on every dataset",
-        (*columns, mean_name(len(columns)), *map(str, beside)),
+        (*columns, *means, *map(str, beside)),
         tuple(rows),
         (
             "A cell is the mean over a dataset's recordings, +- its sd over seeds where chance is "
@@ -61,6 +58,7 @@ def main(figures: Figures) -> Table:
             "themselves.",
             "Steps without a score count as the least anomalous. Delays are those of the events "
             "that are found: who finds only the easy ones is quick.",
+            *_told_means(means),
             *_told_beside(beside),
             *not_run(figures),
         ),
@@ -95,11 +93,6 @@ def in_order(figures: Figures) -> list[Method]:
     return [by_key[key] for key in by_value(means)]
 
 
-def mean_name(n: int) -> str:
-    """Return the heading of the column of means."""
-    return f"mean of {n}"
-
-
 def with_values(rows: Sequence[Row]) -> tuple[Row, ...]:
     """Return the rows that have at least one figure."""
     return tuple(row for row in rows if any(cell.value == cell.value for cell in row.cells))
@@ -123,6 +116,22 @@ def not_run(figures: Figures) -> tuple[str, ...]:
     if held:
         notes.append(f"Run under less, because it is dear: {'; '.join(held)}.")
     return tuple(notes)
+
+
+def _mean(figures: Figures, method: Method, metric: str, columns: Sequence[Column]) -> Cell:
+    """Return a method's mean over columns, beside the first measurement where there is one."""
+    if metric == "delay":  # a step is a second in one dataset and an hour in another
+        return Cell(float("nan"))
+    mean = mean_cell(main_cells(figures, method, metric, columns=columns))
+    if metric == HEADLINE:
+        mean = replace(mean, paper=first_mean(method.key, [str(column) for column in columns]))
+    return mean
+
+
+def _told_means(means: Mapping[str, Sequence[Column]]) -> tuple[str, ...]:
+    """Return a note on what each mean is over, if there are several."""
+    told = [f"{name}: {', '.join(map(str, columns))}" for name, columns in means.items()]
+    return (f"{'; '.join(told)}.",) if len(told) > 1 else ()
 
 
 def _told_beside(columns: Sequence[Column]) -> tuple[str, ...]:

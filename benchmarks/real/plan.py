@@ -27,6 +27,7 @@ __all__ = [
     "Plan",
     "by_value",
     "mean_cell",
+    "mean_name",
     "stage_of",
 ]
 
@@ -74,7 +75,7 @@ class Plan:
 
     @property
     def columns(self) -> list[Column]:
-        """Columns that means are taken over: datasets, and under full churn those that take it.
+        """Columns that the main mean is over: datasets, and under full churn those that take it.
 
         Datasets with ``is_beside`` are left out, unless the plan has no others.
         """
@@ -82,8 +83,22 @@ class Plan:
 
     @property
     def beside(self) -> list[Column]:
-        """Columns that means leave out."""
+        """Columns that the main mean leaves out."""
         return self._columns(self._beside)
+
+    @property
+    def means(self) -> dict[str, list[Column]]:
+        """Columns of every mean of the main table, by heading; the main mean is among them.
+
+        The means are over the columns of the datasets that run unless others are named, over
+        ``columns``, over these and the public ones of ``beside``, and over the project's own.
+        """
+        main, beside = self.columns, self.beside
+        ranked = [column for column in main if dataset(column.dataset).is_ranked]
+        own = [column for column in beside if dataset(column.dataset).ships]
+        public = [*main, *(column for column in beside if column not in own)]
+        found = {mean_name(len(one)): one for one in (ranked, main, public) if one}
+        return found | ({f"{mean_name(len(own))} of our own": own} if len(own) > 1 else {})
 
     @property
     def _beside(self) -> list[str]:
@@ -211,6 +226,11 @@ def stage_of(condition: Condition) -> str:
     if condition.drift:
         return "drift"
     return "churn" if condition.churn == "mild" else "main"
+
+
+def mean_name(n: int) -> str:
+    """Return the heading of a column of means."""
+    return f"mean of {n}"
 
 
 def mean_cell(cells: Sequence[Cell]) -> Cell:

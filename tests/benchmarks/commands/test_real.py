@@ -48,6 +48,14 @@ def test_conditions_can_be_chosen(tmp_path):
 
 
 @pytest.mark.usefixtures("registry")
+def test_all_labelled_datasets_have_one_word(tmp_path):
+    words = ["--datasets", "labelled", "--churn", "none", "--drift", "still", "--mode", "static"]
+    done = run(*QUICK, *words, "--out", str(tmp_path / "out"), "-q")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert table(tmp_path / "out", "main")["columns"] == ["smd", "mean of 1"]
+
+
+@pytest.mark.usefixtures("registry")
 def test_a_run_that_is_out_of_time_says_so_and_goes_on(tmp_path):
     words = ["--drift", "still", "--mode", "static", "--seeds", "1", "--out", str(tmp_path / "out")]
     done = run(*QUICK, *words, "--stop-after", "0")

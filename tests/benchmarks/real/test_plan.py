@@ -5,10 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks.alerts.columns import DEMO, HELD_BACK, LABELLED, OWN
 from benchmarks.choosing import choose
 from benchmarks.real import datasets
 from benchmarks.real.budget import BUDGETS
 from benchmarks.real.condition import Condition
+from benchmarks.real.datasets import dataset, dataset_names
 from benchmarks.real.jobs import RunSettings, run
 from benchmarks.real.methods import METHODS
 from benchmarks.real.plan import Figures, Plan, by_value, mean_cell, stage_of
@@ -84,6 +86,20 @@ def test_a_dataset_beside_the_others_has_columns_that_no_mean_is_over(registry, 
     alone = plan_of(tmp_path, "pca", datasets=["lro"])
     assert [str(column) for column in alone.columns] == ["lro"], "there is nothing to be beside"
     assert alone.beside == []
+
+
+def test_means_are_over_the_usual_columns_then_more_and_our_own_apart(tmp_path):
+    few = plan_of(tmp_path, "pca")
+    assert {name: len(columns) for name, columns in few.means.items()} == {"mean of 11": 11}
+    labelled = [name for name in dataset_names(ranked=False) if dataset(name).is_labelled]
+    assert set(labelled) == {*LABELLED, *OWN, *HELD_BACK, "nab", "wsn"} - {DEMO}
+    many = plan_of(tmp_path, "pca", datasets=labelled)
+    eleven, fifteen, seventeen, own = many.means.values()
+    assert list(many.means) == ["mean of 11", "mean of 15", "mean of 17", "mean of 7 of our own"]
+    assert eleven == few.columns
+    assert fifteen == many.columns
+    assert {str(column) for column in seventeen} - set(map(str, fifteen)) == {"nab", "wsn"}
+    assert {column.dataset for column in own} == {*OWN, *HELD_BACK} - {DEMO}
 
 
 def test_cells_are_means_over_recordings_and_seeds(registry, tmp_path):

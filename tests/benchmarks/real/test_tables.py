@@ -86,7 +86,7 @@ def test_nothing_runs_twice_and_tables_come_again_from_metrics_alone(plan):
 
 def test_a_dataset_beside_is_shown_after_the_mean_and_changes_no_mean(registry, tmp_path):
     found = datasets._registry()
-    found["lro"] = replace(found["lro"], is_beside=True)
+    found["lro"] = replace(found["lro"], is_beside=True, ships=True)
     narrow = {"churn": ["none"], "modes": [False], "seeds": 1}
     both = plan_of(tmp_path, KEYS, **narrow)
     tables = {table.name: table for table in run_tables(both, "python -m benchmarks real").tables}
