@@ -1,10 +1,12 @@
 """Lines for the growth of the default detector's cost with the number of variables.
 
 In: nothing. Out: lines of the table: the time of a row in a batch, of a row as it arrives and of a
-fit, for 10 to 10,000 variables, on one thread.
+fit, and the memory of a model with its stream, for 10 to 10,000 variables, on one thread.
 """
 
+import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import islice
 
@@ -13,8 +15,9 @@ import numpy as np
 from benchmarks.speed.evidence_rows import recording
 from benchmarks.speed.timing import Line, growth, one_thread
 from smkc.detector import Detector
+from smkc.stream import Stream
 
-VARIABLES = (10, 100, 1_000, 10_000)
+VARIABLES = (10, 40, 100, 1_000, 10_000)
 
 # Reference rows, rows of a batch, and rows that arrive one at a time.
 REFERENCE_ROWS, BATCH_ROWS, LIVE_ROWS = 2_000, 512, 32
@@ -31,6 +34,7 @@ class Works:
     fit: Callable[[], object]
     batch: Callable[[], object]
     live: Callable[[], object]
+    stream: Stream
 
 
 def lines() -> Iterator[Line]:
@@ -48,6 +52,16 @@ def lines() -> Iterator[Line]:
             _, times = growth(VARIABLES, [one.fit for one in works], FIT_ROUNDS)
             work = f"default, {{:,}} {kind}, fit to {REFERENCE_ROWS:,} rows"
             yield from lines_of(work, times, REFERENCE_ROWS)
+            for n_variables, one in zip(VARIABLES, works, strict=True):
+                n_bytes = held(one.stream)
+                yield Line(
+                    work=f"default, {n_variables:,} {kind}, memory of a model with its stream",
+                    unit="bytes",
+                    figure=f"{n_bytes / 1e6:,.1f} MB, {n_bytes / 1e3 / n_variables:,.0f} kB per "
+                    "variable",
+                    target="",
+                    passed=None,
+                )
 
 
 def lines_of(work: str, times: Sequence[float], n_rows: int) -> Iterator[Line]:
@@ -57,7 +71,8 @@ def lines_of(work: str, times: Sequence[float], n_rows: int) -> Iterator[Line]:
         if n_rows == 1:
             figures.insert(0, f"{1 / took:,.0f} rows per second")
         if at:
-            figures.append(f"{took / times[at - 1]:.1f} x the time of {VARIABLES[at - 1]:,}")
+            more = n_variables / VARIABLES[at - 1]
+            figures.append(f"{took / times[at - 1]:.1f} x the time for {more:g} x the variables")
         yield Line(
             work=work.format(n_variables),
             ours=took,
@@ -87,7 +102,18 @@ def works_for(names: list[str]) -> Works:
         fit=lambda: Detector().fit(reference),
         batch=lambda: detector.score(batch),
         live=push_some,
+        stream=stream,
     )
+
+
+def held(stream: Stream) -> int:
+    """Return the bytes that one more model with a stream takes."""
+    tracemalloc.start()
+    kept = deepcopy(stream)
+    n_bytes, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    del kept
+    return n_bytes
 
 
 def plain_names(n: int) -> list[str]:
