@@ -36,8 +36,8 @@ def demo(
 
     The fleet has three services on some ten pods, with one variable per pod and metric. Routine
     changes are part of it: pods are replaced under new names, a metric is renamed, samples are
-    lost. Four incidents are planted. The summary lists which were found and which were missed, and
-    the false alarms, with default settings.
+    lost. Four incidents are planted. The summary lists which were found and which were missed, the
+    variable named first for each, and the false alarms, with default settings.
 
     The telemetry is written to the same folder, to try other commands on: reference and live, each
     as Parquet (long) and CSV (wide), and the incidents as labels.csv.
@@ -81,6 +81,12 @@ def demo(
             _print_summary(fleet, finding, page, data, quiet)
 
 
+def _named(met: "tuple[Alert, ...]") -> str | None:
+    """Return the first cause of the strongest of an incident's alerts."""
+    causes = max(met, key=lambda alert: alert.score).causes if met else ()
+    return causes[0].variable if causes else None
+
+
 def _print_record(
     fleet: "Fleet",
     alerts: "list[Alert]",
@@ -96,6 +102,8 @@ def _print_record(
             "start": time_value(incident.start),
             "end": time_value(incident.end),
             "found": bool(met),
+            "planted_in": list(incident.variables),
+            "named": _named(met),
         }
         for incident, met in finding.by_incident
     ]
@@ -134,12 +142,11 @@ def _print_summary(
     table = plain_table("planted", "when (UTC)", "verdict")
     table.add_column("most guilty", overflow="fold")
     for incident, met in finding.by_incident:
-        guilty = max(met, key=lambda alert: alert.score).causes[:1] if met else ()
         table.add_row(
             incident.kind,
             clock(incident.start),
             Text("found", "green") if met else Text("missed", "red"),
-            Text(guilty[0].variable if guilty else ""),
+            Text(_named(met) or ""),
         )
     screen.print(table)
     count = len(finding.false_alarms)

@@ -83,9 +83,31 @@ def test_the_projects_own_recordings_are_replayed(
     assert some <= set(kinds)
     assert answer["found"] == sum(incident["found"] for incident in answer["incidents"])
     assert 0 < answer["found"] <= len(kinds)
+    named_rightly = 0
+    for incident in answer["incidents"]:
+        met = [
+            alert
+            for alert in answer["alerts"]
+            if alert["start"] <= incident["end"] and incident["start"] <= alert["end"]
+        ]
+        first = {alert["causes"][0]["variable"] for alert in met if alert["causes"]}
+        assert (incident["named"] in first) if first else (incident["named"] is None)
+        named_rightly += incident["named"] in incident["planted_in"]
+    # A variable drawn at random would be a right one in fewer than 1 of 40 faults.
+    assert named_rightly >= answer["found"] / 5
     page = (tmp_path / "report.html").read_text("utf-8")
     assert "A real system" in page
     assert f"{answer['found']} of {len(kinds)} incidents found" in page
+
+
+def test_help_and_documentation_mention_every_recording() -> None:
+    from smkc.fleet.replay import RECORDINGS
+
+    told = " ".join(run("demo", "--help").stdout.split())
+    page = (Path(__file__).parents[3] / "docs/start.md").read_text("ascii")
+    for name in RECORDINGS:
+        assert f"{name} is " in told
+        assert f"--replay {name}`" in page or f"`{name}`" in page
 
 
 def test_missing_recording_is_reported_with_its_place(
