@@ -85,6 +85,50 @@ def test_the_figures_on_alerts_are_those_that_were_recorded() -> None:
             assert figure in text, f"{page} does not say {figure!r}, as results/alerts does"
 
 
+def of_default(path: str) -> dict[str, dict[str, float]]:
+    """Return dataset -> column -> value of the default detector in a file of results/alerts."""
+    table = json.loads((ROOT / "results/alerts" / path).read_text())
+    return {
+        row["name"]: {cell["column"]: cell["value"] for cell in row["cells"]}
+        for row in table["rows"]
+        if row["group"] == "smkc, default"
+    }
+
+
+def test_the_tables_of_our_own_recordings_are_those_that_were_recorded() -> None:
+    latest = of_default("datasets.json") | of_default("held_back/datasets.json")
+    first = of_default("held_back/first.json")
+    rows = [
+        [cell.strip() for cell in line.strip("| ").split("|")]
+        for line in (ROOT / "results/alerts/README.md").read_text().splitlines()
+        if re.match(r" *\| (hostwatch|[a-z]+-[12])", line)
+    ]
+    assert len(rows) == 4 + 2 * 3
+    for name, found, begun, false, *percentages in rows:
+        value = (first if name.endswith(", first") else latest)[re.split("[ ,]", name)[0]]
+        assert int(found.removesuffix(f" of {value['events']:.0f}")) == value["found"], name
+        assert int(begun) == round(value["begun at it"] * value["events"]), name
+        assert int(false) == value["false alerts"], name
+        columns = ("normal rows alerted", "named first", "among three")
+        for column, percentage in zip(columns, percentages, strict=True):
+            # Recorded values have three digits: a half may have been rounded to either side.
+            shown = float(percentage.removesuffix("%"))
+            assert shown == pytest.approx(100 * value[column], abs=0.551), (name, column)
+
+
+def test_the_figures_with_a_shorter_reference_are_those_that_were_recorded() -> None:
+    table = json.loads((ROOT / "results/alerts/shorter_reference.json").read_text())
+    text = " ".join((ROOT / "results/alerts/README.md").read_text().split())
+    told = text[text.index("**A shorter reference**") :].partition(" - **")[0]
+    for row in table["rows"][1:]:
+        value = {cell["column"]: cell["value"] for cell in row["cells"]}
+        assert f"{value['recall, mean of 15']:.0%}" in told
+        assert f"at {value['false per 1,000 rows, median of 17']:.2f}".replace("0.", ".") in told
+        assert f"(worst {value['worst']:.1f})" in told
+        assert f"{value['R1k, mean']:.2f}".removeprefix("0") in told
+    assert f"{value['demo: false']:.0f} false alerts in 20 days" in told
+
+
 def test_make_targets_exist() -> None:
     makefile = (ROOT / "Makefile").read_text()
     lines = [line for page in ("README.md", "CONTRIBUTING.md") for line in shell_lines(page)]
