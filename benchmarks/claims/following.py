@@ -29,7 +29,7 @@ PREFACE = """\
 Eight variables, three common waves plus noise; {reference:,} reference rows, default settings. From
 row {first} of {live:,} one variable is 4 higher for twenty windows of {window} rows, or for good,
 or gets noise of 1.5 on top of 0.4 for good. Share of rows marked at a false-alarm rate of {rate},
-over {seeds} seeds; what has been loud in {lasting} rows more than not is muted.
+over {seeds} seeds; a variable that has been loud in {lasting} rows more than quiet has a new normal.
 """
 
 
