@@ -23,18 +23,25 @@ FAULT_WINDOWS = 20
 SEEDS = 8
 PART = 200
 
-CASES = ("a fault of twenty windows", "a permanent shift", "noise that grows for good")
+CASES = (
+    "a fault of twenty windows",
+    "a permanent shift",
+    "noise that grows for good",
+    "nothing",
+)
 
 PREFACE = """\
 Eight variables, three common waves plus noise; {reference:,} reference rows, default settings. From
 row {first} of {live:,} one variable is 4 higher for twenty windows of {window} rows, or for good,
 or gets noise of 1.5 on top of 0.4 for good. Share of rows marked at a false-alarm rate of {rate},
-over {seeds} seeds; a variable that has been loud in {lasting} rows more than quiet has a new normal.
+over {seeds} seeds. A variable that has been loud in {lasting} rows more than quiet has a new
+normal. The waves nearly repeat after 966 rows: where the default takes that for a season, they
+drift away from it, and rows are marked late after the fault and where there is nothing.
 """
 
 
 def recording(first: int, n_rows: int, rng: np.random.Generator, case: str) -> dict[str, Any]:
-    """Return synthetic rows with a case planted; normal rows if ``case`` is not in CASES."""
+    """Return synthetic rows with a case planted; normal rows for others than the first three."""
     times = first + np.arange(n_rows)
     mixing = np.random.default_rng(1).normal(size=(3, N_VARIABLES))
     values = np.sin(times[:, None] / np.array([17.0, 31.0, 53.0])) @ mixing
@@ -93,7 +100,7 @@ def page(detector: Detector, found: dict[str, NDArray[np.float64]]) -> str:
 def picture(found: dict[str, NDArray[np.float64]], threshold: float) -> Any:
     """Draw the median surprise over the seeds, and its interquartile range."""
     figure = library("matplotlib.figure", "matplotlib").Figure(
-        figsize=(10, 6), layout="constrained"
+        figsize=(10, 7.5), layout="constrained"
     )
     for axes, (case, p_values) in zip(
         figure.subplots(len(found), sharex=True), found.items(), strict=True
@@ -104,7 +111,8 @@ def picture(found: dict[str, NDArray[np.float64]], threshold: float) -> Any:
         axes.plot(rows, middle, linewidth=0.8)
         axes.axhline(threshold, color="0.4", linestyle="--", linewidth=0.8)
         last = FIRST + FAULT_WINDOWS * 8 if case == CASES[0] else LIVE_ROWS
-        axes.axvspan(FIRST, last, color="tab:red", alpha=0.08, linewidth=0)
+        if case != CASES[3]:
+            axes.axvspan(FIRST, last, color="tab:red", alpha=0.08, linewidth=0)
         axes.set_title(case, loc="left", fontsize=10)
         axes.set_ylabel("-log p")
     axes.set_xlabel("row")
