@@ -129,6 +129,14 @@ def test_the_figures_with_a_shorter_reference_are_those_that_were_recorded() -> 
     assert f"{value['demo: false']:.0f} false alerts in 20 days" in told
 
 
+def test_the_share_of_normal_rows_marked_is_that_which_was_recorded() -> None:
+    recorded = (ROOT / "results/default_alarms.md").read_text()
+    shares = re.findall(r"\*\*all rows\*\* .* ([\d.]+) \|  \|", recorded)
+    assert len(shares) == 2  # without churn, and with it
+    told = f"marks {float(shares[0]):.1f}% of the rows of real references where .2%"
+    assert told in (ROOT / "docs/results.md").read_text()
+
+
 def test_make_targets_exist() -> None:
     makefile = (ROOT / "Makefile").read_text()
     lines = [line for page in ("README.md", "CONTRIBUTING.md") for line in shell_lines(page)]
