@@ -9,7 +9,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -95,10 +95,12 @@ def _path(folder: Path, job: Job) -> Path:
     return folder / f"{job.case}-{job.part.replace('/', '-')}.json"
 
 
-def content_of(counts: Sequence[Count], left_out: Sequence[str], command: str) -> dict[str, Any]:
+def content_of(
+    counts: Sequence[Count], left_out: Sequence[str], provenance: Mapping[str, str]
+) -> dict[str, Any]:
     """Return the content of the JSON file, from which the page is made."""
     return {
-        "provenance": circumstances(command),
+        "provenance": dict(provenance),
         "left_out": list(left_out),
         "counts": [asdict(one) for one in counts],
     }
@@ -110,8 +112,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the page as Markdown")
     parser.add_argument("--processes", type=int, default=2, help="jobs at a time; 2 by default")
     options = parser.parse_args()
+    where = circumstances("python -m benchmarks.claims.planted_faults")
     counts, left_out = measured(all_jobs(), processes=options.processes)
-    content = content_of(counts, left_out, "python -m benchmarks.claims.planted_faults")
+    content = content_of(counts, left_out, where)
     if options.out is not None:
         write_whole(options.out.with_suffix(".json"), strict_json(content))
         write_whole(options.out, page(content))
