@@ -1,29 +1,25 @@
-"""The recorder: its schedules, the causes it names, its check, and short recordings end to end."""
+"""The recorder: its schedules, the causes it names, its check.
+
+Whole recordings are made by test_recorder_cache, test_recorder_pipeline and test_recorder_shop.
+"""
 
 import json
 import random
 import re
-import subprocess
-import sys
-from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 from tools.recorder.cache.client import key_slot
 from tools.recorder.check import identifying, moved, problems
-from tools.recorder.dataset import Dataset, Event, read_dataset
-from tools.recorder.isolation import can_isolate
+from tools.recorder.dataset import Dataset, Event
 from tools.recorder.kinds import MACHINE, Cause, Kind, responsible
-from tools.recorder.record import missing_packages
 from tools.recorder.schedule import Phases, make_schedule
 from tools.recorder.systems import SYSTEMS
 from tools.stack.redis import _encode
 from tools.stack.timeline import Timeline, read_log
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 PHASES = Phases()
 
 
@@ -226,74 +222,3 @@ def test_draws_are_numbers_that_a_schedule_can_hold(system):
     rng = random.Random(3)
     for one in (*system.kinds, *system.routines):
         assert json.loads(json.dumps(one.draw(rng))) is not None
-
-
-# ---------------------------------------------------------------------- the whole
-
-
-def recorder(*words):
-    command = [sys.executable, "-m", "tools.recorder", *map(str, words)]
-    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout + done.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.prometheus
-@pytest.mark.parametrize("name", sorted(SYSTEMS))
-def test_a_short_recording_passes_its_check(name, tmp_path):
-    if not can_isolate():
-        pytest.skip("recording needs root and namespaces")
-    if missing := missing_packages(SYSTEMS[name]):
-        pytest.skip(f"apt install {' '.join(missing)}")
-    folder = tmp_path / "recording"
-    words = "--rest 1 --warm 20 --reference 100 --faults 160 --fault-every 53 --routine-every 20"
-    lengths = "--shortest 20 --longest 22 --kinds memory_leak,cpu_neighbour,bad_rollout"
-    status, told = recorder("record", name, folder, *words.split(), *lengths.split())
-    assert status == 0, told
-    status, told = recorder("export", name, folder)
-    assert status == 0, told
-    status, told = recorder("check", name, folder)
-    assert status == 0, told
-    data = read_dataset(folder / "dataset", name)
-    assert len(data.times) == pytest.approx(130, abs=2)
-    assert sorted(event.kind for event in data.events) == [
-        "bad_rollout",
-        "cpu_neighbour",
-        "memory_leak",
-    ]
-    for event in data.events:
-        assert max(moved(data, event).values()) >= 4, event
-    status, told = recorder("picture", name, folder)
-    assert status == 0, told
-    assert (folder / "picture.png").stat().st_size > 10_000
-    assert "CC0" in (folder / "dataset" / "README.md").read_text()
-
-
-@pytest.mark.slow
-@pytest.mark.prometheus
-def test_a_recording_that_is_told_to_stop_leaves_nothing(tmp_path):
-    if not can_isolate():
-        pytest.skip("recording needs root and namespaces")
-    if missing := missing_packages(SYSTEMS["cache"]):
-        pytest.skip(f"apt install {' '.join(missing)}")
-    folder, before = tmp_path / "recording", cluster_nodes()
-    command = [sys.executable, "-m", "tools.recorder", "record", "cache", folder, "--rest", "0"]
-    process = subprocess.Popen([*map(str, command)], cwd=CHECKOUT, stderr=subprocess.PIPE)
-    log = folder / "log.jsonl"
-    while not log.exists():
-        assert process.poll() is None, process.stderr.read()
-    process.terminate()
-    _, told = process.communicate(timeout=60)
-    assert process.returncode == 1
-    assert b"stopped by signal" in told
-    assert cluster_nodes() <= before
-
-
-def cluster_nodes():
-    """Return the processes that are nodes of a cluster."""
-    found = set()
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with suppress(OSError):
-            if "redis-server" in (text := path.read_text(errors="replace")) and "cluster" in text:
-                found.add(path)
-    return found
