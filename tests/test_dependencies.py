@@ -7,6 +7,9 @@ import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import pytest
+from packaging.requirements import Requirement
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # Used only on what a user's own library made (frames), the host of an adapter in smkc.compat, which
@@ -15,6 +18,19 @@ NOT_OURS_TO_DECLARE = {"pandas", "polars", "sklearn", "triton"}
 
 # Libraries whose private names are used: a new version may break them.
 NEED_UPPER_BOUND = {"uvicorn"}
+
+
+# The last versions before the fixes that results/security.md lists.
+VULNERABLE = [
+    "anyio 4.14.1",
+    "h11 0.15.0",
+    "jinja2 3.1.5",
+    "mcp 2.1.0",
+    *(f"protobuf {version}" for version in ("5.29.5", "6.30.2", "6.31.1", "6.32.1")),
+    *(f"protobuf 6.33.{patch}" for patch in range(5)),
+    "ray 2.55.1",
+    "starlette 1.3.0",
+]
 
 
 def requirements(group: str | None = None) -> list[str]:
@@ -79,3 +95,21 @@ def test_libraries_whose_private_names_are_used_have_an_upper_bound():
     )
     users = [path for path in (ROOT / "src").rglob("*.py") if private.search(path.read_text())]
     assert not users  # of numba, public names alone
+
+
+@pytest.mark.parametrize("vulnerable", VULNERABLE)
+def test_versions_with_known_vulnerabilities_are_excluded(vulnerable):
+    name, version = vulnerable.split()
+    needed = [Requirement(text) for text in requirements()]
+    specifiers = [one.specifier for one in needed if normal(one.name) == name]
+    assert specifiers
+    assert not any(version in specifier for specifier in specifiers)
+
+
+def test_pinned_versions_are_among_those_that_are_allowed():
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = dict(line.split("==") for line in lines if not line.startswith("#"))
+    pinned = {normal(name): version for name, version in pinned.items()}
+    for one in map(Requirement, requirements()):
+        if normal(one.name) != "smkc":
+            assert pinned[normal(one.name)] in one.specifier, one

@@ -48,7 +48,7 @@ def routes() -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     async def page(request: Request) -> Response:
-        return _answer(request, "login.html" if request.url.path == "/login" else "page.html")
+        return _answer(request, "login.html" if request.scope["path"] == "/login" else "page.html")
 
     async def asset(version: str, name: str) -> Response:
         body = _assets().get(name)
