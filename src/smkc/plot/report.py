@@ -99,6 +99,7 @@ def report(
             n_alerts=len(found),
             moments=moments,
             learned=scored.learned,
+            notes=scored.notes,
             seasons=describe_seasons(
                 scored.fitted.seasons, scored.settings.get("time_zone", "UTC")
             ),
