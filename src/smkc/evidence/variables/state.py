@@ -144,13 +144,14 @@ class VariableState:
         return first
 
     def _ask_constants(self, values: NDArray[np.float32], nats: NDArray[np.float32]) -> None:
-        """Let targets that died speak as a level, and other constants that moved be named."""
+        """Let targets that are down speak as a level, and other constants that moved be named."""
         fitted = self.fitted
         some = np.flatnonzero(fitted.is_constant)
         if not len(some):
             return
         has_moved = ~np.isnan(values[:, some]) & (values[:, some] != fitted.constant[some])
-        surprise = np.where(fitted.is_target[some], CERTAIN_NATS, fitted.asked_nats[some])
+        is_down = fitted.is_target[some] & (values[:, some] < fitted.constant[some])
+        surprise = np.where(is_down, CERTAIN_NATS, fitted.asked_nats[some])
         nats[LEVEL][:, some] = np.where(has_moved, surprise, 0.0)
 
     def _ask_newcomers(
