@@ -246,6 +246,7 @@ def _record(
         "start": time_value(job.watched.times[0]),
         "end": time_value(job.watched.times[-1]),
         "learned_from": job.learned_from,
+        "notes": list(scored.notes),
         "threshold": scored.threshold,
         "false_alarm_rate": scored.false_alarm_rate,
         "report": str(page) if page else None,
@@ -277,6 +278,8 @@ def _print_result(
             f"{len(job.watched.names):,} variables.",
             markup=False,
         )
+        for note in scored.notes:
+            screen.print(f"Note: {note}", markup=False)
     if alerts:
         screen.print(alert_table(alerts))
         if len(alerts) > MAX_PRINTED_ALERTS:

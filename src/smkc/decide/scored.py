@@ -24,6 +24,11 @@ from smkc.recording.times import show_time
 # An alert lasts while alarms stay above the threshold for this factor times the false-alarm rate.
 RELEASE_RATE = 5.0
 
+DAY = np.timedelta64(1, "D")
+
+# Share of rows at times of day without reference data from which alerts come with a note.
+NOTED_SHARE = 0.1
+
 
 @dataclass(frozen=True, kw_only=True)
 class Learned:
@@ -49,6 +54,21 @@ class Learned:
         """Describe these rows and later ones together."""
         later = Learned.of(more) if len(more) else replace(self, rows=0)
         return replace(later, rows=self.rows + later.rows, start=self.start)
+
+    def n_at_other_hours(self, times: NDArray[Any]) -> int:
+        """Return how many of (T,) times are at a time of day that these rows do not reach.
+
+        Examples
+        --------
+        >>> learned = Learned(rows=60, start="2026-03-04T09:00:00Z", end="2026-03-04T09:59:00Z")
+        >>> learned.n_at_other_hours(np.array(["2026-03-05T09:30", "2026-03-05T10:30"], "M8[ns]"))
+        1
+        """
+        if times.dtype.kind != "M":
+            return 0
+        start, end = (np.datetime64(text.removesuffix("Z")) for text in (self.start, self.end))
+        since = (times - start) % DAY
+        return int(np.count_nonzero(since > end - start))
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "Learned":
@@ -200,6 +220,19 @@ class Scored(Table):
         In order of time. Their further course raises alerts only where it leaves the new normal.
         """
         return self.windows_scored.new_normals
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the alerts should know about the reference, in sentences."""
+        n_rows = len(self)
+        n_other = 0 if self.learned is None else self.learned.n_at_other_hours(self.times)
+        if self.learned is None or n_other <= NOTED_SHARE * n_rows:
+            return ()
+        return (
+            f"{n_other:,} of {n_rows:,} rows are at times of the day that the reference, from "
+            f"{self.learned.start} to {self.learned.end}, does not cover. What is usual then is "
+            "not known and may raise alerts: learn from a day or more, better from three.",
+        )
 
     def strangest(self, limit: int, explain: bool = True) -> list[Alert]:
         """Return up to ``limit`` moments with the highest alarms outside the alerts, highest first.

@@ -12,7 +12,7 @@ from smkc.doctor.diagnosis import Diagnosis, Finding
 from smkc.doctor.look import Look
 from smkc.doctor.planting import KINDS
 from smkc.doctor.trial import Outcome
-from smkc.evidence.variables import told_seasons
+from smkc.evidence.variables import describe_seasons
 from smkc.recording.times import show_time
 
 # False alarms are too many at TOO_MANY times the requested rate, and the verdict is no at HOPELESS
@@ -254,7 +254,7 @@ def _notes(
     if seasons:
         yield Finding(
             problem="seasons",
-            evidence=told_seasons(seasons, counted.settings.get("time_zone", "UTC")),
+            evidence=describe_seasons(seasons, counted.settings.get("time_zone", "UTC")),
             remedy="values are also compared with those usual at the same time of the season; "
             "learn from more periods if a season is missing",
             weight="note",

@@ -185,7 +185,10 @@ class EvidenceFitted:
                 # A score is held for 2 windows; it is explained by the loud rows among them.
                 n_rows = 1 if state.is_beyond(end - 1) else 2 * self.window - 1
                 oldest = max(0, end - n_rows)
-                loud = {row: loudness(said[row] for said in nats) for row in range(oldest, end)}
+                loud = {
+                    row: loudness(of_evidence[row] for of_evidence in nats)
+                    for row in range(oldest, end)
+                }
                 first, last = loud_rows(loud, oldest, end - 1)
                 rows = recording.rows(max(0, first - self.window + 1), last + 1)
                 blame = state.blame(first, last + 1, since)

@@ -385,8 +385,8 @@ def _with_scores(
     rows = forward.rows
     block = variables.prepared(reference)
     state = variables.start(block.part(slice(max(0, rows.start - PAST_ROWS), rows.start)), 1)
-    heard = state.push(block.part(rows), residuals)
-    unusual = forward.joined + added_by_loudest(heard)
+    loud = state.push(block.part(rows), residuals)
+    unusual = forward.joined + added_by_loudest(loud)
     held, prompt, _ = parts_of_scores(unusual, no_rows_before())
     return replace(forward.normal, scores=quantile_sample(held + prompt))
 

@@ -86,8 +86,8 @@ class EvidenceStream(Stream):
 
         ``row`` is the latest row, as it was pushed.
         """
-        said = self._state.loudest(self.n_rows - 1, self.n_rows)
-        return loudest_of(said, row, self._fitted.known, n, self._state.usual)
+        by_question = self._state.loudest(self.n_rows - 1, self.n_rows)
+        return loudest_of(by_question, row, self._fitted.known, n, self._state.usual)
 
     def new_normals(self) -> tuple[NewNormal, ...]:
         """Return the variables that are judged by a new normal, by the rows in which these began.

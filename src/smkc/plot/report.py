@@ -11,7 +11,7 @@ import numpy as np
 
 from smkc.decide import Alert, Scored
 from smkc.errors import InputError
-from smkc.evidence.variables import told_seasons
+from smkc.evidence.variables import describe_seasons
 from smkc.fleet import Change, Incident, hold_against
 from smkc.plot.charts import Chart, cardinality_chart, presence_chart, score_chart, trace_chart
 from smkc.plot.page import Tile, write_page
@@ -99,7 +99,10 @@ def report(
             n_alerts=len(found),
             moments=moments,
             learned=scored.learned,
-            seasons=told_seasons(scored.fitted.seasons, scored.settings.get("time_zone", "UTC")),
+            notes=scored.notes,
+            seasons=describe_seasons(
+                scored.fitted.seasons, scored.settings.get("time_zone", "UTC")
+            ),
             words=_glossary(scored),
         )
         advance(1)

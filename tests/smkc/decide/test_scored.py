@@ -141,3 +141,16 @@ def test_it_says_which_rows_were_learned_from(detector, scored, tmp_path):
     assert (learned.rows, learned.start, learned.end) == (N_REFERENCE, "0", str(N_REFERENCE - 1))
     detector.save(tmp_path / "one.smkc")
     assert smkc.load(tmp_path / "one.smkc").learned_ == detector.learned_ == learned
+
+
+def test_hours_that_the_reference_does_not_cover_are_noted():
+    times = np.datetime64("2026-03-04T09:00", "ns") + np.arange(2880).astype("m8[m]")
+    values = np.random.default_rng(0).normal(size=2880)
+
+    def notes(n: int) -> tuple[str, ...]:
+        detector = smkc.Detector().fit({"time": times[:n], "cpu": values[:n]})
+        return detector.score({"time": times[n:], "cpu": values[n:]}).notes
+
+    (note,) = notes(600)  # 10 hours; the next 38 have 14 others twice
+    assert note.startswith("1,680 of 2,280 rows are at times of the day that the reference, from")
+    assert notes(1440) == ()

@@ -31,7 +31,7 @@ def loud_rows(loud: Mapping[int, float], first: int, last: int) -> tuple[int, in
     >>> loud_rows({7: 4.0, 8: 9.5, 9: 10.0, 10: 3.0}, first=6, last=10)
     (8, 9)
     """
-    told = {number: loud.get(number, 0.0) for number in range(first, last + 1)}
-    least = SETTINGS.nearly_all * max(told.values())
-    numbers = [number for number, much in told.items() if much >= least]
+    by_row = {number: loud.get(number, 0.0) for number in range(first, last + 1)}
+    least = SETTINGS.nearly_all * max(by_row.values())
+    numbers = [number for number, much in by_row.items() if much >= least]
     return numbers[0], numbers[-1]

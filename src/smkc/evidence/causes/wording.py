@@ -103,13 +103,13 @@ def _causes_of_values(
     and how far variables moved. The second has the largest weight, as it is mostly what raises
     alerts.
     """
-    voices = blame.by_evidence, blame.by_question, {MOVEMENT: movements(rows, known)}
+    sources = blame.by_evidence, blame.by_question, {MOVEMENT: movements(rows, known)}
     shares: dict[str, dict[str, float]] = {}
     weights = SETTINGS.evidence_weight, SETTINGS.loud_weight, 1.0
-    for voice, weight in zip(voices, weights, strict=True):
-        whole = sum(sum(said.values()) for said in voice.values())
-        for reason, said in voice.items():
-            for name, much in said.items():
+    for source, weight in zip(sources, weights, strict=True):
+        whole = sum(sum(by_name.values()) for by_name in source.values())
+        for reason, by_name in source.items():
+            for name, much in by_name.items():
                 if much > 0:
                     by_reason = shares.setdefault(name, {})
                     by_reason[reason] = by_reason.get(reason, 0.0) + weight * much / whole
@@ -148,8 +148,8 @@ def detail_of(
     if not len(seen):
         return f"was not seen from {show_time(rows.times[0])} to {show_time(rows.times[-1])}"
     if name not in scaling.names:
-        told = (usual_of_newcomer(name, rows.times[row]) for row in seen)
-        stayed = [one for one in told if one is not None]
+        known_usual = (usual_of_newcomer(name, rows.times[row]) for row in seen)
+        stayed = [one for one in known_usual if one is not None]
         if len(stayed) == len(seen):
             return _farthest_from(stayed, values[seen], rows.times[seen], " since it came")
         low, high = values[seen].min(), values[seen].max()

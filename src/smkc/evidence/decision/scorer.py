@@ -23,7 +23,7 @@ from smkc.evidence.system.contract import Evidence, Ring
 from smkc.evidence.system.nulls import Nulls, joined, most_nats
 from smkc.evidence.variables import (
     N_LOOKS,
-    Heard,
+    LoudColumns,
     Tails,
     VariableQuestions,
     VariableState,
@@ -117,7 +117,7 @@ class Scorer:
             self.n_asked = variables.n_asked
         # How unusual the latest rows were, and the nats of all rows in the ring.
         self.recent = no_rows_before()
-        self.said = np.zeros((self.ring.size, len(evidences)))
+        self.recent_nats = np.zeros((self.ring.size, len(evidences)))
         self.most_nats = np.inf
         if normal is not None:
             self.nulls = Nulls.of(normal.statistics)
@@ -157,13 +157,13 @@ class Scorer:
             nats = np.minimum(nats, self.most_nats)
             if self.variables is not None:
                 n_related = self.variables.fitted.n_related
-                heard = self.variables.push(block, residuals[:, :n_related])
-                loudest = added_by_loudest(heard)
-                marks = heard.marks
-                surprises = joint_surprise(heard.surprises, system, self.n_asked)
+                loud = self.variables.push(block, residuals[:, :n_related])
+                loudest = added_by_loudest(loud)
+                marks = loud.marks
+                surprises = joint_surprise(loud.surprises, system, self.n_asked)
                 p_values = np.exp(-self.budget.charge(surprises))
         held, prompt, self.recent = parts_of_scores(joined(nats) + loudest, self.recent)
-        self.said[self.ring.places(n)] = nats
+        self.recent_nats[self.ring.places(n)] = nats
         self.ring.n_rows += n
         if self.variables is not None and self.n_rows % self.choices.block == 0:
             self.variables.residents.settle()
@@ -205,20 +205,18 @@ class Scorer:
             made = part.made(places)
             whole = made.sum(axis=1, keepdims=True)
             shares = made / np.where(whole > 0, whole, 1.0)
-            out.append((np.nan_to_num(self.said[places, e])[:, None] * shares).mean(axis=0))
+            out.append((np.nan_to_num(self.recent_nats[places, e])[:, None] * shares).mean(axis=0))
         return out
-
-    def mean_nats(self, first: int, last: int) -> NDArray[np.float64]:
-        """Return (E,) the mean surprise of each evidence in rows first to last - 1; NaN is 0."""
-        places = np.arange(first, last) % self.ring.size
-        mean: NDArray[np.float64] = np.nan_to_num(self.said[places]).mean(axis=0)
-        return mean
 
     # ------------------------------------------------------------------ saving
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that :meth:`restore` needs to continue exactly."""
-        arrays = {"recent": self.recent, "said": self.said, "n_rows": np.array([self.n_rows])}
+        arrays = {
+            "recent": self.recent,
+            "recent_nats": self.recent_nats,
+            "n_rows": np.array([self.n_rows]),
+        }
         arrays |= prefixed("system", self.system.to_arrays())
         arrays |= prefixed("budget", self.budget.to_arrays())
         if self.variables is not None:
@@ -231,7 +229,7 @@ class Scorer:
         """Restore the state that :meth:`to_arrays` returned."""
         self.ring.n_rows = int(arrays["n_rows"][0])
         self.recent = arrays["recent"].copy()
-        self.said = arrays["said"].copy()
+        self.recent_nats = arrays["recent_nats"].copy()
         self.system.restore(under("system", arrays))
         self.budget.restore(under("budget", arrays))
         if self.variables is not None:
@@ -270,9 +268,9 @@ def joint_surprise(
     return np.maximum(joint, 0.0)
 
 
-def added_by_loudest(heard: Heard) -> NDArray[np.float64]:
+def added_by_loudest(loud: LoudColumns) -> NDArray[np.float64]:
     """Return (n,) the part of the loudest column in the scores."""
-    return SETTINGS.loudest_weight * heard.nats[:, 0].astype(np.float64)
+    return SETTINGS.loudest_weight * loud.nats[:, 0].astype(np.float64)
 
 
 def no_rows_before() -> NDArray[np.float64]:

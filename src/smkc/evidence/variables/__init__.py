@@ -33,7 +33,7 @@ state.py
 """
 
 from smkc.evidence.variables.calendar import DAY, UTC_CALENDAR, WEEK, Calendar
-from smkc.evidence.variables.loudest import N_LOOKS, Heard, Loudest
+from smkc.evidence.variables.loudest import N_LOOKS, LoudColumns, Loudest
 from smkc.evidence.variables.model import VariableQuestions
 from smkc.evidence.variables.questions import (
     PAST_ROWS,
@@ -42,7 +42,7 @@ from smkc.evidence.variables.questions import (
     Question,
     Recent,
 )
-from smkc.evidence.variables.seasons import Seasons, Usual, told_seasons
+from smkc.evidence.variables.seasons import Seasons, Usual, describe_seasons
 from smkc.evidence.variables.state import VariableState
 from smkc.evidence.variables.tails import Tails
 
@@ -55,7 +55,7 @@ __all__ = [
     "UTC_CALENDAR",
     "WEEK",
     "Calendar",
-    "Heard",
+    "LoudColumns",
     "Loudest",
     "Question",
     "Recent",
@@ -64,5 +64,5 @@ __all__ = [
     "Usual",
     "VariableQuestions",
     "VariableState",
-    "told_seasons",
+    "describe_seasons",
 ]

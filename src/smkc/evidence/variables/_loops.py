@@ -216,16 +216,16 @@ def follow_lasting(
     exponentially afterwards. What is filled in for a row does not depend on the row's own value.
     """
     n_questions, n, n_columns = nats.shape
-    said = np.empty(2, np.float32)
+    largest = np.empty(2, np.float32)
     for i in range(n):
         row = first_row + i
         for j in range(n_columns):
-            said[:] = 0.0
+            largest[:] = 0.0
             for q in range(n_questions):
                 kind = 0 if is_lasting[q] else 1
-                said[kind] = max(said[kind], nats[q, i, j])
+                largest[kind] = max(largest[kind], nats[q, i, j])
             for kind in range(2):
-                if said[kind] - asked_nats[j] > lasting:
+                if largest[kind] - asked_nats[j] > lasting:
                     loud_row[kind, j] = row
                 reach = 0 if kind == 0 else calm_rows
                 if loud_row[kind, j] >= 0 and row - loud_row[kind, j] <= reach:
@@ -254,7 +254,7 @@ def follow_lasting(
 
 
 @njit(cache=True)
-def hear(
+def find_loudest(
     nats: NDArray[np.float32],
     statistics: NDArray[np.float32],
     asked_nats: NDArray[np.float64],

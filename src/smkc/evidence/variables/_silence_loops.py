@@ -18,6 +18,7 @@ def fall_silent(
     lasting_rows: int,
     n_certain: int,
     asks_one: bool,
+    skips_gaps: bool,
     n_silent_rows: NDArray[np.int64],
     is_gone: NDArray[np.bool_],
     counts: NDArray[np.float64],
@@ -38,11 +39,22 @@ def fall_silent(
     if no new variable came that may be its successor (``has_newcomer``) from ``recent_rows`` before
     it fell silent on. ``counts[2]`` counts rows with at most one silent resident, ``counts[3]``
     rows since the latest newcomer. Residents that have been silent for longer than ``lasting_rows``
-    do not count. The state arrays are updated.
+    do not count. If ``skips_gaps``, rows without any resident change nothing but ``trouble``, which
+    goes on. The state arrays are updated.
     """
     n, n_columns = values.shape
     n_most = 0
     for i in range(n):
+        if skips_gaps:
+            n_seen = 0
+            for j in range(n_columns):
+                n_seen += is_resident[j] and not np.isnan(values[i, j])
+            if n_seen == 0:
+                n_gone = 0
+                for j in range(n_columns):
+                    n_gone += is_gone[j]
+                trouble[i] = 0 if n_gone == 0 else 1 if n_gone > 1 else 2
+                continue
         n_recent, n_gone, n_back, n_silent, alone = 0, 0, 0, 0, -1
         for j in range(n_columns):
             if not is_resident[j]:

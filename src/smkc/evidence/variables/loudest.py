@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from smkc.evidence.saving import SavedState
 from smkc.evidence.settings import SETTINGS
-from smkc.evidence.variables._loops import hear
+from smkc.evidence.variables._loops import find_loudest
 
 # Ways in which a row is looked at: its larger surprise by itself, and both of them together. The
 # p-value of each is multiplied by this.
@@ -22,7 +22,7 @@ N_LOOKS = 2
 LONG_AGO = -(1 << 40)
 
 # The state of a column that was never loud.
-UNHEARD = {"column_row": LONG_AGO, "begun_row": LONG_AGO}
+NEVER_LOUD = {"column_row": LONG_AGO, "begun_row": LONG_AGO}
 
 NO_PLACES = np.empty(0, np.int32)
 
@@ -31,7 +31,7 @@ N_KEPT = 16
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Heard:
+class LoudColumns:
     """The loudest columns of n rows.
 
     Parameters
@@ -71,12 +71,12 @@ class Loudest(SavedState):
 
     Examples
     --------
-    >>> heard = Loudest().push(np.array([[[0.0, 9.0, 2.0]]], np.float32))
-    >>> heard.columns[0, :2].tolist(), heard.surprises.round(2).tolist()
+    >>> loud = Loudest().push(np.array([[[0.0, 9.0, 2.0]]], np.float32))
+    >>> loud.columns[0, :2].tolist(), loud.surprises.round(2).tolist()
     ([1, 2], [7.9])
     """
 
-    saved = ("past_row", "news_row", "older_row", "n_rows", *UNHEARD)
+    saved = ("past_row", "news_row", "older_row", "n_rows", *NEVER_LOUD)
 
     def __init__(self, places: NDArray[np.int32] = NO_PLACES, rows: Sequence[int] = ()) -> None:
         self.rows = np.array(rows, np.int64)
@@ -93,7 +93,7 @@ class Loudest(SavedState):
         nats: NDArray[np.float32],
         asked_nats: NDArray[np.float64] | None = None,
         statistics: NDArray[np.float32] | None = None,
-    ) -> Heard:
+    ) -> LoudColumns:
         """Return the loudest columns of the next n rows.
 
         Parameters
@@ -108,7 +108,7 @@ class Loudest(SavedState):
             (Q, n, C) the statistics that the nats were computed from; their signs tell echoes.
         """
         n_questions, n, n_columns = nats.shape
-        self.widen(n_columns, UNHEARD)
+        self.widen(n_columns, NEVER_LOUD)
         if asked_nats is None:
             asked_nats = np.full(n_columns, np.log(max(n_questions * n_columns, 1)))
         rows = self.rows if len(self.rows) else np.zeros(n_questions, np.int64)
@@ -117,7 +117,7 @@ class Loudest(SavedState):
         top = np.empty((n, N_KEPT), np.float32)
         surprises = np.empty((n, N_KEPT))
         marks = np.zeros(n, np.int8)
-        hear(
+        find_loudest(
             nats,
             nats if statistics is None else statistics,
             asked_nats,
@@ -143,4 +143,6 @@ class Loudest(SavedState):
         )
         self.n_rows += n
         loudest = np.maximum(surprises[:, 0], 0.0)
-        return Heard(surprises=loudest, marks=marks, columns=columns, questions=questions, nats=top)
+        return LoudColumns(
+            surprises=loudest, marks=marks, columns=columns, questions=questions, nats=top
+        )

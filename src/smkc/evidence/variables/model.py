@@ -51,8 +51,8 @@ class VariableQuestions:
         which variables are usually observed, and how many of them must fall silent at once to be
         certain trouble.
     is_target
-        (C,) bool: whether the column is the ``up`` of a scrape target and never changed in the
-        reference. Any other value is then certain trouble.
+        (C,) bool: whether the column tells whether something is up, and never changed in the
+        reference. Any lower value is then certain trouble.
     seasons
         the usual values by time of the day or of the week.
     places
@@ -240,9 +240,14 @@ def _constants(values: NDArray[np.float32]) -> tuple[NDArray[np.bool_], NDArray[
 
 
 def _is_target(name: str) -> bool:
-    """Tell whether a variable is the ``up`` of Prometheus: 1 while its target can be scraped."""
+    """Tell whether a variable is 1 while something can be reached, and else 0, by its name.
+
+    Prometheus has ``up`` for its targets, its exporters have one for what they ask, such as
+    ``redis_up``, and the Blackbox exporter has ``probe_success``.
+    """
     parts = parse(name)
-    return name == "up" or (parts is not None and parts[0] == "up")
+    metric = name if parts is None else parts[0]
+    return metric in ("up", "probe_success") or metric.endswith("_up")
 
 
 def _are_related(values: NDArray[np.float32], residuals: NDArray[np.float32]) -> NDArray[np.bool_]:

@@ -188,8 +188,8 @@ class Residents(SavedState):
         arrays = super().to_arrays()
         for number, group in enumerate(self.groups):
             fitted, header = flat(group.fitted)
-            told = np.frombuffer(json.dumps(header).encode(), np.uint8)
-            own = {"columns": group.columns, "are_here": group.are_here, "header": told}
+            encoded = np.frombuffer(json.dumps(header).encode(), np.uint8)
+            own = {"columns": group.columns, "are_here": group.are_here, "header": encoded}
             own |= prefixed("fitted", fitted) | prefixed("past", group.statistics.to_arrays())
             arrays |= prefixed(f"group{number}", own)
         return arrays

@@ -315,18 +315,18 @@ def _distances_from_others(
     return out
 
 
-def told_seasons(seasons: Mapping[str, float], time_zone: str = "UTC") -> str:
+def describe_seasons(seasons: Mapping[str, float], time_zone: str = "UTC") -> str:
     """Return the number of variables per period, in words, and a time zone other than UTC.
 
     Examples
     --------
-    >>> told_seasons({"cpu": 86_400.0, "load": 86_400.0, "backup": 604_800.0, "tick": 600.0})
+    >>> describe_seasons({"cpu": 86_400.0, "load": 86_400.0, "backup": 604_800.0, "tick": 600.0})
     '2 daily, 1 weekly, 1 every 600'
-    >>> told_seasons({"cpu": 86_400.0}, "Asia/Kolkata")
+    >>> describe_seasons({"cpu": 86_400.0}, "Asia/Kolkata")
     '1 daily, by the clock of Asia/Kolkata'
     """
     named = {DAY: "daily", WEEK: "weekly"}
     counts = Counter(named.get(period, f"every {period:g}") for period in seasons.values())
-    told = [f"{count:,} {name}" for name, count in counts.most_common()]
-    clock = [f"by the clock of {time_zone}"] if told and time_zone != "UTC" else []
-    return ", ".join(told + clock)
+    counted = [f"{count:,} {name}" for name, count in counts.most_common()]
+    clock = [f"by the clock of {time_zone}"] if counted and time_zone != "UTC" else []
+    return ", ".join(counted + clock)

@@ -6,7 +6,7 @@ them alone, where none ever was before. Variables that are replaced routinely do
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from smkc.evidence.saving import SavedState
 from smkc.evidence.settings import SETTINGS
 from smkc.evidence.variables._silence_loops import fall_silent
+
+# Rows of silence after which a variable did not fall silent recently, however many more follow.
+LONG_SILENT_ROWS = 1 << 40
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -29,11 +32,15 @@ class Silence:
     nats_of_one
         surprise of a single resident that falls silent: that of an event not seen in the reference;
         0 if it was seen there.
+    has_gaps
+        whether the reference has rows in which no resident was observed. Such rows, in which
+        nothing could be scraped, then say nothing about any variable.
     """
 
     is_resident: NDArray[np.bool_]
     n_certain: int
     nats_of_one: float = 0.0
+    has_gaps: bool = False
 
     @classmethod
     def fit(cls, values: NDArray[np.float32], members: Sequence[bool]) -> "Silence":
@@ -47,12 +54,15 @@ class Silence:
         is_resident = is_seen.mean(axis=0) >= SETTINGS.nearly_all
         is_resident &= ~np.array(members, bool)
         n_residents = int(is_resident.sum())
-        usual = cls(is_resident=is_resident, n_certain=n_residents + 1).start()
+        has_gaps = not is_seen[:, is_resident].any(axis=1).all()
+        none = cls(is_resident=is_resident, n_certain=n_residents + 1, has_gaps=has_gaps)
+        usual = none.start()
+        usual.n_silent_rows[:] = LONG_SILENT_ROWS  # what was never observed did not fall silent
         usual.push(values, np.zeros(len(values), bool))
         share = max(SETTINGS.large_share, 2.0 * usual.n_most / max(n_residents, 1))
         n_certain = max(int(np.ceil(share * n_residents)), SETTINGS.min_silent_variables)
         nats_of_one = 0.0 if usual.n_most else float(np.log(len(values) + 1.0))
-        return cls(is_resident=is_resident, n_certain=n_certain, nats_of_one=nats_of_one)
+        return replace(none, n_certain=n_certain, nats_of_one=nats_of_one)
 
     def start(self) -> "SilenceState":
         """Return a state in which no variable is silent."""
@@ -90,6 +100,7 @@ class SilenceState(SavedState):
             SETTINGS.lasting_rows,
             self.fitted.n_certain,
             self.fitted.nats_of_one > 0.0,
+            self.fitted.has_gaps,
             self.n_silent_rows,
             self.is_gone,
             self.counts,

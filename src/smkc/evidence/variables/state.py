@@ -16,7 +16,7 @@ from smkc.evidence.columns.block import Block, renewed_columns
 from smkc.evidence.saving import SavedState, prefixed, under
 from smkc.evidence.settings import SETTINGS
 from smkc.evidence.variables.lasting import QUIET, Lasting, NewNormals
-from smkc.evidence.variables.loudest import N_KEPT, UNHEARD, Heard, Loudest
+from smkc.evidence.variables.loudest import N_KEPT, NEVER_LOUD, LoudColumns, Loudest
 from smkc.evidence.variables.questions import EMPTY, FROZEN, LEVEL, QUESTIONS, Statistics
 from smkc.evidence.variables.residents import Residents
 
@@ -70,7 +70,7 @@ class VariableState:
             "nats": np.zeros((n_kept_rows, N_KEPT), np.float32),
         }
 
-    def push(self, block: Block, residuals: NDArray[np.float32]) -> Heard:
+    def push(self, block: Block, residuals: NDArray[np.float32]) -> LoudColumns:
         """Return the loudest columns of the next n rows.
 
         Parameters
@@ -107,28 +107,28 @@ class VariableState:
             is_certain[:, n_known:] = beyond[:, n_bounded:]
             nats[:, is_certain] = 0.0
             nats[LEVEL, is_certain] = CERTAIN_NATS
-        heard = self.loudest.push(nats, asked, statistics)
+        loud = self.loudest.push(nats, asked, statistics)
         was_silent = bool(self.silence.is_gone.any())
         silence = self.silence.push(values, self._are_first(newcomers))
         if silence.any():
             is_silent = silence > 0
             begins = is_silent & ~np.concatenate([[was_silent], is_silent[:-1]])
-            marks = np.where(is_silent & (heard.marks == Mark.ECHO), np.int8(0), heard.marks)
-            said = np.array([0.0, CERTAIN_NATS, self.fitted.silence.nats_of_one])[silence]
-            heard = replace(
-                heard,
-                surprises=np.maximum(said, heard.surprises),
+            marks = np.where(is_silent & (loud.marks == Mark.ECHO), np.int8(0), loud.marks)
+            nats_of_silence = [0.0, CERTAIN_NATS, self.fitted.silence.nats_of_one]
+            loud = replace(
+                loud,
+                surprises=np.maximum(np.array(nats_of_silence)[silence], loud.surprises),
                 marks=np.where(begins, np.int8(Mark.NEWS), marks),
             )
-        self._keep(first, heard)
-        return heard
+        self._keep(first, loud)
+        return loud
 
     def _forget(self, newcomers: NDArray[np.int64]) -> None:
         """Forget newcomers whose columns others take over."""
         columns = len(self.fitted.constant) + newcomers
         self.statistics.forget(columns, EMPTY)
         self.lasting.forget(columns, QUIET)
-        self.loudest.forget(columns, UNHEARD)
+        self.loudest.forget(columns, NEVER_LOUD)
         self.newcomer_counts[newcomers] = 0
         self.newcomers_met[newcomers] = False
         self.newcomer_peaks[:, newcomers] = 0.0
@@ -144,13 +144,14 @@ class VariableState:
         return first
 
     def _ask_constants(self, values: NDArray[np.float32], nats: NDArray[np.float32]) -> None:
-        """Let targets that died speak as a level, and other constants that moved be named."""
+        """Let targets that are down speak as a level, and other constants that moved be named."""
         fitted = self.fitted
         some = np.flatnonzero(fitted.is_constant)
         if not len(some):
             return
         has_moved = ~np.isnan(values[:, some]) & (values[:, some] != fitted.constant[some])
-        surprise = np.where(fitted.is_target[some], CERTAIN_NATS, fitted.asked_nats[some])
+        is_down = fitted.is_target[some] & (values[:, some] < fitted.constant[some])
+        surprise = np.where(is_down, CERTAIN_NATS, fitted.asked_nats[some])
         nats[LEVEL][:, some] = np.where(has_moved, surprise, 0.0)
 
     def _ask_newcomers(
@@ -237,10 +238,10 @@ class VariableState:
                 smaller = np.minimum(before, found)
                 nats[number][:, some] = np.where(is_new[:, some], smaller, before)
 
-    def _keep(self, first: int, heard: Heard) -> None:
-        places = (first + np.arange(len(heard.columns))) % len(self.kept["columns"])
+    def _keep(self, first: int, loud: LoudColumns) -> None:
+        places = (first + np.arange(len(loud.columns))) % len(self.kept["columns"])
         for key in self.kept:
-            self.kept[key][places] = getattr(heard, key)
+            self.kept[key][places] = getattr(loud, key)
 
     def accept(self, first: int, last: int) -> None:
         """Take rows first to last - 1 as the new normal of the columns that were loud in them."""

@@ -144,7 +144,15 @@ def test_later_rows_do_not_change_earlier_ones(fitted, live):
 
 
 @pytest.mark.parametrize(
-    ("name", "is_certain"), [("up", True), ('up{job="a"}', True), ("u", False)]
+    ("name", "is_certain"),
+    [
+        ("up", True),
+        ('up{job="a"}', True),
+        ('redis_up{job="a"}', True),
+        ("probe_success", True),
+        ("u", False),
+        ("backup", False),
+    ],
 )
 def test_only_a_target_that_is_down_is_certain_trouble(rng, name, is_certain):
     values = rng.normal(size=(600, 3)).astype(np.float32)
@@ -161,6 +169,17 @@ def test_only_a_target_that_is_down_is_certain_trouble(rng, name, is_certain):
         assert (heard.columns[20:30] == 2).any(axis=1).all(), "it is named"
         assert heard.surprises[20:30].max() < -np.log(DEFAULT_RATE), "constants do move"
     assert heard.surprises[30:].max() < -np.log(DEFAULT_RATE)
+
+
+def test_a_target_that_comes_up_is_no_trouble(rng):
+    values = rng.normal(size=(600, 3)).astype(np.float32)
+    values[:, 2] = 0.0
+    names = ["a", "b", "redis_up"]
+    questions = VariableQuestions.fit(values, values[360:], values[360:], names, [False] * 3)
+    live = values[:50].copy()
+    live[20:, 2] = 1.0
+    loud = questions.start(block_of(live[:0]), KEPT).push(block_of(live), live)
+    assert loud.surprises.max() < -np.log(DEFAULT_RATE)
 
 
 def test_a_newcomer_is_asked_once_it_has_a_past(fitted, rng):

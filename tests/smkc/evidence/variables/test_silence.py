@@ -58,6 +58,35 @@ def test_trouble_is_that_of_plain_python(rng, n_gaps, shares, nats_of_one):
     np.testing.assert_array_equal(np.concatenate(parts), expected)
 
 
+def test_gaps_say_nothing_if_the_reference_had_some(rng, present):
+    present[50:54] = np.nan
+    silence = fitted(present)
+    values = np.zeros((1500, N_VARIABLES), np.float32)
+    for first in range(20, 1500, 90):
+        values[first : first + 40, rng.random(N_VARIABLES) < 0.5] = np.nan
+    is_gap = rng.random(1500) < 0.2
+    values[is_gap] = np.nan
+    actual = silence.start().push(values, np.zeros(1500, bool))
+    seen = np.flatnonzero(~is_gap)
+    without = silence.start().push(values[seen], np.zeros(len(seen), bool))
+    latest = np.maximum(np.searchsorted(seen, np.arange(1500), side="right") - 1, 0)
+    np.testing.assert_array_equal(actual, np.where(np.arange(1500) < seen[0], 0, without[latest]))
+    assert 100 < np.count_nonzero(actual) < 1400
+
+
+def test_a_gap_is_trouble_if_the_reference_had_none(present):
+    silence = fitted(present)
+    present[100:110] = np.nan
+    assert rows_of(silence.start().push(present, NOBODY)) == list(range(101, 110))
+
+
+def test_variables_that_come_first_after_some_rows_did_not_fall_silent(present):
+    silence = fitted(present)
+    present[:3, 8:] = np.nan
+    assert fitted(present).n_certain == silence.n_certain < N_VARIABLES / 2
+    assert fitted(present).nats_of_one == silence.nats_of_one > 0
+
+
 def test_half_of_them_at_once_is_trouble_until_they_are_back(present):
     silence = fitted(present)
     present[100:150, :10] = np.nan
