@@ -1,7 +1,8 @@
 """Differences: pushed histograms, each compared with the previous one of its series -> readings.
 
 In: histograms of requests. Out: the variables of each, in the request's collector. The latest
-histogram of each series is kept in memory, within a limit, and is forgotten with the series.
+histogram of each series is kept in memory, within a limit, and is forgotten with the series. One
+at an impossible time is not kept, since all that follow it would seem late.
 """
 
 import math
@@ -19,6 +20,7 @@ from smkc.serve.intake.histograms import (
     Histogram,
     with_ending,
 )
+from smkc.serve.rows import LATEST_TIME
 
 # Numbers of 8 bytes that the kept histograms may have together, with their names: 128 MiB, or some
 # 200,000 series of 30 buckets each.
@@ -83,12 +85,14 @@ class Previous:
 class Differences:
     """The histograms of one request.
 
+    Those before 1970 or after ``latest_time`` (in milliseconds) are compared with no others.
     ``n_histograms`` and ``n_readings`` count what was added. Call :meth:`keep` once the request is
     stored: a request that was refused and is sent again gives the same readings.
     """
 
-    def __init__(self, previous: Previous | None = None) -> None:
+    def __init__(self, previous: Previous | None = None, latest_time: int = LATEST_TIME) -> None:
         self._previous = Previous() if previous is None else previous
+        self._latest_time = latest_time
         self._latest: dict[str, Stamped | None] = {}
         self.n_histograms = self.n_readings = 0
 
@@ -109,7 +113,8 @@ class Differences:
         parts = DELTA_PARTS if is_delta else CUMULATIVE_PARTS
         if histogram is None:
             values: tuple[float, ...] = (math.nan,) * len(parts)
-            self._latest[series_name(labels.items())] = None
+            if self._is_plausible(time):
+                self._latest[series_name(labels.items())] = None
         else:
             new = histogram if is_delta else self._since(labels, Stamped(time, histogram))
             values = histogram.values(new)
@@ -128,7 +133,12 @@ class Differences:
         """Make the histograms of this request the previous ones of the next."""
         self._previous.keep(self._latest)
 
+    def _is_plausible(self, time: int) -> bool:
+        return 0 <= time <= self._latest_time
+
     def _since(self, labels: Mapping[str, str], now: Stamped) -> Histogram | None:
+        if not self._is_plausible(now.time):
+            return None
         name = series_name(labels.items())
         before = self._latest[name] if name in self._latest else self._previous.of(name)
         if before is not None and now.time <= before.time:

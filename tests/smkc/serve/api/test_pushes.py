@@ -96,6 +96,22 @@ def test_native_histograms_are_compared_with_those_of_the_request_before(put, se
     assert 2.9 < second.values[2] < 3.1
 
 
+@pytest.mark.parametrize("time", [-5, 2**62])
+def test_a_histogram_at_a_refused_time_does_not_take_the_quantiles_of_those_after_it(
+    put, service, time
+):
+    now = service.now()
+    for at, values, status in (
+        (now - 1, [1.5], 204),
+        (time, [1.5, 2.0], 400),
+        (now, [1.5, 3.0, 3.0], 204),
+    ):
+        body = snapped(request_of(1, False, [(at, values)]))
+        answer, kept = put("/api/v1/write", body, Content_Type=PROTOBUF, Content_Encoding="snappy")
+        assert answer.status_code == status, answer.text
+    assert 'latency{pod="a",quantile="0.5"}' in kept[-1][1].names
+
+
 @pytest.mark.parametrize("path", ["/v1/metrics", "/api/v1/otlp/v1/metrics"])
 @pytest.mark.parametrize("encoding", ["", "gzip"])
 def test_otlp(put, service, path, encoding):

@@ -8,9 +8,12 @@ from smkc.serve.config import Limits
 from smkc.serve.decoding.collecting import Collector
 from smkc.serve.decoding.differences import FORGET_AFTER_SECONDS, Differences, Previous
 from smkc.serve.intake.histograms import from_buckets
+from smkc.serve.rows import LATEST_TIME
 
 LABELS = {"__name__": "latency", "pod": "a"}
 P50 = 'latency{pod="a",quantile="0.5"}'
+NOW = 1_790_000_000_000
+YEAR = 365 * 86_400_000
 
 
 def counted(n):
@@ -18,9 +21,9 @@ def counted(n):
     return from_buckets(n, 1.5 * n, [(1, 2, n)] if n else [])
 
 
-def told(previous, *histograms, is_delta=False, keep=True, labels=LABELS):
+def told(previous, *histograms, is_delta=False, keep=True, labels=LABELS, latest_time=LATEST_TIME):
     """Readings by name of one request with histograms at given times."""
-    collector, differences = Collector(Limits()), Differences(previous)
+    collector, differences = Collector(Limits()), Differences(previous, latest_time)
     for time, histogram in histograms:
         differences.add(collector, labels, time, histogram, is_delta=is_delta)
     samples = collector.samples()
@@ -78,6 +81,17 @@ def test_one_that_is_late_gives_no_quantiles_and_replaces_nothing():
             'latency_sum{pod="a"}',
         }
     assert previous.of('latency{pod="a"}').time == 30
+
+
+@pytest.mark.parametrize("time", [-5, 2**62, NOW + YEAR])
+@pytest.mark.parametrize("histogram", [counted(6), None], ids=["one", "gone"])
+def test_one_at_an_impossible_time_does_not_change_what_follows(time, histogram):
+    previous = Previous()
+    told(previous, (NOW - 15_000, counted(4)), latest_time=NOW)
+    assert P50 not in told(previous, (time, counted(6)), latest_time=NOW)
+    found = told(previous, (time, histogram), (NOW, counted(8)), latest_time=NOW)
+    assert (NOW, 1.5) in found[P50]
+    assert previous.of('latency{pod="a"}').time == NOW
 
 
 def test_one_that_counts_a_span_needs_no_other():

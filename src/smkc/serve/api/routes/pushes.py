@@ -21,6 +21,7 @@ from smkc.serve.decoding.observations import decode_observations
 from smkc.serve.decoding.otlp import decode_otlp, encode_otlp_response
 from smkc.serve.decoding.remote_write import decode_remote_write
 from smkc.serve.decoding.unpacking import media_type
+from smkc.serve.intake.bins import AHEAD_MS
 from smkc.serve.intake.samples import Samples
 from smkc.serve.service import Service
 from smkc.serve.view import BusyError, Received
@@ -138,7 +139,8 @@ async def _received(
         body = await request.body()
 
         def work() -> tuple[Received, int, Differences]:
-            histograms = Differences(request.app.state.previous_histograms)
+            latest_time = service.now() + AHEAD_MS
+            histograms = Differences(request.app.state.previous_histograms, latest_time)
             samples = decode(body, kind, encoding, service.config.limits, histograms)
             received = service.receive(watch, samples)
             histograms.keep()
