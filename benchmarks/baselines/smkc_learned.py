@@ -8,18 +8,29 @@ are those of the ablation tables.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.baselines.checkpoint import train_resumed
 from benchmarks.baselines.trained import _set_aside
 from benchmarks.windows import Windows
 from smkc.errors import NotFittedError, SettingError, WindowError
 from smkc.paper.learn.images import RecordingImages
 from smkc.paper.learn.masks import Masking
 from smkc.paper.learn.model import LearnedModel, LearnSettings
-from smkc.paper.learn.training import Training, TrainingLog
+from smkc.paper.learn.reconstruction import Reconstruction
+from smkc.paper.learn.training import (
+    Batch,
+    Network,
+    Source,
+    Trainer,
+    Training,
+    TrainingLog,
+    train,
+)
 from smkc.paper.sketch import Sketch
 
 __all__ = [
@@ -85,6 +96,9 @@ class SmkcLearned:
         sketch of a time step into a state.
     training
         epochs, batches, device, seed.
+    checkpoint
+        path beside which trained networks are saved; rows that train the same network share one
+        file. None for no file.
     variant
         one of VARIANTS, at a reduced budget; the method itself if empty.
 
@@ -107,6 +121,7 @@ class SmkcLearned:
     window: int
     sketch: Sketch = field(default_factory=Sketch)
     training: Training = field(default_factory=Training)
+    checkpoint: Path | None = None
     variant: str = ""
 
     def settings(self) -> LearnSettings:
@@ -131,12 +146,9 @@ class SmkcLearned:
         """Train on normal windows; validation windows serve early stopping and standardisation."""
         if validation is None:
             windows, validation = _set_aside(windows)
-        settings = self.settings()
-        if settings.training.checkpoint is not None:
-            settings = self._sharing(settings, windows, validation.normal())
         labels = validation.is_anomalous if self.wants_labels else None
         held_out = validation if self.wants_labels else validation.normal()
-        model = LearnedModel(settings)
+        model = LearnedModel(self.settings(), self._trainer(windows, validation.normal()))
         self.model_ = model.fit(self._images(windows), self._images(held_out), labels)
         self.log_: TrainingLog = model.logs_[model.objectives[0]]
         return self
@@ -163,27 +175,33 @@ class SmkcLearned:
             settings.training.device,
         )
 
-    def _sharing(
-        self, settings: LearnSettings, windows: Windows, held_out: Windows
-    ) -> LearnSettings:
-        """Return settings with a checkpoint path shared by all rows that train the same network."""
-        path = settings.training.checkpoint
-        assert path is not None
+    def _trainer(self, windows: Windows, held_out: Windows) -> Trainer:
+        """Return a function that trains a network, or finds it trained by another row."""
+        if self.checkpoint is None:
+            return train
+        settings = self.settings()
         # These do not change a network, except that expects_errors changes the reconstruction
         # network, whose checkpoint then has a different name.
-        alike = replace(
-            settings,
-            objective="ensemble",
-            scoring="paper",
-            expects_errors=False,
-            training=replace(settings.training, checkpoint=None),
-        )
+        alike = replace(settings, objective="ensemble", scoring="paper", expects_errors=False)
         digest = sha256(f"{alike} {self.sketch} {self.variant}".encode())
         for part in (windows, held_out):
             for array in (part.values, part.observed, part.variables):
                 digest.update(np.ascontiguousarray(array).data)
-        shared = path.with_name(f"smkc-{digest.hexdigest()[:16]}{path.suffix}")
-        return replace(settings, training=replace(settings.training, checkpoint=shared))
+        suffix = self.checkpoint.suffix
+        shared = self.checkpoint.with_name(f"smkc-{digest.hexdigest()[:16]}{suffix}")
+
+        def trained(
+            network: Network,
+            inputs: Batch | Source,
+            validation: Batch | Source,
+            training: Training,
+        ) -> TrainingLog:
+            is_plain = isinstance(network, Reconstruction) and not settings.expects_errors
+            name = f"{type(network).__name__.lower()}{'-plain' if is_plain else ''}"
+            path = shared.with_name(f"{shared.stem}-{name}{suffix}")
+            return train_resumed(network, inputs, validation, training, path=path)
+
+        return trained
 
     def _variant(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         if not self.variant:

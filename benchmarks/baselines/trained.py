@@ -6,6 +6,8 @@ network and its inputs.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from benchmarks.baselines.checkpoint import train_resumed
 from benchmarks.windows import Windows
 from smkc.errors import InputError, NotFittedError, WindowError
 from smkc.paper.learn.training import (
@@ -44,6 +47,8 @@ class Trained(ABC):
         sketch of a time step into a state, for networks that read states.
     training
         epochs, batches, learning rate, device, seed.
+    checkpoint
+        file that training resumes from if it exists, and saves its state in; None for no file.
 
     Attributes
     ----------
@@ -56,6 +61,7 @@ class Trained(ABC):
     window: int
     sketch: Sketch = field(default_factory=Sketch)
     training: Training = field(default_factory=Training)
+    checkpoint: Path | None = None
 
     @abstractmethod
     def inputs(self, windows: Windows) -> tuple[NDArray[Any], ...]:
@@ -71,7 +77,9 @@ class Trained(ABC):
             windows, validation = _set_aside(windows)
         with seeded(self.training.seed, INITIAL_WEIGHTS):
             network = self.network()
-        self.log_: TrainingLog = train(
+        saved = self.checkpoint
+        trained = train if saved is None else partial(train_resumed, path=saved)
+        self.log_: TrainingLog = trained(
             network, self._tensors(windows), self._tensors(validation), self.training
         )
         self.network_: Network = network

@@ -59,30 +59,29 @@ def test_labels_are_for_the_ensemble_that_asks_for_them():
 
 
 def test_rows_that_train_the_same_network_train_it_once(tmp_path):
-    training = Training(epochs=1, seed=2, checkpoint=tmp_path / "job.safetensors")
+    saved = {"training": Training(epochs=1, seed=2), "checkpoint": tmp_path / "job.safetensors"}
     validation = some(seed=1, rate=0.3)
     for kind in (SmkcRecon, SmkcPrediction):
-        made(kind, training=training).fit(some(), validation.normal())
+        made(kind, **saved).fit(some(), validation.normal())
     files = sorted(tmp_path.iterdir())
     times = [path.stat().st_mtime_ns for path in files]
     assert len(files) == 2
-    ensemble = made(SmkcEnsemble, training=training).fit(some(), validation)
+    ensemble = made(SmkcEnsemble, **saved).fit(some(), validation)
     assert [path.stat().st_mtime_ns for path in sorted(tmp_path.iterdir())] == times
-    training_alone = replace(training, checkpoint=None)
-    alone = made(SmkcEnsemble, training=training_alone).fit(some(), validation)
+    alone = made(SmkcEnsemble, training=saved["training"]).fit(some(), validation)
     assert np.array_equal(ensemble.score(validation), alone.score(validation))
-    made(SmkcRecon, training=training, variant="base").fit(some(), validation.normal())
-    made(SmkcRecon, training=training).fit(some(seed=7), validation.normal())
+    made(SmkcRecon, **saved, variant="base").fit(some(), validation.normal())
+    made(SmkcRecon, **saved).fit(some(seed=7), validation.normal())
     assert len(list(tmp_path.iterdir())) == 4, "others are not theirs"
 
 
 def test_the_papers_row_and_the_tuned_one_share_what_they_can(tmp_path):
-    training = Training(epochs=1, seed=2, checkpoint=tmp_path / "job.safetensors")
+    saved = {"training": Training(epochs=1, seed=2), "checkpoint": tmp_path / "job.safetensors"}
     validation = some(seed=1, rate=0.3)
-    made(SmkcEnsemble, training=training).fit(some(), validation)
-    made(SmkcEnsembleTuned, training=training).fit(some(), validation)
+    made(SmkcEnsemble, **saved).fit(some(), validation)
+    made(SmkcEnsembleTuned, **saved).fit(some(), validation)
     names = sorted(path.stem.split("-", 2)[-1] for path in tmp_path.iterdir())
-    assert names == ["prediction", "recon", "recon-plain"]
+    assert names == ["prediction", "reconstruction", "reconstruction-plain"]
 
 
 def test_the_papers_ensemble_fuses_four_components():

@@ -4,7 +4,6 @@ In: tensors or a source, and a device. Out: batches of windows, by number, on th
 """
 
 from collections.abc import Iterator
-from hashlib import sha256
 
 import torch
 from torch import Tensor
@@ -46,16 +45,6 @@ class Inputs:
         # Spread evenly over all windows, because neighbours may be similar.
         n = min(SHOWN, len(self))
         return self.batch(torch.arange(n) * len(self) // n)
-
-    def digest(self) -> str:
-        """Return a digest that identifies these inputs."""
-        if not isinstance(self._windows, tuple):
-            return self._windows.digest()
-        digest = sha256()
-        for tensor in self._windows:
-            digest.update(f"{tensor.dtype} {tuple(tensor.shape)}".encode())
-            digest.update(tensor.detach().cpu().contiguous().numpy().data)
-        return digest.hexdigest()
 
     def in_order(self, together: int) -> Iterator[Batch]:
         """Return an iterator over all windows in order, ``together`` per batch."""

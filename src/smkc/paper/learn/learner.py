@@ -4,7 +4,7 @@ In: sources of training images and of held-out images. Out: components of a wind
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,13 @@ from torch import Tensor
 from smkc.model_file import below
 from smkc.paper.density import ReferenceSet
 from smkc.paper.learn.images import RecordingImages
-from smkc.paper.learn.network import Batch, Training, TrainingLog
+from smkc.paper.learn.network import Batch, TrainingLog
 from smkc.paper.learn.objective import Objective
 from smkc.paper.learn.prediction import Prediction
 from smkc.paper.learn.reconstruction import Reconstruction
 from smkc.paper.learn.settings import LearnSettings
 from smkc.paper.learn.standard import Standard, Whitening
-from smkc.paper.learn.training import INITIAL_WEIGHTS, evaluated, seeded, train
+from smkc.paper.learn.training import INITIAL_WEIGHTS, Trainer, evaluated, seeded, train
 
 NETWORKS: dict[str, type[Reconstruction | Prediction]] = {
     "recon": Reconstruction,
@@ -82,10 +82,11 @@ class Learner:
         objective: str,
         windows: RecordingImages,
         held_out: RecordingImages,
+        train: Trainer = train,
     ) -> "Learner":
         """Train on normal windows; use held-out ones for early stopping and standardisation."""
+        training = settings.training
         network = untrained_network(settings, objective, windows.window)
-        training = _own_checkpoint(settings, objective)
         log = train(network, windows, held_out, training)
         size = min(len(windows), settings.reference_size)
         # Spread evenly over all windows, because neighbours may be similar.
@@ -218,14 +219,3 @@ def _unit_vectors(
     """Return (B, d) unit vectors, whose cosine distances make the density."""
     # Class tokens already have length 1.
     return embeddings if settings.scoring == "paper" else whitening.unit_vectors(embeddings)
-
-
-def _own_checkpoint(settings: LearnSettings, objective: str) -> Training:
-    """Return the training settings with a checkpoint path of this network's own."""
-    training = settings.training
-    path = training.checkpoint
-    if path is None:
-        return training
-    plain = objective == "recon" and not settings.expects_errors
-    name = f"{path.stem}-{objective}{'-plain' if plain else ''}{path.suffix}"
-    return replace(training, checkpoint=path.with_name(name))

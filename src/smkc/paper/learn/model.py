@@ -18,6 +18,7 @@ from smkc.paper.learn.learner import Learner
 from smkc.paper.learn.network import TrainingLog
 from smkc.paper.learn.settings import OBJECTIVES, LearnSettings
 from smkc.paper.learn.standard import Standard
+from smkc.paper.learn.training import Trainer, train
 
 __all__ = ["OBJECTIVES", "LearnSettings", "LearnedModel"]
 
@@ -33,6 +34,13 @@ PAPER_WEIGHT = 1.0
 class LearnedModel:
     """Networks trained on normal windows, and a score of a window's distance from normal.
 
+    Parameters
+    ----------
+    settings
+        settings of the networks and of their training.
+    train
+        the function that trains each network.
+
     Attributes
     ----------
     learners_
@@ -43,8 +51,9 @@ class LearnedModel:
         time steps per window.
     """
 
-    def __init__(self, settings: LearnSettings) -> None:
+    def __init__(self, settings: LearnSettings, train: Trainer = train) -> None:
         self.settings = settings
+        self.train = train
 
     @property
     def objectives(self) -> tuple[str, ...]:
@@ -102,7 +111,7 @@ class LearnedModel:
                 f"{len(normal)} normal windows are held out; give at least 2, better some hundred"
             )
         self.learners_ = {
-            objective: Learner.learned(settings, objective, train, normal)
+            objective: Learner.learned(settings, objective, train, normal, self.train)
             for objective in self.objectives
         }
         self.window_ = train.window

@@ -6,7 +6,6 @@ The classes here are shared by the loop, the networks and their users.
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -35,10 +34,6 @@ class Source(Protocol):
         """Return the tensors of the windows ``rows``; windows are the first axis."""
         ...
 
-    def digest(self) -> str:
-        """Return a digest of the windows' data, which identifies the source."""
-        ...
-
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
@@ -60,11 +55,6 @@ class Training:
         torch device: ``cpu``, ``cuda``, ``cuda:1``.
     seed
         seed of initial weights, order of windows, dropout and masks.
-    checkpoint
-        file for the state after the latest epochs; training resumes from it if it exists. None
-        writes no checkpoint.
-    checkpoint_seconds
-        shortest training time, in seconds, from one checkpoint to the next.
     bf16
         whether training computes its forward pass in bfloat16 on a GPU; networks with recurrent
         layers do not.
@@ -78,8 +68,6 @@ class Training:
     schedule: str = "constant"
     device: str = "cpu"
     seed: int = 0
-    checkpoint: Path | None = None
-    checkpoint_seconds: float = 20.0
     bf16: bool = True
 
     def __post_init__(self) -> None:
@@ -142,8 +130,7 @@ class TrainingLog:
 class Network(nn.Module, ABC):
     """A network that computes its own loss and each window's score.
 
-    A batch is a tuple of tensors whose first axis is windows. Settings that do not show in the
-    shapes of weights belong in ``extra_repr``, which is part of a checkpoint's identity.
+    A batch is a tuple of tensors whose first axis is windows.
     """
 
     # Number of losses, minimised one after the other in each batch, each by its own AdamW.

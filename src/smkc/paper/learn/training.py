@@ -24,6 +24,7 @@ __all__ = [
     "Batch",
     "Network",
     "Source",
+    "Trainer",
     "Training",
     "TrainingLog",
     "errors",
@@ -32,22 +33,29 @@ __all__ = [
     "train",
 ]
 
+# A function that trains a network, as :func:`train` does.
+Trainer = Callable[[Network, Batch | Source, Batch | Source, Training], TrainingLog]
+
 
 def train(
-    network: Network, inputs: Batch | Source, validation: Batch | Source, training: Training
+    network: Network,
+    inputs: Batch | Source,
+    validation: Batch | Source,
+    training: Training,
+    start: Callable[[Network, Inputs, Inputs, Training, torch.device], Run] = Run,
 ) -> TrainingLog:
     """Train a network until its validation loss stops falling; leave it with its best weights.
 
     A network with ``keeps_last`` is trained for all epochs and left with its last weights. Inputs
     are tensors whose first axis is windows, copied to the device as a whole, or sources that
-    compute them batch by batch.
+    compute them batch by batch. ``start`` makes the run, of which some epochs may be done already.
 
     Notes
     -----
-    On the CPU the result is the same to the bit, whatever the number of threads and however often
-    training was interrupted and resumed: it runs on one thread. To run several fits at once, use
-    processes. On a GPU the forward pass of training computes in bfloat16 unless that is switched
-    off; that of networks with recurrent layers computes in float32.
+    On the CPU the result is the same to the bit, whatever the number of threads: it runs on one
+    thread. To run several fits at once, use processes. On a GPU the forward pass of training
+    computes in bfloat16 unless that is switched off; that of networks with recurrent layers
+    computes in float32.
     """
     device = training.where()
     learned, held_out = Inputs(inputs, device), Inputs(validation, device)
@@ -58,14 +66,12 @@ def train(
         )
     with _exactly(), seeded(training.seed, CHANCE, device):
         network.to(device)
-        run = Run(network, learned, held_out, training, device)
-        run.resume()
+        run = start(network, learned, held_out, training, device)
         name = f"training {type(network).__name__}"
         with progress.task(name, training.epochs) as advance:
             advance(run.epoch)
             while run.is_unfinished:
                 run.one_epoch(advance)
-                run.save()
         network.load_state_dict(run.kept())
         network.eval()
         return run.log()

@@ -189,16 +189,6 @@ def test_arrays_that_do_not_fit_are_refused(fitted):
         LearnedModel.from_arrays(model.settings, short, header)
 
 
-def test_each_network_has_a_checkpoint_of_its_own(tmp_path):
-    training = replace(SETTINGS.training, epochs=1, checkpoint=tmp_path / "run.safetensors")
-    model = LearnedModel(replace(SETTINGS, training=training))
-    model.fit(source(TRAIN), source(HELD_OUT.normal()))
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "run-prediction.safetensors",
-        "run-recon.safetensors",
-    ]
-
-
 def test_what_makes_no_sense_is_refused():
     model = LearnedModel(SETTINGS)
     with pytest.raises(NotFittedError, match="call fit first"):

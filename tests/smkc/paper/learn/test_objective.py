@@ -27,40 +27,10 @@ def data():
     return (pixels[:24], tau[:24]), (pixels[24:], tau[24:])
 
 
-def assert_same(first, second):
-    first, second = first.state_dict(), second.state_dict()
-    assert first.keys() == second.keys()
-    for name in first:
-        assert torch.equal(first[name], second[name]), name
-
-
 @pytest.mark.parametrize("objective", ["recon", "prediction"])
 def test_training_lowers_the_loss(objective, data):
     log = train(network(objective), *data, replace(QUICK, epochs=8))
     assert log.train_losses[-1] < 0.95 * log.train_losses[0]
-
-
-@pytest.mark.parametrize("objective", ["recon", "prediction"])
-def test_an_interrupted_training_ends_with_the_same_weights(objective, data, tmp_path):
-    whole = network(objective)
-    log = train(whole, *data, QUICK)
-    path = tmp_path / "run.safetensors"
-    settings = replace(QUICK, checkpoint=path, checkpoint_seconds=0.0)
-    stopped = network(objective)
-    stepped = stopped.stepped
-
-    def stop(step, total):
-        if step == 7:  # in the third epoch of three steps each
-            raise KeyboardInterrupt
-        stepped(step, total)
-
-    stopped.stepped = stop
-    with pytest.raises(KeyboardInterrupt):
-        train(stopped, *data, settings)
-    resumed = network(objective)
-    resumed_log = train(resumed, *data, settings)
-    assert_same(whole, resumed)
-    assert resumed_log.validation_losses == log.validation_losses
 
 
 def test_the_teacher_follows_and_is_not_trained(data):
@@ -81,13 +51,6 @@ def test_the_teacher_follows_and_is_not_trained(data):
 def test_prediction_is_trained_to_the_end_whatever_its_losses(data):
     log = train(network("prediction"), *data, replace(QUICK, epochs=6, patience=1))
     assert log.epochs == log.best_epoch == 6
-
-
-def test_a_longer_prediction_does_not_go_on_from_a_shorter_one(data, tmp_path):
-    settings = replace(QUICK, checkpoint=tmp_path / "run.safetensors")
-    train(network("prediction"), *data, settings)
-    with pytest.raises(SmkcError, match="settings differ"):
-        train(network("prediction"), *data, replace(settings, epochs=4))
 
 
 def test_a_collapse_stops_prediction(data):
@@ -123,11 +86,3 @@ def test_surprise_by_token_and_mean_error(objective, n_parts, data):
     torch.testing.assert_close(scores, each.mean((1, 2, 3)))
     again = network(objective)
     assert torch.equal(again.masked, ours.masked), "the same masks in every model"
-
-
-def test_settings_are_part_of_what_a_checkpoint_is_known_by(data, tmp_path):
-    settings = replace(QUICK, checkpoint=tmp_path / "run.safetensors")
-    train(network("recon"), *data, settings)
-    masking = replace(SETTINGS.masking, ratio=0.5)
-    with pytest.raises(SmkcError, match="layers differ"):
-        train(network("recon", masking=masking), *data, settings)
