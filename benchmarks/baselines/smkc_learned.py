@@ -15,13 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.baselines.checkpoint import train_resumed
+from benchmarks.baselines.logistic_fusion import LogisticFusion
 from benchmarks.baselines.trained import _set_aside
 from benchmarks.windows import Windows
 from smkc.errors import NotFittedError, SettingError, WindowError
 from smkc.paper.learn.images import RecordingImages
+from smkc.paper.learn.learner import Learner, mean_of_worst
 from smkc.paper.learn.masks import Masking
 from smkc.paper.learn.model import LearnedModel, LearnSettings
 from smkc.paper.learn.reconstruction import Reconstruction
+from smkc.paper.learn.standard import Standard
 from smkc.paper.learn.training import (
     Batch,
     Network,
@@ -146,10 +149,9 @@ class SmkcLearned:
         """Train on normal windows; validation windows serve early stopping and standardisation."""
         if validation is None:
             windows, validation = _set_aside(windows)
-        labels = validation.is_anomalous if self.wants_labels else None
-        held_out = validation if self.wants_labels else validation.normal()
-        model = LearnedModel(self.settings(), self._trainer(windows, validation.normal()))
-        self.model_ = model.fit(self._images(windows), self._images(held_out), labels)
+        held_out = validation.normal()
+        model = LearnedModel(self.settings(), self._trainer(windows, held_out))
+        self.model_ = model.fit(self._images(windows), self._images(held_out))
         self.log_: TrainingLog = model.logs_[model.objectives[0]]
         return self
 
@@ -226,10 +228,41 @@ class SmkcPrediction(SmkcLearned):
 
 
 class SmkcEnsemble(SmkcLearned):
-    """SMKC-ENS(HYB): reconstruction and prediction, fused by logistic regression on labels."""
+    """SMKC-ENS(HYB): reconstruction and prediction, fused by logistic regression on labels.
+
+    Without an anomalous validation window the model's own fusion is used, which needs no labels.
+
+    Attributes
+    ----------
+    standard_, fusion_
+        standardisation of :func:`components`, and their fusion; None if there are no labels.
+    """
 
     objective = "ensemble"
     wants_labels = True
+    standard_: Standard
+    fusion_: LogisticFusion | None
+
+    def fit(self, windows: Windows, validation: Windows | None = None) -> Self:
+        """Train on normal windows; learn the fusion from labelled validation windows."""
+        super().fit(windows, validation)
+        self.fusion_ = None
+        if validation is not None and validation.is_anomalous.any():
+            found = self._components(validation)
+            self.standard_ = Standard.of(found[~validation.is_anomalous])
+            self.fusion_ = LogisticFusion.fitted(self.standard_(found), validation.is_anomalous)
+        return self
+
+    def score(self, windows: Windows) -> NDArray[np.float64]:
+        """(B,) scores, higher = more anomalous."""
+        if not len(windows) or not hasattr(self, "model_") or self.fusion_ is None:
+            return super().score(windows)
+        return self.fusion_(self.standard_(self._components(windows)))
+
+    def _components(self, windows: Windows) -> NDArray[np.float64]:
+        images = self._images(windows)
+        learners = self.model_.learners_.values()
+        return np.hstack([components(learner, images) for learner in learners])
 
 
 class SmkcReconTuned(SmkcRecon):
@@ -255,3 +288,20 @@ class SmkcEnsembleWithoutLabels(SmkcLearned):
 
     objective = "ensemble"
     tuned = True
+
+
+def components(learner: Learner, images: RecordingImages) -> NDArray[np.float64]:
+    """Return (B, k) components of windows: density and surprise, and details if there are any.
+
+    With the tuned scoring, a network with several ``error_parts`` has the surprise in each of them,
+    then the mean error in each.
+    """
+    found = learner.outputs(images)
+    main, parts = learner.joined(found), learner.network.error_parts
+    if learner.settings.scoring == "paper" or len(parts) == 1:
+        return main
+    shape = len(found), learner.network.n_tokens, len(parts)
+    errors = found[:, learner.settings.width :].astype(np.float64)
+    standard = learner.patches(errors).reshape(shape)
+    surprises = [mean_of_worst(standard[:, :, at]) for at in range(len(parts))]
+    return np.column_stack([main, *surprises, errors.reshape(shape).mean(axis=1)])

@@ -69,14 +69,6 @@ class RecordingImages:
         pixels, tau = self._kept
         return pixels.index_select(0, which), tau.index_select(0, which)
 
-    def take(self, which: NDArray[np.int64]) -> "RecordingImages":
-        """Return the windows with these numbers."""
-        some = RecordingImages(
-            self.prepared, self.starts[which], self.window, self.sketch, self.channels, self.device
-        )
-        some._windows = self._windows
-        return some
-
     def _made(self, starts: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
         # The scale token is a by-product of log_g, which is computed and dropped if not requested.
         has_scale = SCALE_CHANNEL in self.channels

@@ -100,38 +100,26 @@ class Learner:
         patches = Standard.of(errors.reshape(len(held_out), -1).astype(np.float64))
         return cls(settings, network, whitening, references, patches, log)
 
-    @property
-    def component_names(self) -> tuple[str, ...]:
-        """Names of the columns of :meth:`components`; the first two summarise the others."""
-        if self.settings.scoring == "paper":
-            return "density", "surprise"
-        parts = self.network.error_parts if len(self.network.error_parts) > 1 else ()
-        details = [f"{kind} in {part}" for kind in ("surprise", "mean error") for part in parts]
-        return "density", "surprise", *details
-
     def components(self, source: RecordingImages) -> NDArray[np.float64]:
-        """Return (B, k) components: density and surprise of each window, then details.
+        """Return (B, 2) components: density and surprise of each window."""
+        return self.joined(self.outputs(source)) if len(source) else np.empty((0, 2))
 
-        The details are surprise and mean error in each of the network's ``error_parts``, if it has
-        several and the scoring is ``tuned``.
-        """
-        if not len(source):
-            return np.empty((0, len(self.component_names)))
-        return self._joined(evaluated(self.network, self._both, source, self.settings.training))
-
-    def _both(self, batch: Batch) -> Tensor:
+    def outputs(self, source: RecordingImages) -> NDArray[np.float32]:
         """Return (B, D + T * R): the summary of each window, and the errors of its patches.
 
         With the paper's scoring, return (B, D + 1): class token and mean error.
         """
+        return evaluated(self.network, self._both, source, self.settings.training)
+
+    def _both(self, batch: Batch) -> Tensor:
         if self.settings.scoring == "paper":
             error = self.network.errors(batch).unsqueeze(1)
             return torch.cat([self.network.embeddings(batch), error], dim=1)
         by_token = self.network.surprises(batch).flatten(1)
         return torch.cat([self.network.summaries(batch), by_token], dim=1)
 
-    def _joined(self, found: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return (B, k) components, computed from the result of :meth:`_both`."""
+    def joined(self, found: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return (B, 2) components, computed from the result of :meth:`outputs`."""
         network = self.network
         embeddings, errors = np.split(found, [self.settings.width], axis=1)
         embeddings = np.ascontiguousarray(embeddings)
@@ -140,14 +128,9 @@ class Learner:
         if self.settings.scoring == "paper":
             return np.column_stack([density, errors.astype(np.float64)])
         shape = len(found), network.n_tokens, len(network.error_parts)
-        by_patch = errors.astype(np.float64)
-        standard = self.patches(by_patch).reshape(shape)
-        surprise = _worst(standard[:, :, list(network.scored_parts)].reshape(len(found), -1))
-        columns = [density, surprise]
-        if len(network.error_parts) > 1:
-            columns += [_worst(standard[:, :, at]) for at in range(shape[2])]
-            columns += [*by_patch.reshape(shape).mean(axis=1).T]
-        return np.column_stack(columns)
+        standard = self.patches(errors.astype(np.float64)).reshape(shape)
+        scored = standard[:, :, list(network.scored_parts)].reshape(len(found), -1)
+        return np.column_stack([density, mean_of_worst(scored)])
 
     # ------------------------------------------------------------------ saving
 
@@ -206,7 +189,7 @@ def untrained_network(settings: LearnSettings, objective: str, window: int) -> O
         return NETWORKS[objective](settings, window)
 
 
-def _worst(errors: NDArray[np.float64]) -> NDArray[np.float64]:
+def mean_of_worst(errors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return (B,) means over the largest WORST_SHARE of (B, n) errors."""
     n_worst = max(1, round(WORST_SHARE * errors.shape[1]))
     worst: NDArray[np.float64] = np.sort(errors, axis=1)[:, -n_worst:].mean(axis=1)

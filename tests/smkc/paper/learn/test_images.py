@@ -45,10 +45,3 @@ def test_channels_are_those_asked_for(windows):
     whole, _ = source(windows).batch(np.arange(2))
     assert torch.equal(pixels, whole[:, [0, 5]])
     assert torch.equal(tau, source(windows).batch(np.arange(2))[1]), "it needs no log_g channel"
-
-
-def test_some_of_a_source_by_number(windows):
-    whole = source(windows)
-    some = whole.take(np.array([1, 3, 5, 7]))
-    assert len(some) == 4
-    assert torch.equal(some.batch(np.array([2, 0]))[0], whole.batch(np.array([5, 1]))[0])
