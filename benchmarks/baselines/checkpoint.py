@@ -17,13 +17,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from benchmarks.baselines.tensor_source import TensorSource
 from smkc import model_file
 from smkc.errors import ModelFileError
 from smkc.paper.kernel.windows import window_observations
 from smkc.paper.learn.images import RecordingImages
 from smkc.paper.learn.objective import Objective
 from smkc.paper.learn.run import Run
-from smkc.paper.learn.training import Batch, Network, Source, Training, TrainingLog, train
+from smkc.paper.learn.training import Network, Source, Training, TrainingLog, train
 from smkc.progress import Advance
 
 __all__ = ["digest", "train_resumed"]
@@ -46,8 +47,8 @@ DIGESTED_TOGETHER = 4096
 
 def train_resumed(
     network: Network,
-    inputs: Batch | Source,
-    validation: Batch | Source,
+    inputs: Source,
+    validation: Source,
     training: Training,
     *,
     path: Path,
@@ -195,15 +196,15 @@ def _hidden_settings(network: Network) -> tuple[Any, ...]:
     return given.channels, given.heads, given.backbone, given.tokens, given.masking
 
 
-def digest(windows: Batch | Source) -> str:
+def digest(windows: Source) -> str:
     """Return a digest of all windows.
 
     That of a recording's windows covers their observations, the sketch and the channels: equal
     windows of another recording have the same digest.
     """
-    if isinstance(windows, tuple):
+    if isinstance(windows, TensorSource):
         found = hashlib.sha256()
-        for tensor in windows:
+        for tensor in windows.tensors:
             found.update(f"{tensor.dtype} {tuple(tensor.shape)}".encode())
             found.update(tensor.detach().cpu().contiguous().numpy().data)
         return found.hexdigest()

@@ -26,7 +26,6 @@ from smkc.paper.learn.model import LearnedModel, LearnSettings
 from smkc.paper.learn.reconstruction import Reconstruction
 from smkc.paper.learn.standard import Standard
 from smkc.paper.learn.training import (
-    Batch,
     Network,
     Source,
     Trainer,
@@ -194,8 +193,8 @@ class SmkcLearned:
 
         def trained(
             network: Network,
-            inputs: Batch | Source,
-            validation: Batch | Source,
+            inputs: Source,
+            validation: Source,
             training: Training,
         ) -> TrainingLog:
             is_plain = isinstance(network, Reconstruction) and not settings.expects_errors

@@ -17,6 +17,7 @@ from tests.smkc.paper.learn.small_network import (
 )
 
 from benchmarks.baselines.checkpoint import digest, train_resumed
+from benchmarks.baselines.tensor_source import TensorSource
 from benchmarks.world import World, generate
 from smkc.errors import ModelFileError
 from smkc.paper.learn.images import RecordingImages
@@ -45,7 +46,7 @@ def data():
 @pytest.fixture(scope="module")
 def pictures():
     pixels, tau = made_images(length=LENGTH, n_windows=32)
-    return (pixels[:24], tau[:24]), (pixels[24:], tau[24:])
+    return TensorSource((pixels[:24], tau[:24])), TensorSource((pixels[24:], tau[24:]))
 
 
 def masked(objective, **more):
@@ -95,14 +96,15 @@ def test_another_trainings_checkpoint_is_refused(data, path):
     settings = replace(QUICK, epochs=2)
     train_resumed(small(), *data, settings, path=path)
     inputs, validation = data
+    others = [TensorSource((part.tensors[0] + 1,)) for part in data]
     with pytest.raises(ModelFileError, match="settings differ; delete it"):
         train_resumed(small(), *data, replace(settings, seed=9), path=path)
     with pytest.raises(ModelFileError, match="layers differ"):
         train_resumed(small(dropout=0.5), *data, settings, path=path)
     with pytest.raises(ModelFileError, match="windows differ"):
-        train_resumed(small(), (inputs[0] + 1,), validation, settings, path=path)
+        train_resumed(small(), others[0], validation, settings, path=path)
     with pytest.raises(ModelFileError, match="validation differ"):
-        train_resumed(small(), inputs, (validation[0] + 1,), settings, path=path)
+        train_resumed(small(), inputs, others[1], settings, path=path)
     with pytest.raises(ModelFileError, match="network"):
         train_resumed(Other(), *data, settings, path=path)
     with pytest.raises(ModelFileError, match="2 epochs, but epochs=1"):

@@ -24,7 +24,7 @@ WARM_UP = 0.05
 
 
 class Source(Protocol):
-    """Inputs computed batch by batch, because all of them might not fit into memory."""
+    """Inputs of a network, batch by batch, because all of them might not fit into memory."""
 
     def __len__(self) -> int:
         """Return the number of windows."""
@@ -33,6 +33,11 @@ class Source(Protocol):
     def batch(self, rows: NDArray[np.int64]) -> Batch:
         """Return the tensors of the windows ``rows``; windows are the first axis."""
         ...
+
+
+def on_device(source: Source, rows: Tensor, device: torch.device) -> Batch:
+    """Return the tensors of the windows ``rows`` of a source, on the device."""
+    return tuple(tensor.to(device) for tensor in source.batch(rows.numpy()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,11 +148,10 @@ class Network(nn.Module, ABC):
     # Whether a step launches the same operations in every epoch, so that a GPU can replay it.
     is_steady = False
 
-    def prepare(self, inputs: Batch) -> None:
+    def prepare(self, inputs: Source) -> None:
         """Derive values needed before training, such as a scale, from the training inputs.
 
         Store them in a buffer, so that they are saved with the weights. The default does nothing.
-        Only a part is passed of inputs that are computed batch by batch.
         """
 
     def phase_parameters(self, phase: int) -> list[nn.Parameter]:

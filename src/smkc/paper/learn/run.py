@@ -1,7 +1,7 @@
 """A running training: steps, epochs and the best weights so far.
 
-In: a network, inputs on its device and settings. Out: trained weights and a log, one epoch at a
-time.
+In: a network on its device, sources of windows, and settings. Out: trained weights and a log, one
+epoch at a time.
 """
 
 import math
@@ -18,8 +18,7 @@ from torch import Tensor, nn
 from smkc.errors import SettingError, SmkcError
 from smkc.paper.learn.collapse import check_collapse
 from smkc.paper.learn.graphed import GraphedStep
-from smkc.paper.learn.inputs import SCORED_TOGETHER, Inputs
-from smkc.paper.learn.network import Batch, Network, Training, TrainingLog
+from smkc.paper.learn.network import Batch, Network, Source, Training, TrainingLog, on_device
 from smkc.progress import Advance
 
 # Gradients are clipped to this norm, as is usual for recurrent networks.
@@ -30,6 +29,10 @@ INITIAL_WEIGHTS, ORDER, CHANCE, VALIDATION = range(4)
 
 # Validation windows whose embeddings are checked for collapse; a rank needs no more.
 WATCHED = 512
+
+# Windows are scored in batches of exactly this size, the last one padded with repeats: a matrix
+# product may round differently if it has fewer rows.
+SCORED_TOGETHER = 128
 
 # Validation windows per batch on a GPU; smaller batches would leave it idle.
 VALIDATED_TOGETHER = 1024
@@ -58,8 +61,8 @@ class Run:
     """One training: its inputs, settings, and all state that changes between epochs."""
 
     network: Network
-    inputs: Inputs
-    validation: Inputs
+    inputs: Source
+    validation: Source
     training: Training
     device: torch.device
     epoch: int = 0
@@ -72,7 +75,7 @@ class Run:
 
     def __post_init__(self) -> None:
         network, training = self.network, self.training
-        network.prepare(self.inputs.shown())
+        network.prepare(self.inputs)
         self.batch_size = training.batch_size
         is_gpu = self.device.type == "cuda"
         # Under autocast recurrent layers use float16, in which gradients of small errors vanish.
@@ -147,7 +150,7 @@ class Run:
         while waiting:
             rows = waiting.popleft()
             try:
-                total += self._one_step(self.inputs.batch(rows)) * len(rows)
+                total += self._one_step(on_device(self.inputs, rows, self.device)) * len(rows)
             except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
                 if not _is_memory(error):
                     raise
@@ -213,7 +216,8 @@ class Run:
         watched: list[Tensor] = []
         with torch.no_grad(), seeded(self.training.seed, VALIDATION, self.device):
             together = VALIDATED_TOGETHER if self.device.type == "cuda" else SCORED_TOGETHER
-            for batch in self.validation.in_order(together):
+            for rows in torch.split(torch.arange(len(self.validation)), together):
+                batch = on_device(self.validation, rows, self.device)
                 total += network.validation_loss(batch, self.epoch) * len(batch[0])
                 if network.keeps_last and sum(map(len, watched)) < WATCHED:
                     seen = network.embeddings(batch)

@@ -1,8 +1,10 @@
 """A small network and inputs to train it on, for the tests of training and of checkpoints."""
 
+import numpy as np
 import torch
 from torch import nn
 
+from benchmarks.baselines.tensor_source import TensorSource
 from smkc.paper.learn.training import Network, Training
 
 QUICK = Training(epochs=4, patience=10, batch_size=8, learning_rate=1e-2, seed=3)
@@ -20,7 +22,7 @@ class Small(Network):
         self.register_buffer("centre", torch.zeros(width))
 
     def prepare(self, inputs):
-        self.centre.copy_(inputs[0].mean(0))
+        self.centre.copy_(inputs.batch(np.arange(len(inputs)))[0].mean(0))
 
     def phase_parameters(self, phase):
         if self.n_phases == 1:
@@ -67,7 +69,7 @@ def made_data():
     made = torch.Generator().manual_seed(1)
     factors = torch.randn(60, 2, generator=made)
     x = factors @ torch.randn(2, 5, generator=made) + 1.0
-    return (x[:45],), (x[45:],)
+    return TensorSource((x[:45],)), TensorSource((x[45:],))
 
 
 def weights(network):

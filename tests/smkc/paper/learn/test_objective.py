@@ -6,10 +6,11 @@ import pytest
 import torch
 from tests.smkc.paper.learn.made_images import TINY, made_images
 
+from benchmarks.baselines.tensor_source import TensorSource
 from smkc.errors import SmkcError
 from smkc.paper.learn.learner import untrained_network
 from smkc.paper.learn.settings import LearnSettings
-from smkc.paper.learn.training import Training, errors, train
+from smkc.paper.learn.training import Training, evaluated, train
 
 QUICK = Training(epochs=3, batch_size=8, learning_rate=2e-3, seed=5)
 SETTINGS = LearnSettings(
@@ -24,7 +25,7 @@ def network(objective, **more):
 @pytest.fixture(scope="module")
 def data():
     pixels, tau = made_images(n_windows=32)
-    return (pixels[:24], tau[:24]), (pixels[24:], tau[24:])
+    return TensorSource((pixels[:24], tau[:24])), TensorSource((pixels[24:], tau[24:]))
 
 
 @pytest.mark.parametrize("objective", ["recon", "prediction"])
@@ -63,7 +64,7 @@ def test_a_collapse_stops_prediction(data):
 def test_channels_count_alike_in_reconstruction(data):
     ours = network("recon")
     train(ours, *data, QUICK)
-    expected = data[0][0].transpose(0, 1).flatten(1).std(dim=1)
+    expected = data[0].tensors[0].transpose(0, 1).flatten(1).std(dim=1)
     torch.testing.assert_close(ours.spread, expected.clamp(min=1e-2))
 
 
@@ -71,8 +72,8 @@ def test_channels_count_alike_in_reconstruction(data):
 def test_surprise_by_token_and_mean_error(objective, n_parts, data):
     ours = network(objective).eval()
     with torch.no_grad():
-        by_token = ours.surprises(data[1])
-        each = ours.surprise_by_patch(*data[1])
+        by_token = ours.surprises(data[1].tensors)
+        each = ours.surprise_by_patch(*data[1].tensors)
     n_masks, n_masked = ours.masked.shape
     assert each.shape == (8, n_masks, n_masked, n_parts)
     assert len(ours.error_parts) == n_parts
@@ -82,7 +83,7 @@ def test_surprise_by_token_and_mean_error(objective, n_parts, data):
             expected[:, ours.masked[mask, place]] += each[:, mask, place]
             times[ours.masked[mask, place]] += 1
     torch.testing.assert_close(by_token, expected / times.clamp(min=1))
-    scores = torch.from_numpy(errors(ours, data[1], QUICK)).float()
+    scores = torch.from_numpy(evaluated(ours, ours.errors, data[1], QUICK))
     torch.testing.assert_close(scores, each.mean((1, 2, 3)))
     again = network(objective)
     assert torch.equal(again.masked, ours.masked), "the same masks in every model"

@@ -14,8 +14,9 @@ from tests.smkc.paper.learn.small_network import (
     weights,
 )
 
+from benchmarks.baselines.tensor_source import TensorSource
 from smkc.errors import InputError, SettingError, SmkcError
-from smkc.paper.learn.training import Training, errors, train
+from smkc.paper.learn.training import Training, evaluated, train
 
 
 class Diverging(Small):
@@ -35,6 +36,10 @@ class Rising(Small):
 @pytest.fixture
 def data():
     return made_data()
+
+
+def errors(network, source):
+    return evaluated(network, network.errors, source, QUICK)
 
 
 def test_training_lowers_both_losses(data):
@@ -67,7 +72,7 @@ def test_the_callers_random_numbers_are_left_alone(data):
     network = small()
     before = torch.get_rng_state()
     train(network, *data, QUICK)
-    errors(network, data[1], QUICK)
+    errors(network, data[1])
     assert torch.equal(torch.get_rng_state(), before)
 
 
@@ -92,7 +97,7 @@ def test_phases_change_their_own_parameters_only(data):
 def test_buffers_are_prepared_from_the_training_inputs(data):
     network = small()
     train(network, *data, QUICK)
-    torch.testing.assert_close(network.centre, data[0][0].mean(0))
+    torch.testing.assert_close(network.centre, data[0].tensors[0].mean(0))
 
 
 def test_a_loss_that_is_not_finite_is_refused(data):
@@ -104,13 +109,11 @@ def test_errors_depend_on_no_neighbour(data):
     network = small()
     train(network, *data, QUICK)
     x = torch.randn(300, 5, generator=torch.Generator().manual_seed(5))
-    together = errors(network, (x,), QUICK)
-    assert together.dtype == np.float64
+    together = errors(network, TensorSource((x,)))
     with torch.no_grad():
         expected = network.errors((x,)).numpy()
     np.testing.assert_allclose(together, expected, rtol=1e-5)
-    promise.assert_scores_agree(errors(network, (x[:7],), QUICK), together[:7], "recon")
-    assert errors(network, (x[:0],), QUICK).shape == (0,)
+    promise.assert_scores_agree(errors(network, TensorSource((x[:7],))), together[:7], "recon")
 
 
 def test_settings_that_make_no_sense_are_refused(data):
@@ -121,32 +124,24 @@ def test_settings_that_make_no_sense_are_refused(data):
         with pytest.raises(SettingError, match="give cpu or cuda"):
             train(small(), *data, replace(QUICK, device=device))
     with pytest.raises(InputError, match="0 to validate"):
-        train(small(), data[0], (data[1][0][:0],), QUICK)
+        train(small(), data[0], TensorSource((torch.empty(0, 5),)), QUICK)
 
 
-class Made:
-    """The rows of a tensor, made batch by batch."""
-
-    def __init__(self, x):
-        self.x = x
-        self.asked = []
-
-    def __len__(self):
-        return len(self.x)
+class Asked(TensorSource):
+    """A source that notes how many windows it was asked for."""
 
     def batch(self, rows):
-        self.asked.append(rows)
-        return (self.x[torch.from_numpy(rows)],)
+        self.sizes = [*getattr(self, "sizes", []), len(rows)]
+        return super().batch(rows)
 
 
-def test_a_source_trains_like_the_tensors_it_is_made_of(data):
-    whole, made = small(), small()
-    sources = Made(data[0][0]), Made(data[1][0])
-    log, made_log = train(whole, *data, QUICK), train(made, *sources, QUICK)
-    assert_same(weights(whole), weights(made))
-    assert made_log.validation_losses == log.validation_losses
-    assert max(len(rows) for rows in sources[0].asked[1:]) == QUICK.batch_size
-    assert np.array_equal(errors(made, sources[1], QUICK), errors(whole, data[1], QUICK))
+def test_windows_are_asked_for_batch_by_batch(data):
+    source = Asked(data[0].tensors)
+    network = small()
+    train(network, source, data[1], QUICK)
+    assert source.sizes == [45] + QUICK.epochs * [8, 8, 8, 8, 8, 5], "first those to prepare from"
+    errors(network, source)
+    assert source.sizes[-1] == 128, "scored in batches of one size"
 
 
 def test_running_out_of_memory_halves_the_batch(data):
