@@ -8,18 +8,31 @@ are those of the ablation tables.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.baselines.checkpoint import train_resumed
+from benchmarks.baselines.logistic_fusion import LogisticFusion
 from benchmarks.baselines.trained import _set_aside
 from benchmarks.windows import Windows
 from smkc.errors import NotFittedError, SettingError, WindowError
 from smkc.paper.learn.images import RecordingImages
+from smkc.paper.learn.learner import Learner, mean_of_worst
 from smkc.paper.learn.masks import Masking
 from smkc.paper.learn.model import LearnedModel, LearnSettings
-from smkc.paper.learn.training import Training, TrainingLog
+from smkc.paper.learn.reconstruction import Reconstruction
+from smkc.paper.learn.standard import Standard
+from smkc.paper.learn.training import (
+    Network,
+    Source,
+    Trainer,
+    Training,
+    TrainingLog,
+    train,
+)
 from smkc.paper.sketch import Sketch
 
 __all__ = [
@@ -85,6 +98,9 @@ class SmkcLearned:
         sketch of a time step into a state.
     training
         epochs, batches, device, seed.
+    checkpoint
+        path beside which trained networks are saved; rows that train the same network share one
+        file. None for no file.
     variant
         one of VARIANTS, at a reduced budget; the method itself if empty.
 
@@ -107,6 +123,7 @@ class SmkcLearned:
     window: int
     sketch: Sketch = field(default_factory=Sketch)
     training: Training = field(default_factory=Training)
+    checkpoint: Path | None = None
     variant: str = ""
 
     def settings(self) -> LearnSettings:
@@ -131,13 +148,9 @@ class SmkcLearned:
         """Train on normal windows; validation windows serve early stopping and standardisation."""
         if validation is None:
             windows, validation = _set_aside(windows)
-        settings = self.settings()
-        if settings.training.checkpoint is not None:
-            settings = self._sharing(settings, windows, validation.normal())
-        labels = validation.is_anomalous if self.wants_labels else None
-        held_out = validation if self.wants_labels else validation.normal()
-        model = LearnedModel(settings)
-        self.model_ = model.fit(self._images(windows), self._images(held_out), labels)
+        held_out = validation.normal()
+        model = LearnedModel(self.settings(), self._trainer(windows, held_out))
+        self.model_ = model.fit(self._images(windows), self._images(held_out))
         self.log_: TrainingLog = model.logs_[model.objectives[0]]
         return self
 
@@ -163,27 +176,33 @@ class SmkcLearned:
             settings.training.device,
         )
 
-    def _sharing(
-        self, settings: LearnSettings, windows: Windows, held_out: Windows
-    ) -> LearnSettings:
-        """Return settings with a checkpoint path shared by all rows that train the same network."""
-        path = settings.training.checkpoint
-        assert path is not None
+    def _trainer(self, windows: Windows, held_out: Windows) -> Trainer:
+        """Return a function that trains a network, or finds it trained by another row."""
+        if self.checkpoint is None:
+            return train
+        settings = self.settings()
         # These do not change a network, except that expects_errors changes the reconstruction
         # network, whose checkpoint then has a different name.
-        alike = replace(
-            settings,
-            objective="ensemble",
-            scoring="paper",
-            expects_errors=False,
-            training=replace(settings.training, checkpoint=None),
-        )
+        alike = replace(settings, objective="ensemble", scoring="paper", expects_errors=False)
         digest = sha256(f"{alike} {self.sketch} {self.variant}".encode())
         for part in (windows, held_out):
             for array in (part.values, part.observed, part.variables):
                 digest.update(np.ascontiguousarray(array).data)
-        shared = path.with_name(f"smkc-{digest.hexdigest()[:16]}{path.suffix}")
-        return replace(settings, training=replace(settings.training, checkpoint=shared))
+        suffix = self.checkpoint.suffix
+        shared = self.checkpoint.with_name(f"smkc-{digest.hexdigest()[:16]}{suffix}")
+
+        def trained(
+            network: Network,
+            inputs: Source,
+            validation: Source,
+            training: Training,
+        ) -> TrainingLog:
+            is_plain = isinstance(network, Reconstruction) and not settings.expects_errors
+            name = f"{type(network).__name__.lower()}{'-plain' if is_plain else ''}"
+            path = shared.with_name(f"{shared.stem}-{name}{suffix}")
+            return train_resumed(network, inputs, validation, training, path=path)
+
+        return trained
 
     def _variant(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         if not self.variant:
@@ -208,10 +227,41 @@ class SmkcPrediction(SmkcLearned):
 
 
 class SmkcEnsemble(SmkcLearned):
-    """SMKC-ENS(HYB): reconstruction and prediction, fused by logistic regression on labels."""
+    """SMKC-ENS(HYB): reconstruction and prediction, fused by logistic regression on labels.
+
+    Without an anomalous validation window the model's own fusion is used, which needs no labels.
+
+    Attributes
+    ----------
+    standard_, fusion_
+        standardisation of :func:`components`, and their fusion; None if there are no labels.
+    """
 
     objective = "ensemble"
     wants_labels = True
+    standard_: Standard
+    fusion_: LogisticFusion | None
+
+    def fit(self, windows: Windows, validation: Windows | None = None) -> Self:
+        """Train on normal windows; learn the fusion from labelled validation windows."""
+        super().fit(windows, validation)
+        self.fusion_ = None
+        if validation is not None and validation.is_anomalous.any():
+            found = self._components(validation)
+            self.standard_ = Standard.of(found[~validation.is_anomalous])
+            self.fusion_ = LogisticFusion.fitted(self.standard_(found), validation.is_anomalous)
+        return self
+
+    def score(self, windows: Windows) -> NDArray[np.float64]:
+        """(B,) scores, higher = more anomalous."""
+        if not len(windows) or not hasattr(self, "model_") or self.fusion_ is None:
+            return super().score(windows)
+        return self.fusion_(self.standard_(self._components(windows)))
+
+    def _components(self, windows: Windows) -> NDArray[np.float64]:
+        images = self._images(windows)
+        learners = self.model_.learners_.values()
+        return np.hstack([components(learner, images) for learner in learners])
 
 
 class SmkcReconTuned(SmkcRecon):
@@ -237,3 +287,20 @@ class SmkcEnsembleWithoutLabels(SmkcLearned):
 
     objective = "ensemble"
     tuned = True
+
+
+def components(learner: Learner, images: RecordingImages) -> NDArray[np.float64]:
+    """Return (B, k) components of windows: density and surprise, and details if there are any.
+
+    With the tuned scoring, a network with several ``error_parts`` has the surprise in each of them,
+    then the mean error in each.
+    """
+    found = learner.outputs(images)
+    main, parts = learner.joined(found), learner.network.error_parts
+    if learner.settings.scoring == "paper" or len(parts) == 1:
+        return main
+    shape = len(found), learner.network.n_tokens, len(parts)
+    errors = found[:, learner.settings.width :].astype(np.float64)
+    standard = learner.patches(errors).reshape(shape)
+    surprises = [mean_of_worst(standard[:, :, at]) for at in range(len(parts))]
+    return np.column_stack([main, *surprises, errors.reshape(shape).mean(axis=1)])

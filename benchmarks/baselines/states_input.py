@@ -17,7 +17,7 @@ from benchmarks.baselines.trained import Trained
 from benchmarks.windows import Windows
 from smkc.errors import SettingError
 from smkc.paper.kernel import Representation, features
-from smkc.paper.learn.training import Batch, Network
+from smkc.paper.learn.training import Batch, Network, Source
 from smkc.paper.sketch import Sketch
 
 __all__ = ["OVER_TIME", "ReadsStates", "StatesNetwork", "state_sequences"]
@@ -73,11 +73,12 @@ class StatesNetwork(Network):
         self.register_buffer("typical", torch.ones(()))
         self.register_buffer("largest", torch.ones(()))
 
-    def prepare(self, inputs: Batch) -> None:
-        """Learn the states' scale."""
+    def prepare(self, inputs: Source) -> None:
+        """Learn the scale of all windows' states."""
         least = torch.finfo(torch.float32).tiny
-        self.typical.copy_(inputs[0].square().mean().sqrt().clamp(min=least))
-        self.largest.copy_(inputs[0].abs().max().clamp(min=least))
+        states = inputs.batch(np.arange(len(inputs)))[0]
+        self.typical.copy_(states.square().mean().sqrt().clamp(min=least))
+        self.largest.copy_(states.abs().max().clamp(min=least))
 
     @abstractmethod
     def step_errors(self, states: Tensor) -> Tensor:

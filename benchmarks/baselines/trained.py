@@ -6,13 +6,16 @@ network and its inputs.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from benchmarks.baselines.checkpoint import train_resumed
+from benchmarks.baselines.tensor_source import TensorSource
 from benchmarks.windows import Windows
 from smkc.errors import InputError, NotFittedError, WindowError
 from smkc.paper.learn.training import (
@@ -20,7 +23,7 @@ from smkc.paper.learn.training import (
     Network,
     Training,
     TrainingLog,
-    errors,
+    evaluated,
     seeded,
     train,
 )
@@ -44,6 +47,8 @@ class Trained(ABC):
         sketch of a time step into a state, for networks that read states.
     training
         epochs, batches, learning rate, device, seed.
+    checkpoint
+        file that training resumes from if it exists, and saves its state in; None for no file.
 
     Attributes
     ----------
@@ -56,6 +61,7 @@ class Trained(ABC):
     window: int
     sketch: Sketch = field(default_factory=Sketch)
     training: Training = field(default_factory=Training)
+    checkpoint: Path | None = None
 
     @abstractmethod
     def inputs(self, windows: Windows) -> tuple[NDArray[Any], ...]:
@@ -71,8 +77,10 @@ class Trained(ABC):
             windows, validation = _set_aside(windows)
         with seeded(self.training.seed, INITIAL_WEIGHTS):
             network = self.network()
-        self.log_: TrainingLog = train(
-            network, self._tensors(windows), self._tensors(validation), self.training
+        saved = self.checkpoint
+        trained = train if saved is None else partial(train_resumed, path=saved)
+        self.log_: TrainingLog = trained(
+            network, self._source(windows), self._source(validation), self.training
         )
         self.network_: Network = network
         return self
@@ -81,7 +89,10 @@ class Trained(ABC):
         """(B,) scores, higher = more anomalous."""
         if not hasattr(self, "network_"):
             raise NotFittedError(f"{type(self).__name__} has learned nothing yet; call fit first")
-        scores = errors(self.network_, self._tensors(windows), self.training)
+        source, network = self._source(windows), self.network_
+        if not len(source):
+            return np.empty(0)
+        scores = evaluated(network, network.errors, source, self.training).astype(np.float64)
         if not np.isfinite(scores).all():
             worst = int(np.flatnonzero(~np.isfinite(scores))[0])
             raise InputError(
@@ -90,13 +101,14 @@ class Trained(ABC):
             )
         return scores
 
-    def _tensors(self, windows: Windows) -> tuple[Tensor, ...]:
+    def _source(self, windows: Windows) -> TensorSource:
         if windows.length != self.window:
             raise WindowError(
                 f"{type(self).__name__} reads windows of {self.window} steps, but these have "
                 f"{windows.length}; set window={windows.length}, or cut the windows anew"
             )
-        return tuple(torch.from_numpy(np.ascontiguousarray(x)) for x in self.inputs(windows))
+        tensors = (torch.from_numpy(np.ascontiguousarray(x)) for x in self.inputs(windows))
+        return TensorSource(tuple(tensors), self.training.where())
 
 
 def _set_aside(windows: Windows) -> tuple[Windows, Windows]:

@@ -104,9 +104,13 @@ def run_job(job: Job, settings: RunSettings) -> None:
     splits = Splits(
         seed=job.seed, world=find_world(job.world), length=job.length, sizes=budget.sizes
     )
-    training = _training(job, settings) if job.row.is_trained else None
+    checkpoint = _checkpoint(job, settings) if job.row.is_trained else None
     method = job.row.make(
-        window=job.length, sketch=Sketch(buckets=job.buckets), seed=job.seed, training=training
+        window=job.length,
+        sketch=Sketch(buckets=job.buckets),
+        seed=job.seed,
+        training=_training(job, settings) if job.row.is_trained else None,
+        checkpoint=checkpoint,
     )
     started = time.perf_counter()
     validation = splits.validation(protocol)
@@ -143,24 +147,27 @@ def run_job(job: Job, settings: RunSettings) -> None:
         made,
     )
     write_scores(settings.path(job), found)
-    if training is not None and training.checkpoint is not None:
-        training.checkpoint.unlink(missing_ok=True)
+    if checkpoint is not None:
+        checkpoint.unlink(missing_ok=True)
 
 
-def _training(job: Job, settings: RunSettings) -> "Training":
-    from smkc.paper.learn.training import Training
-
+def _checkpoint(job: Job, settings: RunSettings) -> Path:
     name = job.path.with_suffix("").as_posix().replace("/", "-")
     digest = fingerprint(job, settings.budget)
     # One folder per version of the code: training never resumes from another version's weights.
     folder = settings.folder / "checkpoints" / source_digest(job.row.home)
     checkpoint = folder / f"{name}-{digest}.safetensors"
     checkpoint.parent.mkdir(parents=True, exist_ok=True)
+    return checkpoint
+
+
+def _training(job: Job, settings: RunSettings) -> "Training":
+    from smkc.paper.learn.training import Training
+
     return Training(
         epochs=settings.budget.epochs,
         patience=settings.budget.patience,
         batch_size=settings.budget.batch_size,
         device=settings.device,
         seed=job.seed,
-        checkpoint=checkpoint,
     )

@@ -6,6 +6,7 @@ delayed until a method is created.
 
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.baselines.contract import Competitor
@@ -63,9 +64,18 @@ class Method:
         return self.reads == "network"
 
     def make(
-        self, *, window: int, sketch: Sketch, seed: int, training: "Training | None" = None
+        self,
+        *,
+        window: int,
+        sketch: Sketch,
+        seed: int,
+        training: "Training | None" = None,
+        checkpoint: Path | None = None,
     ) -> Competitor:
-        """Return the competitor, not fitted; ``training`` is used by those with a network."""
+        """Return the competitor, not fitted.
+
+        ``training`` is used by those with a network, which resume from ``checkpoint``.
+        """
         module, name = self.home.split(":")
         try:
             kind = getattr(import_module(f"{BASELINES}.{module}"), name)
@@ -77,7 +87,7 @@ class Method:
         if self.reads in ("states", "network"):
             settings["window"] = window
         if self.is_trained:
-            settings["training"] = training
+            settings.update(training=training, checkpoint=checkpoint)
         if self.representation:
             settings["representation"] = self.representation
         if self.variant:

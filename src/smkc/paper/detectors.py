@@ -222,9 +222,16 @@ class TrainedDetector(KernelDetector):
     def place(self, device: str | None) -> None:
         """Set the device for scoring; None is the training device if available, else the CPU."""
         _need_torch()
-        from smkc.paper.learn.density import usable_device
+        from smkc.paper.learn.training import Training
 
-        self.device = usable_device(self.device, device)
+        wanted = self.device if device is None else device
+        try:
+            Training(device=wanted).where()
+        except (SettingError, TypeError):
+            if device is not None:
+                raise
+            wanted = "cpu"
+        self.device = wanted
 
     def _density(self, sketch: Sketch) -> Density:
         if self.epochs is not None:

@@ -66,8 +66,8 @@ def check_goes_on_from_a_checkpoint(kind, rng, tmp_path, **settings):
     windows = made_windows(rng, 60)
     path = tmp_path / "run.safetensors"
     expected = made(kind, **settings).fit(windows).score(windows)
-    made(kind, replace(TRAINING, epochs=1, checkpoint=path), **settings).fit(windows)
-    resumed = made(kind, replace(TRAINING, checkpoint=path), **settings).fit(windows)
+    made(kind, replace(TRAINING, epochs=1), checkpoint=path, **settings).fit(windows)
+    resumed = made(kind, checkpoint=path, **settings).fit(windows)
     assert np.array_equal(expected, resumed.score(windows))
 
 

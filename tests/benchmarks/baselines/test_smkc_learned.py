@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
+from benchmarks.baselines.logistic_fusion import LogisticFusion
 from benchmarks.baselines.smkc_learned import (
     VARIANTS,
     SmkcEnsemble,
@@ -13,6 +15,7 @@ from benchmarks.baselines.smkc_learned import (
     SmkcPrediction,
     SmkcRecon,
     SmkcReconTuned,
+    components,
 )
 from benchmarks.paper.budget import find_budget
 from benchmarks.paper.jobs import RunSettings, run_job
@@ -20,7 +23,7 @@ from benchmarks.paper.methods import ABLATIONS, TUNED_ABLATIONS
 from benchmarks.paper.scores import Job
 from benchmarks.world import World, generate
 from smkc.errors import SettingError
-from smkc.paper.learn.fusion import LogisticFusion, TailFusion
+from smkc.paper.learn.fusion import TailFusion
 from smkc.paper.learn.training import Training
 from smkc.paper.sketch import Sketch
 
@@ -48,7 +51,11 @@ def test_labels_are_for_the_ensemble_that_asks_for_them():
     validation = some(seed=1, rate=0.3)
     assert SmkcEnsemble.wants_labels
     labelled = made(SmkcEnsemble).fit(some(), validation)
-    assert isinstance(labelled.model_.fusion_, LogisticFusion)
+    assert isinstance(labelled.fusion_, LogisticFusion)
+    unlabelled = made(SmkcEnsemble).fit(some(), some(seed=1))
+    assert unlabelled.fusion_ is None
+    model = unlabelled.model_
+    assert np.array_equal(unlabelled.score(some()), model.score(unlabelled._images(some())))
     for kind in (SmkcRecon, SmkcPrediction, SmkcEnsembleWithoutLabels):
         assert not kind.wants_labels
     ours = made(SmkcEnsembleWithoutLabels)
@@ -59,46 +66,56 @@ def test_labels_are_for_the_ensemble_that_asks_for_them():
 
 
 def test_rows_that_train_the_same_network_train_it_once(tmp_path):
-    training = Training(epochs=1, seed=2, checkpoint=tmp_path / "job.safetensors")
+    saved = {"training": Training(epochs=1, seed=2), "checkpoint": tmp_path / "job.safetensors"}
     validation = some(seed=1, rate=0.3)
     for kind in (SmkcRecon, SmkcPrediction):
-        made(kind, training=training).fit(some(), validation.normal())
+        made(kind, **saved).fit(some(), validation.normal())
     files = sorted(tmp_path.iterdir())
     times = [path.stat().st_mtime_ns for path in files]
     assert len(files) == 2
-    ensemble = made(SmkcEnsemble, training=training).fit(some(), validation)
+    ensemble = made(SmkcEnsemble, **saved).fit(some(), validation)
     assert [path.stat().st_mtime_ns for path in sorted(tmp_path.iterdir())] == times
-    training_alone = replace(training, checkpoint=None)
-    alone = made(SmkcEnsemble, training=training_alone).fit(some(), validation)
+    alone = made(SmkcEnsemble, training=saved["training"]).fit(some(), validation)
     assert np.array_equal(ensemble.score(validation), alone.score(validation))
-    made(SmkcRecon, training=training, variant="base").fit(some(), validation.normal())
-    made(SmkcRecon, training=training).fit(some(seed=7), validation.normal())
+    made(SmkcRecon, **saved, variant="base").fit(some(), validation.normal())
+    made(SmkcRecon, **saved).fit(some(seed=7), validation.normal())
     assert len(list(tmp_path.iterdir())) == 4, "others are not theirs"
 
 
 def test_the_papers_row_and_the_tuned_one_share_what_they_can(tmp_path):
-    training = Training(epochs=1, seed=2, checkpoint=tmp_path / "job.safetensors")
+    saved = {"training": Training(epochs=1, seed=2), "checkpoint": tmp_path / "job.safetensors"}
     validation = some(seed=1, rate=0.3)
-    made(SmkcEnsemble, training=training).fit(some(), validation)
-    made(SmkcEnsembleTuned, training=training).fit(some(), validation)
+    made(SmkcEnsemble, **saved).fit(some(), validation)
+    made(SmkcEnsembleTuned, **saved).fit(some(), validation)
     names = sorted(path.stem.split("-", 2)[-1] for path in tmp_path.iterdir())
-    assert names == ["prediction", "recon", "recon-plain"]
+    assert names == ["prediction", "reconstruction", "reconstruction-plain"]
 
 
 def test_the_papers_ensemble_fuses_four_components():
     validation = some(seed=1, rate=0.3)
-    model = made(SmkcEnsemble).fit(some(), validation).model_
-    assert model.component_names == (
-        "density of recon",
-        "surprise of recon",
-        "density of prediction",
-        "surprise of prediction",
-    )
-    assert len(model.fusion_.weights) == 4
-    assert not model.settings.expects_errors
-    tuned = made(SmkcEnsembleTuned).fit(some(), validation).model_
-    assert len(tuned.fusion_.weights) > 4
-    assert tuned.settings.expects_errors
+    ours = made(SmkcEnsemble).fit(some(), validation)
+    assert len(ours.fusion_.weights) == 4
+    assert not ours.model_.settings.expects_errors
+    tuned = made(SmkcEnsembleTuned).fit(some(), validation)
+    assert len(tuned.fusion_.weights) == 16, "and the errors of 6 channels in 2 ways"
+    assert tuned.model_.settings.expects_errors
+
+
+def test_details_are_the_worst_and_the_mean_errors_of_each_channel():
+    validation, test = some(seed=1), some(seed=3)
+    ours = made(SmkcReconTuned).fit(some(), validation)
+    learner = ours.model_.learners_["recon"]
+    found = components(learner, ours._images(test))
+    assert np.array_equal(found[:, :2], learner.components(ours._images(test)))
+    with torch.no_grad():
+        by_token, usual = (
+            learner.network.surprises(ours._images(of).batch(np.arange(40))).double().numpy()
+            for of in (test, validation)
+        )
+    np.testing.assert_allclose(found[:, 8:], by_token.mean(1), rtol=1e-3)
+    low, centre, high = np.quantile(usual, [0.25, 0.5, 0.75], axis=0)
+    z = (by_token - centre) / (high - low) * 1.34898
+    np.testing.assert_allclose(found[:, 2:8], z.max(1), rtol=1e-2)  # a tenth of 3 patches is one
 
 
 def test_every_ablation_is_a_variant_that_differs_from_base():

@@ -2,6 +2,7 @@ import pytest
 import torch
 from tests.benchmarks.baselines import states_checks
 
+from benchmarks.baselines.tensor_source import TensorSource
 from benchmarks.baselines.tranad import TranAD
 
 SMALL = {"hidden": 32, "heads": 2}
@@ -22,7 +23,7 @@ def test_training_goes_on_from_a_checkpoint(rng, tmp_path):
 @pytest.mark.parametrize("epoch", [1, 10])
 def test_losses_and_score_are_the_papers(epoch):
     network, states = states_checks.network_of(TranAD, epsilon=1.2, **SMALL)
-    network.prepare((states,))
+    network.prepare(TensorSource((states,)))
     window = states / states.abs().max()
     first, second, again = [(x - window).square().sum(2) for x in network(window)]
     plain = 1.2**-epoch

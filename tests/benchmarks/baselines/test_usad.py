@@ -5,6 +5,7 @@ import torch
 from tests.benchmarks.baselines import states_checks
 from tests.benchmarks.baselines.made_windows import made_windows
 
+from benchmarks.baselines.tensor_source import TensorSource
 from benchmarks.baselines.usad import Usad, UsadNetwork, UsadWorstStep
 
 SMALL = {"hidden": 32, "latent": 16}
@@ -62,7 +63,7 @@ def distances(network, states):
 @pytest.mark.parametrize("epoch", [1, 4])
 def test_losses_and_score_are_the_papers(epoch):
     network, states = states_checks.network_of(Usad, **SMALL)
-    network.prepare((states,))
+    network.prepare(TensorSource((states,)))
     first, second, again = distances(network, states)
     n = epoch
     expected = first.mean() / n + (1 - 1 / n) * again.mean()
@@ -81,7 +82,7 @@ def test_each_phase_trains_the_encoder_and_its_own_decoder():
 
 def test_outputs_stay_within_the_scale():
     network, states = states_checks.network_of(Usad, **SMALL)
-    network.prepare((states,))
+    network.prepare(TensorSource((states,)))
     assert float(network.largest) == float(states.abs().max())
     assert network.reproduce(1e3 * states.flatten(1), 1).abs().max() <= 1.0
 
@@ -91,7 +92,7 @@ def test_at_the_authors_pace_an_epoch_counts_for_less():
     paced, _ = states_checks.network_of(UsadWorstStep, **SMALL)
     paced.load_state_dict(plain.state_dict())
     for network in (plain, paced):
-        network.prepare((states,))
+        network.prepare(TensorSource((states,)))
     for phase in (0, 1):
         for epoch, counted in ((1, 1), (25, 1), (26, 2), (75, 3)):
             torch.testing.assert_close(

@@ -277,13 +277,15 @@ def test_a_file_of_another_kind_is_refused(fitted, tmp_path):
 def test_a_model_of_a_gpu_loads_without_one(recon, live, tmp_path):
     recon.save(tmp_path / "m.smkc")
     arrays, header = smkc.model_file.read(tmp_path / "m.smkc")
-    header["settings"]["device"] = "cuda"
-    smkc.model_file.write(tmp_path / "gpu.smkc", arrays, header)
-    loaded = smkc.load(tmp_path / "gpu.smkc")
-    assert loaded.device == "cpu"
+    for device in ("cuda:1", None, "cuda"):
+        header["settings"]["device"] = device
+        smkc.model_file.write(tmp_path / "gpu.smkc", arrays, header)
+        loaded = smkc.load(tmp_path / "gpu.smkc")
+        assert loaded.device == "cpu"
     np.testing.assert_array_equal(loaded.score_windows(live).score, recon.score_windows(live).score)
     with pytest.raises(SettingError, match="finds no GPU"):
         smkc.load(tmp_path / "gpu.smkc", device="cuda")
+    assert smkc.load(tmp_path / "gpu.smkc", device="cpu").device == "cpu"
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")

@@ -18,7 +18,6 @@ from smkc.paper.learn.held_out import HeldOut
 from smkc.paper.learn.images import RecordingImages
 from smkc.paper.learn.model import LearnedModel, LearnSettings
 from smkc.paper.learn.patches import Patches
-from smkc.paper.learn.training import Training
 from smkc.paper.sketch import Sketch
 from smkc.recording import Recording
 
@@ -229,27 +228,6 @@ class LearnedDensity:
                 "model's settings; fit again and save the model anew"
             )
         return found
-
-
-def usable_device(trained_on: str, wanted: str | None = None) -> str:
-    """Return the device for scoring: the wanted one, else the training device, else the CPU.
-
-    Raise SettingError if a ``wanted`` device is unavailable. The CPU is used if the training device
-    is unavailable.
-
-    Examples
-    --------
-    >>> usable_device("cpu")
-    'cpu'
-    """
-    if wanted is not None:
-        Training(device=wanted).where()
-        return wanted
-    try:
-        Training(device=trained_on).where()
-    except (SettingError, TypeError):
-        return "cpu"
-    return trained_on
 
 
 def _some(starts: NDArray[np.int64], most: int, seed: int) -> NDArray[np.int64]:

@@ -4,8 +4,6 @@ In: a prepared recording and start rows. Out: images and scale tokens of the req
 device. Images are cached on a GPU if all of them take at most 4 GiB.
 """
 
-from hashlib import sha256
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -13,7 +11,6 @@ from torch import Tensor
 
 from smkc.paper.kernel import CHANNELS, images
 from smkc.paper.kernel.torch_windows import TorchWindows
-from smkc.paper.kernel.windows import window_observations
 from smkc.paper.sketch import Sketch
 from smkc.recording import Recording
 
@@ -24,7 +21,7 @@ SCALE_CHANNEL = "log_g"
 # epoch takes longer than the training steps. On the CPU it is the other way round.
 KEPT_BYTES = 4 * 2**30
 
-# Windows whose images are computed at a time if all are cached; also windows per part of a digest.
+# Windows whose images are computed at a time if all are cached.
 MADE_TOGETHER = 4096
 
 
@@ -71,29 +68,6 @@ class RecordingImages:
         which = torch.from_numpy(rows).to(self.device)
         pixels, tau = self._kept
         return pixels.index_select(0, which), tau.index_select(0, which)
-
-    def digest(self) -> str:
-        """Return a digest of the windows' observations, the sketch and the channels.
-
-        Equal windows of another recording have the same digest.
-        """
-        recording, hashes = self.prepared, self.sketch.hash(self.prepared.names)
-        digest = sha256(f"{self.window} {self.sketch} {self.channels} {len(self)}".encode())
-        for first in range(0, len(self), MADE_TOGETHER):
-            starts = self.starts[first : first + MADE_TOGETHER]
-            counts, which = window_observations(recording, starts, self.window)
-            codes = recording.codes[which]
-            for array in (counts, recording.values[which], *(x[codes] for x in hashes.arrays)):
-                digest.update(np.ascontiguousarray(array).data)
-        return digest.hexdigest()
-
-    def take(self, which: NDArray[np.int64]) -> "RecordingImages":
-        """Return the windows with these numbers."""
-        some = RecordingImages(
-            self.prepared, self.starts[which], self.window, self.sketch, self.channels, self.device
-        )
-        some._windows = self._windows
-        return some
 
     def _made(self, starts: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
         # The scale token is a by-product of log_g, which is computed and dropped if not requested.

@@ -4,7 +4,7 @@ In: sources of training images and of held-out images. Out: components of a wind
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,13 @@ from torch import Tensor
 from smkc.model_file import below
 from smkc.paper.density import ReferenceSet
 from smkc.paper.learn.images import RecordingImages
-from smkc.paper.learn.network import Batch, Training, TrainingLog
+from smkc.paper.learn.network import Batch, TrainingLog
 from smkc.paper.learn.objective import Objective
 from smkc.paper.learn.prediction import Prediction
 from smkc.paper.learn.reconstruction import Reconstruction
 from smkc.paper.learn.settings import LearnSettings
 from smkc.paper.learn.standard import Standard, Whitening
-from smkc.paper.learn.training import INITIAL_WEIGHTS, evaluated, seeded, train
+from smkc.paper.learn.training import INITIAL_WEIGHTS, Trainer, evaluated, seeded, train
 
 NETWORKS: dict[str, type[Reconstruction | Prediction]] = {
     "recon": Reconstruction,
@@ -82,10 +82,11 @@ class Learner:
         objective: str,
         windows: RecordingImages,
         held_out: RecordingImages,
+        train: Trainer = train,
     ) -> "Learner":
         """Train on normal windows; use held-out ones for early stopping and standardisation."""
+        training = settings.training
         network = untrained_network(settings, objective, windows.window)
-        training = _own_checkpoint(settings, objective)
         log = train(network, windows, held_out, training)
         size = min(len(windows), settings.reference_size)
         # Spread evenly over all windows, because neighbours may be similar.
@@ -99,38 +100,26 @@ class Learner:
         patches = Standard.of(errors.reshape(len(held_out), -1).astype(np.float64))
         return cls(settings, network, whitening, references, patches, log)
 
-    @property
-    def component_names(self) -> tuple[str, ...]:
-        """Names of the columns of :meth:`components`; the first two summarise the others."""
-        if self.settings.scoring == "paper":
-            return "density", "surprise"
-        parts = self.network.error_parts if len(self.network.error_parts) > 1 else ()
-        details = [f"{kind} in {part}" for kind in ("surprise", "mean error") for part in parts]
-        return "density", "surprise", *details
-
     def components(self, source: RecordingImages) -> NDArray[np.float64]:
-        """Return (B, k) components: density and surprise of each window, then details.
+        """Return (B, 2) components: density and surprise of each window."""
+        return self.joined(self.outputs(source)) if len(source) else np.empty((0, 2))
 
-        The details are surprise and mean error in each of the network's ``error_parts``, if it has
-        several and the scoring is ``tuned``.
-        """
-        if not len(source):
-            return np.empty((0, len(self.component_names)))
-        return self._joined(evaluated(self.network, self._both, source, self.settings.training))
-
-    def _both(self, batch: Batch) -> Tensor:
+    def outputs(self, source: RecordingImages) -> NDArray[np.float32]:
         """Return (B, D + T * R): the summary of each window, and the errors of its patches.
 
         With the paper's scoring, return (B, D + 1): class token and mean error.
         """
+        return evaluated(self.network, self._both, source, self.settings.training)
+
+    def _both(self, batch: Batch) -> Tensor:
         if self.settings.scoring == "paper":
             error = self.network.errors(batch).unsqueeze(1)
             return torch.cat([self.network.embeddings(batch), error], dim=1)
         by_token = self.network.surprises(batch).flatten(1)
         return torch.cat([self.network.summaries(batch), by_token], dim=1)
 
-    def _joined(self, found: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return (B, k) components, computed from the result of :meth:`_both`."""
+    def joined(self, found: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return (B, 2) components, computed from the result of :meth:`outputs`."""
         network = self.network
         embeddings, errors = np.split(found, [self.settings.width], axis=1)
         embeddings = np.ascontiguousarray(embeddings)
@@ -139,14 +128,9 @@ class Learner:
         if self.settings.scoring == "paper":
             return np.column_stack([density, errors.astype(np.float64)])
         shape = len(found), network.n_tokens, len(network.error_parts)
-        by_patch = errors.astype(np.float64)
-        standard = self.patches(by_patch).reshape(shape)
-        surprise = _worst(standard[:, :, list(network.scored_parts)].reshape(len(found), -1))
-        columns = [density, surprise]
-        if len(network.error_parts) > 1:
-            columns += [_worst(standard[:, :, at]) for at in range(shape[2])]
-            columns += [*by_patch.reshape(shape).mean(axis=1).T]
-        return np.column_stack(columns)
+        standard = self.patches(errors.astype(np.float64)).reshape(shape)
+        scored = standard[:, :, list(network.scored_parts)].reshape(len(found), -1)
+        return np.column_stack([density, mean_of_worst(scored)])
 
     # ------------------------------------------------------------------ saving
 
@@ -205,7 +189,7 @@ def untrained_network(settings: LearnSettings, objective: str, window: int) -> O
         return NETWORKS[objective](settings, window)
 
 
-def _worst(errors: NDArray[np.float64]) -> NDArray[np.float64]:
+def mean_of_worst(errors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return (B,) means over the largest WORST_SHARE of (B, n) errors."""
     n_worst = max(1, round(WORST_SHARE * errors.shape[1]))
     worst: NDArray[np.float64] = np.sort(errors, axis=1)[:, -n_worst:].mean(axis=1)
@@ -218,14 +202,3 @@ def _unit_vectors(
     """Return (B, d) unit vectors, whose cosine distances make the density."""
     # Class tokens already have length 1.
     return embeddings if settings.scoring == "paper" else whitening.unit_vectors(embeddings)
-
-
-def _own_checkpoint(settings: LearnSettings, objective: str) -> Training:
-    """Return the training settings with a checkpoint path of this network's own."""
-    training = settings.training
-    path = training.checkpoint
-    if path is None:
-        return training
-    plain = objective == "recon" and not settings.expects_errors
-    name = f"{path.stem}-{objective}{'-plain' if plain else ''}{path.suffix}"
-    return replace(training, checkpoint=path.with_name(name))

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from smkc.errors import InputError, ModelFileError, NotFittedError
 from smkc.model_file import below
-from smkc.paper.learn.fusion import FUSIONS, Fusion, LogisticFusion, TailFusion, WeightedSum
+from smkc.paper.learn.fusion import FUSIONS, Fusion, TailFusion, WeightedSum
 from smkc.paper.learn.images import RecordingImages
 from smkc.paper.learn.learner import Learner
 from smkc.paper.learn.network import TrainingLog
 from smkc.paper.learn.settings import OBJECTIVES, LearnSettings
 from smkc.paper.learn.standard import Standard
+from smkc.paper.learn.training import Trainer, train
 
 __all__ = ["OBJECTIVES", "LearnSettings", "LearnedModel"]
 
@@ -33,6 +34,13 @@ PAPER_WEIGHT = 1.0
 class LearnedModel:
     """Networks trained on normal windows, and a score of a window's distance from normal.
 
+    Parameters
+    ----------
+    settings
+        settings of the networks and of their training.
+    train
+        the function that trains each network.
+
     Attributes
     ----------
     learners_
@@ -43,8 +51,9 @@ class LearnedModel:
         time steps per window.
     """
 
-    def __init__(self, settings: LearnSettings) -> None:
+    def __init__(self, settings: LearnSettings, train: Trainer = train) -> None:
         self.settings = settings
+        self.train = train
 
     @property
     def objectives(self) -> tuple[str, ...]:
@@ -52,26 +61,12 @@ class LearnedModel:
         return OBJECTIVES[self.settings.objective]
 
     @property
-    def component_names(self) -> tuple[str, ...]:
-        """Names of the columns of :meth:`components`."""
-        return tuple(
-            f"{component} of {name}"
-            for name, learner in self._fitted().items()
-            for component in learner.component_names
-        )
-
-    @property
     def logs_(self) -> dict[str, TrainingLog]:
         """Training logs, by objective; empty for a model that was loaded."""
         learners = self._fitted().items()
         return {name: learner.log for name, learner in learners if learner.log is not None}
 
-    def fit(
-        self,
-        train: RecordingImages,
-        held_out: RecordingImages,
-        labels: NDArray[np.bool_] | None = None,
-    ) -> Self:
+    def fit(self, train: RecordingImages, held_out: RecordingImages) -> Self:
         """Train on normal windows; use held-out ones to stop, to standardise and to fuse.
 
         Parameters
@@ -79,11 +74,8 @@ class LearnedModel:
         train
             normal windows.
         held_out
-            more normal windows, not trained on; with ``labels``, anomalous windows too.
-        labels
-            (B,) whether each window of ``held_out`` is anomalous. If any is, an ensemble learns
-            from the labels how to fuse all components. Otherwise it fuses densities and surprises
-            by tail probabilities. Those of a single objective are always summed with fixed weights.
+            more normal windows, not trained on. An ensemble fuses densities and surprises by tail
+            probabilities among them; those of a single objective are summed with fixed weights.
         """
         settings = self.settings
         if len(train) < max(settings.neighbours, 2):
@@ -91,62 +83,40 @@ class LearnedModel:
                 f"{len(train)} windows to learn from, neighbours={settings.neighbours}; give more "
                 "windows or ask for fewer neighbours"
             )
-        if labels is not None and len(labels) != len(held_out):
+        if len(held_out) < 2:
             raise InputError(
-                f"labels for {len(labels)} of {len(held_out)} held-out windows; give one per window"
-            )
-        is_normal = np.ones(len(held_out), bool) if labels is None else ~labels
-        normal = held_out if labels is None else held_out.take(np.flatnonzero(is_normal))
-        if len(normal) < 2:
-            raise InputError(
-                f"{len(normal)} normal windows are held out; give at least 2, better some hundred"
+                f"{len(held_out)} normal windows are held out; give at least 2, better some hundred"
             )
         self.learners_ = {
-            objective: Learner.learned(settings, objective, train, normal)
+            objective: Learner.learned(settings, objective, train, held_out, self.train)
             for objective in self.objectives
         }
         self.window_ = train.window
         found = self.components(held_out)
-        self.standard_ = Standard.of(found[is_normal])
-        self.fusion_ = self._fusion(self.standard_(found), is_normal)
+        self.standard_ = Standard.of(found)
+        self.fusion_ = self._fusion(self.standard_(found))
         return self
 
     def components(self, source: RecordingImages) -> NDArray[np.float64]:
-        """Return (B, k) raw components of each objective: density, surprise, and its details."""
+        """Return (B, k) raw components: density and surprise of each objective."""
         return np.hstack([learner.components(source) for learner in self._fitted().values()])
 
     def score(self, source: RecordingImages) -> NDArray[np.float64]:
         """Return (B,) scores, higher = more anomalous."""
-        return self.fused(self.components(source))
-
-    def fused(self, components: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return (B,) scores of (B, k) raw components."""
-        self._fitted()
-        standard = self.standard_(components)
-        detailed = isinstance(self.fusion_, LogisticFusion)
-        return self.fusion_(standard if detailed else standard[:, self._main()])
+        components = self.components(source)
+        return self.fusion_(self.standard_(components))
 
     def _fitted(self) -> dict[str, Learner]:
         if not hasattr(self, "learners_"):
             raise NotFittedError("the model has learned nothing yet; call fit first")
         return self.learners_
 
-    def _main(self) -> list[int]:
-        """Return the indices of the components that are densities and overall surprises."""
-        return [
-            at
-            for at, name in enumerate(self.component_names)
-            if name.startswith(("density of", "surprise of"))
-        ]
-
-    def _fusion(self, components: NDArray[np.float64], is_normal: NDArray[np.bool_]) -> Fusion:
-        if self.settings.objective != "ensemble":
-            tuned = self.settings.scoring == "tuned"
-            weight = SURPRISE_WEIGHTS[self.settings.objective] if tuned else PAPER_WEIGHT
-            return WeightedSum(np.array([1.0, weight]))
-        if not is_normal.all():
-            return LogisticFusion.fitted(components, ~is_normal)
-        return TailFusion.fitted(components[:, self._main()])
+    def _fusion(self, components: NDArray[np.float64]) -> Fusion:
+        if self.settings.objective == "ensemble":
+            return TailFusion.fitted(components)
+        tuned = self.settings.scoring == "tuned"
+        weight = SURPRISE_WEIGHTS[self.settings.objective] if tuned else PAPER_WEIGHT
+        return WeightedSum(np.array([1.0, weight]))
 
     # ------------------------------------------------------------------ saving
 
@@ -185,11 +155,15 @@ class LearnedModel:
                 )
                 for objective in model.objectives
             }
-            model.standard_ = Standard(arrays["standard/centre"], arrays["standard/spread"])
+            # Models saved before have more components of reconstruction, after its first two.
+            main = [0, 1, -2, -1][: 2 * len(model.objectives)]
+            model.standard_ = Standard(
+                arrays["standard/centre"][main], arrays["standard/spread"][main]
+            )
             if header["fusion"] not in FUSIONS:
                 raise ValueError(f"fusion {header['fusion']!r} is not known")
             model.fusion_ = FUSIONS[header["fusion"]](**below(arrays, "fusion/"))
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        except (LookupError, TypeError, ValueError, RuntimeError) as error:
             raise ModelFileError(
                 f"the stored networks do not fit the model's settings: {error}; fit again and "
                 "save the model anew"

@@ -6,7 +6,6 @@ The classes here are shared by the loop, the networks and their users.
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -25,7 +24,7 @@ WARM_UP = 0.05
 
 
 class Source(Protocol):
-    """Inputs computed batch by batch, because all of them might not fit into memory."""
+    """Inputs of a network, batch by batch, because all of them might not fit into memory."""
 
     def __len__(self) -> int:
         """Return the number of windows."""
@@ -35,9 +34,10 @@ class Source(Protocol):
         """Return the tensors of the windows ``rows``; windows are the first axis."""
         ...
 
-    def digest(self) -> str:
-        """Return a digest of the windows' data, which identifies the source."""
-        ...
+
+def on_device(source: Source, rows: Tensor, device: torch.device) -> Batch:
+    """Return the tensors of the windows ``rows`` of a source, on the device."""
+    return tuple(tensor.to(device) for tensor in source.batch(rows.numpy()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,11 +60,6 @@ class Training:
         torch device: ``cpu``, ``cuda``, ``cuda:1``.
     seed
         seed of initial weights, order of windows, dropout and masks.
-    checkpoint
-        file for the state after the latest epochs; training resumes from it if it exists. None
-        writes no checkpoint.
-    checkpoint_seconds
-        shortest training time, in seconds, from one checkpoint to the next.
     bf16
         whether training computes its forward pass in bfloat16 on a GPU; networks with recurrent
         layers do not.
@@ -78,8 +73,6 @@ class Training:
     schedule: str = "constant"
     device: str = "cpu"
     seed: int = 0
-    checkpoint: Path | None = None
-    checkpoint_seconds: float = 20.0
     bf16: bool = True
 
     def __post_init__(self) -> None:
@@ -142,8 +135,7 @@ class TrainingLog:
 class Network(nn.Module, ABC):
     """A network that computes its own loss and each window's score.
 
-    A batch is a tuple of tensors whose first axis is windows. Settings that do not show in the
-    shapes of weights belong in ``extra_repr``, which is part of a checkpoint's identity.
+    A batch is a tuple of tensors whose first axis is windows.
     """
 
     # Number of losses, minimised one after the other in each batch, each by its own AdamW.
@@ -156,11 +148,10 @@ class Network(nn.Module, ABC):
     # Whether a step launches the same operations in every epoch, so that a GPU can replay it.
     is_steady = False
 
-    def prepare(self, inputs: Batch) -> None:
+    def prepare(self, inputs: Source) -> None:
         """Derive values needed before training, such as a scale, from the training inputs.
 
         Store them in a buffer, so that they are saved with the weights. The default does nothing.
-        Only a part is passed of inputs that are computed batch by batch.
         """
 
     def phase_parameters(self, phase: int) -> list[nn.Parameter]:

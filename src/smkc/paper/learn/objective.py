@@ -58,11 +58,6 @@ class Objective(Network):
     def surprise_by_patch(self, images: Tensor, tau: Tensor) -> Tensor:
         """Return (B, S, M, R) errors under the S fixed masks, by masked patch and part."""
 
-    def extra_repr(self) -> str:
-        """Return the settings that do not show in the layers; see :class:`Network`."""
-        given = self.settings
-        return repr((given.channels, given.heads, given.backbone, given.tokens, given.masking))
-
     def loss(self, batch: Batch, epoch: int, phase: int = 0) -> Tensor:
         """Return the scalar loss under masks drawn from torch's default generator."""
         images, tau = batch
@@ -99,7 +94,7 @@ class Objective(Network):
 
 
 def _own_generator(device: torch.device) -> torch.Generator:
-    """Return torch's default generator of a device; the training loop seeds and saves it."""
+    """Return torch's default generator of a device, which the training loop seeds."""
     if device.type == "cuda":
         index = torch.cuda.current_device() if device.index is None else device.index
         own: torch.Generator = torch.cuda.default_generators[index]

@@ -4,6 +4,7 @@ In: kernel images and scale tokens. Out: a training loss, then each window's emb
 surprise, the error of the masked patches.
 """
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -11,12 +12,15 @@ from torch.nn import functional
 from smkc.paper.learn.attention import CrossDecoder, pick
 from smkc.paper.learn.encoder import Encoder
 from smkc.paper.learn.masks import under_each
-from smkc.paper.learn.network import Batch
+from smkc.paper.learn.network import Source
 from smkc.paper.learn.objective import Objective
 from smkc.paper.learn.settings import LearnSettings
 
 # Smallest spread, so that the errors of a channel that hardly varies are not magnified too much.
 LEAST_SPREAD = 1e-2
+
+# Largest number of windows that the spread is computed from.
+PREPARED = 1024
 
 # Bounds of the logarithm of expected errors, in spreads.
 LOG_EXPECTED = (-5.0, 3.0)
@@ -68,13 +72,16 @@ class Reconstruction(Objective):
         """The encoder."""
         return self.encoder
 
-    def prepare(self, inputs: Batch) -> None:
-        """Set ``spread`` to each channel's standard deviation over (B, K, L, L) images.
+    def prepare(self, inputs: Source) -> None:
+        """Set ``spread`` to each channel's standard deviation over images, (B, K, L, L).
 
         All channels then have the same weight in loss and surprise. Without this, channels that
         vary more, such as log distances, have more weight.
         """
-        deviation = inputs[0].float().transpose(0, 1).flatten(1).std(dim=1)
+        n = min(PREPARED, len(inputs))
+        # Spread evenly over all windows, because neighbours may be similar.
+        images = inputs.batch(np.arange(n) * len(inputs) // n)[0]
+        deviation = images.float().transpose(0, 1).flatten(1).std(dim=1)
         self.spread.copy_(deviation.clamp(min=LEAST_SPREAD))
 
     def forward(self, images: Tensor, tau: Tensor, visible: Tensor, masked: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
-"""A running training: steps, epochs, the best weights so far, and checkpoints of its state.
+"""A running training: steps, epochs and the best weights so far.
 
-In: a network, inputs on its device and settings. Out: trained weights and a log, one epoch at a
-time.
+In: a network on its device, sources of windows, and settings. Out: trained weights and a log, one
+epoch at a time.
 """
 
 import math
@@ -16,11 +16,9 @@ import torch
 from torch import Tensor, nn
 
 from smkc.errors import SettingError, SmkcError
-from smkc.paper.learn import checkpoint
 from smkc.paper.learn.collapse import check_collapse
 from smkc.paper.learn.graphed import GraphedStep
-from smkc.paper.learn.inputs import SCORED_TOGETHER, Inputs
-from smkc.paper.learn.network import Batch, Network, Training, TrainingLog
+from smkc.paper.learn.network import Batch, Network, Source, Training, TrainingLog, on_device
 from smkc.progress import Advance
 
 # Gradients are clipped to this norm, as is usual for recurrent networks.
@@ -31,6 +29,10 @@ INITIAL_WEIGHTS, ORDER, CHANCE, VALIDATION = range(4)
 
 # Validation windows whose embeddings are checked for collapse; a rank needs no more.
 WATCHED = 512
+
+# Windows are scored in batches of exactly this size, the last one padded with repeats: a matrix
+# product may round differently if it has fewer rows.
+SCORED_TOGETHER = 128
 
 # Validation windows per batch on a GPU; smaller batches would leave it idle.
 VALIDATED_TOGETHER = 1024
@@ -59,8 +61,8 @@ class Run:
     """One training: its inputs, settings, and all state that changes between epochs."""
 
     network: Network
-    inputs: Inputs
-    validation: Inputs
+    inputs: Source
+    validation: Source
     training: Training
     device: torch.device
     epoch: int = 0
@@ -69,13 +71,11 @@ class Run:
     batch_size: int = 0
     train_losses: list[float] = field(default_factory=list)
     validation_losses: list[float] = field(default_factory=list)
-    seconds: float = 0.0
-    saved_at: float = 0.0
     stepped: Callable[[Batch], Tensor] = field(init=False)
 
     def __post_init__(self) -> None:
         network, training = self.network, self.training
-        network.prepare(self.inputs.shown())
+        network.prepare(self.inputs)
         self.batch_size = training.batch_size
         is_gpu = self.device.type == "cuda"
         # Under autocast recurrent layers use float16, in which gradients of small errors vanish.
@@ -100,11 +100,6 @@ class Run:
         )
         self.order = torch.Generator().manual_seed(_number(training.seed, ORDER))
         self.best = _copied(network.state_dict())
-        self.identity = (
-            checkpoint.identity(network, self.inputs, self.validation, training)
-            if training.checkpoint is not None
-            else {}
-        )
 
     @property
     def is_unfinished(self) -> bool:
@@ -120,7 +115,6 @@ class Run:
 
     def one_epoch(self, advance: Advance) -> None:
         """Train on all windows once, then validate."""
-        started = time.perf_counter()
         self.epoch += 1
         loss = self._stepped(advance)
         held_out = self._held_out()
@@ -138,7 +132,6 @@ class Run:
             self.since_best += 1
         self.train_losses.append(loss)
         self.validation_losses.append(held_out)
-        self.seconds += time.perf_counter() - started
 
     def kept(self) -> dict[str, Tensor]:
         """Return the final weights: those of the last epoch or of the best one."""
@@ -157,7 +150,7 @@ class Run:
         while waiting:
             rows = waiting.popleft()
             try:
-                total += self._one_step(self.inputs.batch(rows)) * len(rows)
+                total += self._one_step(on_device(self.inputs, rows, self.device)) * len(rows)
             except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
                 if not _is_memory(error):
                     raise
@@ -223,7 +216,8 @@ class Run:
         watched: list[Tensor] = []
         with torch.no_grad(), seeded(self.training.seed, VALIDATION, self.device):
             together = VALIDATED_TOGETHER if self.device.type == "cuda" else SCORED_TOGETHER
-            for batch in self.validation.in_order(together):
+            for rows in torch.split(torch.arange(len(self.validation)), together):
+                batch = on_device(self.validation, rows, self.device)
                 total += network.validation_loss(batch, self.epoch) * len(batch[0])
                 if network.keeps_last and sum(map(len, watched)) < WATCHED:
                     seen = network.embeddings(batch)
@@ -242,52 +236,6 @@ class Run:
             train_losses=tuple(self.train_losses),
             validation_losses=tuple(self.validation_losses),
         )
-
-    # ------------------------------------------------------------------ checkpoints
-
-    def save(self) -> None:
-        """Write the checkpoint, if one is configured, when it is due or training ends."""
-        if self.training.checkpoint is None:
-            return
-        is_due = self.seconds - self.saved_at >= self.training.checkpoint_seconds
-        if self.is_unfinished and not is_due:
-            return
-        self.saved_at = self.seconds
-        losses = [self.train_losses, self.validation_losses]
-        state = {
-            "order": self.order.get_state(),
-            "chance": torch.get_rng_state(),
-            "losses": torch.tensor(losses, dtype=torch.float64),
-            "seconds": torch.tensor(self.seconds, dtype=torch.float64),
-        }
-        if self.device.type == "cuda":
-            state["chance on the GPU"] = torch.cuda.get_rng_state(self.device)
-        counts = ("epoch", "since_best", "step", "batch_size")
-        checkpoint.save(
-            self.training.checkpoint,
-            {"weights": self.network.state_dict(), "best": self.best, "run": state},
-            self.optimizers,
-            {"identity": self.identity, "counts": {name: getattr(self, name) for name in counts}},
-        )
-
-    def resume(self) -> None:
-        """Resume from the checkpoint if it exists."""
-        path = self.training.checkpoint
-        if path is None or not path.exists():
-            return
-        found = checkpoint.load(path, self.identity, self.training.epochs)
-        self.network.load_state_dict(found.tensors["weights"])
-        self.best = {name: tensor.to(self.device) for name, tensor in found.tensors["best"].items()}
-        found.restore(self.optimizers)
-        run = found.tensors["run"]
-        self.order.set_state(run["order"])
-        torch.set_rng_state(run["chance"])
-        if self.device.type == "cuda":
-            torch.cuda.set_rng_state(run["chance on the GPU"], self.device)
-        self.train_losses, self.validation_losses = run["losses"].tolist()
-        self.seconds = self.saved_at = float(run["seconds"])
-        for name, count in found.counts.items():
-            setattr(self, name, count)
 
 
 def _number(seed: int, stream: int) -> int:

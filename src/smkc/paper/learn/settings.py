@@ -8,7 +8,6 @@ import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
 from typing import Any
 
 from smkc.errors import SettingError
@@ -194,8 +193,6 @@ def learn_settings(options: Mapping[str, Any] | None, **own: Any) -> LearnSettin
     if given.get("epochs") is None:
         given.pop("epochs", None)
     given |= {name: options[name] for name in _OF_TRAINING if name in options}
-    if given.get("checkpoint") is not None:
-        given["checkpoint"] = Path(given["checkpoint"])
     masking = Masking(
         ratio=options.get("mask_ratio", Masking().ratio),
         patterns=tuple(options.get("mask_patterns", PATTERNS)),
@@ -243,6 +240,4 @@ def _wanted(usual: Any, value: Any) -> str | None:
     if isinstance(usual, tuple):
         is_list = isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
         return None if is_list else f"a list such as {list(usual)}"
-    if usual is None:
-        return None if value is None or isinstance(value, str) else "a path as text"
     return None if isinstance(value, str) else "text"

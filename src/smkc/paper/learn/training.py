@@ -15,73 +15,68 @@ from torch import Tensor
 
 from smkc import progress
 from smkc.errors import InputError
-from smkc.paper.learn.inputs import SCORED_TOGETHER, Inputs
-from smkc.paper.learn.network import Batch, Network, Source, Training, TrainingLog
-from smkc.paper.learn.run import CHANCE, INITIAL_WEIGHTS, Run, seeded
+from smkc.paper.learn.network import Batch, Network, Source, Training, TrainingLog, on_device
+from smkc.paper.learn.run import CHANCE, INITIAL_WEIGHTS, SCORED_TOGETHER, Run, seeded
 
 __all__ = [
     "INITIAL_WEIGHTS",
     "Batch",
     "Network",
     "Source",
+    "Trainer",
     "Training",
     "TrainingLog",
-    "errors",
     "evaluated",
     "seeded",
     "train",
 ]
 
+# A function that trains a network, as :func:`train` does.
+Trainer = Callable[[Network, Source, Source, Training], TrainingLog]
+
 
 def train(
-    network: Network, inputs: Batch | Source, validation: Batch | Source, training: Training
+    network: Network,
+    inputs: Source,
+    validation: Source,
+    training: Training,
+    start: Callable[[Network, Source, Source, Training, torch.device], Run] = Run,
 ) -> TrainingLog:
     """Train a network until its validation loss stops falling; leave it with its best weights.
 
-    A network with ``keeps_last`` is trained for all epochs and left with its last weights. Inputs
-    are tensors whose first axis is windows, copied to the device as a whole, or sources that
-    compute them batch by batch.
+    A network with ``keeps_last`` is trained for all epochs and left with its last weights.
+    ``start`` makes the run, of which some epochs may be done already.
 
     Notes
     -----
-    On the CPU the result is the same to the bit, whatever the number of threads and however often
-    training was interrupted and resumed: it runs on one thread. To run several fits at once, use
-    processes. On a GPU the forward pass of training computes in bfloat16 unless that is switched
-    off; that of networks with recurrent layers computes in float32.
+    On the CPU the result is the same to the bit, whatever the number of threads: it runs on one
+    thread. To run several fits at once, use processes. On a GPU the forward pass of training
+    computes in bfloat16 unless that is switched off; that of networks with recurrent layers
+    computes in float32.
     """
     device = training.where()
-    learned, held_out = Inputs(inputs, device), Inputs(validation, device)
-    if not len(learned) or not len(held_out):
+    if not len(inputs) or not len(validation):
         raise InputError(
-            f"{len(learned)} windows to train on and {len(held_out)} to validate by: "
+            f"{len(inputs)} windows to train on and {len(validation)} to validate by: "
             "give at least one of each"
         )
     with _exactly(), seeded(training.seed, CHANCE, device):
         network.to(device)
-        run = Run(network, learned, held_out, training, device)
-        run.resume()
+        run = start(network, inputs, validation, training, device)
         name = f"training {type(network).__name__}"
         with progress.task(name, training.epochs) as advance:
             advance(run.epoch)
             while run.is_unfinished:
                 run.one_epoch(advance)
-                run.save()
         network.load_state_dict(run.kept())
         network.eval()
         return run.log()
 
 
-def errors(network: Network, inputs: Batch | Source, training: Training) -> NDArray[np.float64]:
-    """Return (B,) scores of windows, computed in float32, in batches of a fixed size."""
-    if not len(inputs[0] if isinstance(inputs, tuple) else inputs):
-        return np.empty(0)
-    return evaluated(network, network.errors, inputs, training).astype(np.float64)
-
-
 def evaluated(
     network: Network,
     function: Callable[[Batch], Tensor],
-    inputs: Batch | Source,
+    inputs: Source,
     training: Training,
     name: str = "scoring",
     chosen: NDArray[np.int64] | None = None,
@@ -94,8 +89,7 @@ def evaluated(
     batch.
     """
     device = training.where()
-    source = Inputs(inputs, device)
-    numbers = torch.arange(len(source)) if chosen is None else torch.from_numpy(chosen)
+    numbers = torch.arange(len(inputs)) if chosen is None else torch.from_numpy(chosen)
     n_windows = len(numbers)
     network.to(device).eval()
     size = SCORED_TOGETHER if n_windows > 1 else 1
@@ -105,7 +99,7 @@ def evaluated(
             n = min(SCORED_TOGETHER, n_windows - first)
             # Repeat the remaining windows cyclically until the batch is full.
             rows = numbers[first + torch.arange(size) % n]
-            result = function(source.batch(rows))[:n]
+            result = function(on_device(inputs, rows, device))[:n]
             found.append(result.cpu().numpy())
             advance(n)
     return np.concatenate(found)

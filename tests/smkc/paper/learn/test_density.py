@@ -1,12 +1,11 @@
 import numpy as np
 import pytest
-import torch
 from tests import promise, worlds
 
 from smkc.errors import InputError, ModelFileError, NotFittedError, SettingError, WindowError
 from smkc.paper.kernel import Representation, features
 from smkc.paper.learn import density as module
-from smkc.paper.learn.density import LearnedDensity, usable_device
+from smkc.paper.learn.density import LearnedDensity
 from smkc.paper.learn.settings import learn_settings
 from smkc.paper.sketch import Sketch
 from smkc.recording import Scaling
@@ -222,11 +221,3 @@ def test_networks_of_another_size_are_refused(trained):
         empty(learn={"width": 8}).restored(*trained.to_arrays())
     with pytest.raises(ModelFileError, match="fit again"):
         empty(window=18).restored(*trained.to_arrays())
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
-def test_a_model_of_a_gpu_works_without_one():
-    assert usable_device("cuda") == usable_device("cuda:1") == "cpu"
-    with pytest.raises(SettingError, match="finds no GPU"):
-        usable_device("cpu", "cuda")
-    assert usable_device("cuda", "cpu") == "cpu"

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from smkc.paper.learn.fusion import FUSIONS, LogisticFusion, TailFusion, WeightedSum
+from smkc.paper.learn.fusion import FUSIONS, TailFusion, WeightedSum
 
 
 def test_the_weighted_sum_is_one():
@@ -9,60 +9,6 @@ def test_the_weighted_sum_is_one():
         3,
         -2,
     ]
-
-
-class TestLogistic:
-    @pytest.fixture
-    def labelled(self):
-        rng = np.random.default_rng(3)
-        labels = rng.random(400) < 0.2
-        useful = rng.normal(size=400) + 2.0 * labels
-        useless = rng.normal(size=400)
-        return np.column_stack([useful, useless]), labels
-
-    def test_it_maximises_the_penalised_likelihood(self, labelled):
-        components, labels = labelled
-        found = LogisticFusion.fitted(components, labels, ridge=2.0)
-
-        def loss(weights, offset):
-            odds = (np.sign(components) * np.log1p(np.abs(components))) @ weights + offset
-            share = np.where(labels, labels.mean(), 1 - labels.mean())
-            each = np.log1p(np.exp(np.where(labels, -odds, odds)))
-            return (0.5 / share * each).sum() + (weights**2).sum()
-
-        best = loss(found.weights, found.offset)
-        for at in range(2):
-            for step in (-1e-3, 1e-3):
-                moved = found.weights.copy()
-                moved[at] += step
-                assert loss(moved, found.offset) > best
-        assert loss(found.weights, found.offset + 1e-3) > best
-        assert loss(found.weights, found.offset - 1e-3) > best
-
-    def test_it_finds_which_component_tells(self, labelled):
-        found = LogisticFusion.fitted(*labelled)
-        assert found.weights[0] > 1 > abs(found.weights[1])
-        scores = found(labelled[0])
-        assert scores[labelled[1]].mean() > scores[~labelled[1]].mean() + 1
-
-    def test_the_penalty_is_the_one_that_tells_other_windows_best(self, labelled):
-        components, labels = labelled
-        useless = np.random.default_rng(9).normal(size=(400, 60))
-        crowded = np.hstack([components, useless])
-        clear = LogisticFusion.fitted(components, labels)
-        careful = LogisticFusion.fitted(crowded, labels)
-        loose = LogisticFusion.fitted(crowded, labels, ridge=0.3)
-        assert np.abs(careful.weights[1:]).mean() < 0.5 * np.abs(loose.weights[1:]).mean()
-        assert clear.weights[0] > careful.weights[0], "little is to be feared of two components"
-        few = np.arange(400) < 3
-        assert np.abs(LogisticFusion.fitted(crowded, few).weights).max() < 0.5
-
-    def test_separable_classes_give_finite_weights(self):
-        components = np.array([[-2.0], [-1.0], [1.0], [2.0]])
-        found = LogisticFusion.fitted(components, np.array([False, False, True, True]), 1.0)
-        assert 0 < found.weights[0] < 10
-        extreme = LogisticFusion.fitted(1e6 * components, np.array([False, False, True, True]))
-        assert np.isfinite(extreme(components)).all()
 
 
 class TestTails:
@@ -93,12 +39,8 @@ class TestTails:
 
 def test_what_was_learned_is_restored():
     rng = np.random.default_rng(1)
-    components, labels = rng.normal(size=(50, 3)), np.arange(50) < 9
-    for fusion in (
-        WeightedSum(np.array([1.0, 0.5, 2.0])),
-        LogisticFusion.fitted(components, labels),
-        TailFusion.fitted(components),
-    ):
+    components = rng.normal(size=(50, 3))
+    for fusion in (WeightedSum(np.array([1.0, 0.5, 2.0])), TailFusion.fitted(components)):
         again = FUSIONS[type(fusion).__name__](**vars(fusion))
         assert np.array_equal(again(components), fusion(components))
         assert np.array_equal(fusion(components[7:9]), fusion(components)[7:9])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks.baselines.tensor_source import TensorSource
 from smkc.paper.learn.prediction import Prediction
 from smkc.paper.learn.reconstruction import Reconstruction
 from smkc.paper.learn.settings import LearnSettings
@@ -22,7 +23,7 @@ def inputs():
     generator = torch.Generator().manual_seed(5)
     images = torch.rand(100, 6, 16, 16, generator=generator)
     images = (images + images.mT) / 2
-    return images, torch.zeros(100)
+    return TensorSource((images, torch.zeros(100)), "cuda")
 
 
 @pytest.mark.parametrize("kind", [Reconstruction, Prediction])

@@ -45,26 +45,3 @@ def test_channels_are_those_asked_for(windows):
     whole, _ = source(windows).batch(np.arange(2))
     assert torch.equal(pixels, whole[:, [0, 5]])
     assert torch.equal(tau, source(windows).batch(np.arange(2))[1]), "it needs no log_g channel"
-
-
-def test_some_of_a_source_by_number(windows):
-    whole = source(windows)
-    some = whole.take(np.array([1, 3, 5, 7]))
-    assert len(some) == 4
-    assert torch.equal(some.batch(np.array([2, 0]))[0], whole.batch(np.array([5, 1]))[0])
-
-
-def test_a_digest_is_that_of_the_windows_chosen(windows):
-    whole = source(windows)
-    mask = np.arange(9) < 6
-    alone = source(windows.take(mask)).digest()
-    assert whole.take(np.flatnonzero(mask)).digest() == alone
-    others = [
-        whole,
-        source(windows.take(mask), channels=("log_g",)),
-        RecordingImages(
-            windows.take(mask).recording(), windows.take(mask).starts(), LENGTH, Sketch(buckets=64)
-        ),
-        source(windows.take(mask).take(np.array([1, 0, 2, 3, 4, 5]))),
-    ]
-    assert all(other.digest() != alone for other in others)

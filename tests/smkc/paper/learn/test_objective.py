@@ -6,10 +6,11 @@ import pytest
 import torch
 from tests.smkc.paper.learn.made_images import TINY, made_images
 
+from benchmarks.baselines.tensor_source import TensorSource
 from smkc.errors import SmkcError
 from smkc.paper.learn.learner import untrained_network
 from smkc.paper.learn.settings import LearnSettings
-from smkc.paper.learn.training import Training, errors, train
+from smkc.paper.learn.training import Training, evaluated, train
 
 QUICK = Training(epochs=3, batch_size=8, learning_rate=2e-3, seed=5)
 SETTINGS = LearnSettings(
@@ -24,43 +25,13 @@ def network(objective, **more):
 @pytest.fixture(scope="module")
 def data():
     pixels, tau = made_images(n_windows=32)
-    return (pixels[:24], tau[:24]), (pixels[24:], tau[24:])
-
-
-def assert_same(first, second):
-    first, second = first.state_dict(), second.state_dict()
-    assert first.keys() == second.keys()
-    for name in first:
-        assert torch.equal(first[name], second[name]), name
+    return TensorSource((pixels[:24], tau[:24])), TensorSource((pixels[24:], tau[24:]))
 
 
 @pytest.mark.parametrize("objective", ["recon", "prediction"])
 def test_training_lowers_the_loss(objective, data):
     log = train(network(objective), *data, replace(QUICK, epochs=8))
     assert log.train_losses[-1] < 0.95 * log.train_losses[0]
-
-
-@pytest.mark.parametrize("objective", ["recon", "prediction"])
-def test_an_interrupted_training_ends_with_the_same_weights(objective, data, tmp_path):
-    whole = network(objective)
-    log = train(whole, *data, QUICK)
-    path = tmp_path / "run.safetensors"
-    settings = replace(QUICK, checkpoint=path, checkpoint_seconds=0.0)
-    stopped = network(objective)
-    stepped = stopped.stepped
-
-    def stop(step, total):
-        if step == 7:  # in the third epoch of three steps each
-            raise KeyboardInterrupt
-        stepped(step, total)
-
-    stopped.stepped = stop
-    with pytest.raises(KeyboardInterrupt):
-        train(stopped, *data, settings)
-    resumed = network(objective)
-    resumed_log = train(resumed, *data, settings)
-    assert_same(whole, resumed)
-    assert resumed_log.validation_losses == log.validation_losses
 
 
 def test_the_teacher_follows_and_is_not_trained(data):
@@ -83,13 +54,6 @@ def test_prediction_is_trained_to_the_end_whatever_its_losses(data):
     assert log.epochs == log.best_epoch == 6
 
 
-def test_a_longer_prediction_does_not_go_on_from_a_shorter_one(data, tmp_path):
-    settings = replace(QUICK, checkpoint=tmp_path / "run.safetensors")
-    train(network("prediction"), *data, settings)
-    with pytest.raises(SmkcError, match="settings differ"):
-        train(network("prediction"), *data, replace(settings, epochs=4))
-
-
 def test_a_collapse_stops_prediction(data):
     ours = network("prediction")
     ours.embeddings = lambda batch: torch.ones(len(batch[0]), 16)
@@ -100,7 +64,7 @@ def test_a_collapse_stops_prediction(data):
 def test_channels_count_alike_in_reconstruction(data):
     ours = network("recon")
     train(ours, *data, QUICK)
-    expected = data[0][0].transpose(0, 1).flatten(1).std(dim=1)
+    expected = data[0].tensors[0].transpose(0, 1).flatten(1).std(dim=1)
     torch.testing.assert_close(ours.spread, expected.clamp(min=1e-2))
 
 
@@ -108,8 +72,8 @@ def test_channels_count_alike_in_reconstruction(data):
 def test_surprise_by_token_and_mean_error(objective, n_parts, data):
     ours = network(objective).eval()
     with torch.no_grad():
-        by_token = ours.surprises(data[1])
-        each = ours.surprise_by_patch(*data[1])
+        by_token = ours.surprises(data[1].tensors)
+        each = ours.surprise_by_patch(*data[1].tensors)
     n_masks, n_masked = ours.masked.shape
     assert each.shape == (8, n_masks, n_masked, n_parts)
     assert len(ours.error_parts) == n_parts
@@ -119,15 +83,7 @@ def test_surprise_by_token_and_mean_error(objective, n_parts, data):
             expected[:, ours.masked[mask, place]] += each[:, mask, place]
             times[ours.masked[mask, place]] += 1
     torch.testing.assert_close(by_token, expected / times.clamp(min=1))
-    scores = torch.from_numpy(errors(ours, data[1], QUICK)).float()
+    scores = torch.from_numpy(evaluated(ours, ours.errors, data[1], QUICK))
     torch.testing.assert_close(scores, each.mean((1, 2, 3)))
     again = network(objective)
     assert torch.equal(again.masked, ours.masked), "the same masks in every model"
-
-
-def test_settings_are_part_of_what_a_checkpoint_is_known_by(data, tmp_path):
-    settings = replace(QUICK, checkpoint=tmp_path / "run.safetensors")
-    train(network("recon"), *data, settings)
-    masking = replace(SETTINGS.masking, ratio=0.5)
-    with pytest.raises(SmkcError, match="layers differ"):
-        train(network("recon", masking=masking), *data, settings)

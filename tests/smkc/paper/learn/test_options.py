@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from smkc.errors import SettingError
@@ -12,8 +10,7 @@ def test_without_options_the_defaults_stand():
 
 
 def test_every_option_at_its_usual_value_changes_nothing():
-    usual = {name: value for name, value in OPTIONS.items() if value is not None}
-    assert learn_settings(usual) == LearnSettings()
+    assert learn_settings(OPTIONS) == LearnSettings()
 
 
 def test_options_reach_the_model_its_masks_and_its_training():
@@ -24,7 +21,6 @@ def test_options_reach_the_model_its_masks_and_its_training():
             "mask_ratio": 0.5,
             "mask_patterns": ["random"],
             "learning_rate": 0.01,
-            "checkpoint": "there.smkc",
         },
         objective="recon",
         neighbours=7,
@@ -37,7 +33,6 @@ def test_options_reach_the_model_its_masks_and_its_training():
     training = found.training
     assert (training.learning_rate, training.epochs) == (0.01, 4)
     assert (training.device, training.seed) == ("cuda", 9)
-    assert training.checkpoint == Path("there.smkc")
 
 
 @pytest.mark.parametrize(
@@ -58,7 +53,6 @@ def test_options_reach_the_model_its_masks_and_its_training():
         ({"mask_patterns": "random"}, "mask_patterns='random': give a list"),
         ({"mask_patterns": ["stars"]}, "stars"),
         ({"mask_ratio": 2.0}, "between 0 and 1"),
-        ({"checkpoint": 3}, "checkpoint=3: give a path as text"),
         (["width"], r"learn=\['width'\]: give options by name"),
     ],
 )

@@ -3,6 +3,7 @@ import torch
 from tests.smkc.paper.learn.made_images import made_images, masked_pixels, seeded, tiny
 from torch.nn import functional
 
+from benchmarks.baselines.tensor_source import TensorSource
 from smkc.paper.kernel import CHANNELS
 from smkc.paper.learn import reconstruction
 from smkc.paper.learn.patches import TOKEN_LAYOUTS
@@ -152,14 +153,14 @@ def test_balanced_channels_count_alike():
     images, _ = made_images(8, 16)
     network = made_network()
     assert network.spread.tolist() == [1.0] * 6
-    network.prepare((images,))
+    network.prepare(TensorSource((images,)))
     torch.testing.assert_close(network.spread, images.transpose(0, 1).flatten(1).std(dim=1))
     masked = torch.tensor([[3]]).expand(16, -1)
     wanted = network.encoder.patches.cut(images)[:, 3:4]
     shifted = wanted + network.spread.repeat_interleave(4)
     errors = network._errors(images, shifted, masked)
     torch.testing.assert_close(errors, torch.full_like(errors, 0.5))
-    network.prepare((torch.zeros(2, 6, 8, 8),))
+    network.prepare(TensorSource((torch.zeros(2, 6, 8, 8),)))
     assert network.spread.min() > 0
     assert "spread" in network.state_dict()
 
@@ -232,7 +233,7 @@ def test_expected_errors_are_learned_where_errors_are_large():
     noisy = images.clone()
     noisy[:, 0] = torch.rand(noisy[:, 0].shape, generator=seeded(4))
     network = made_network(expects_errors=True)
-    network.prepare((noisy,))
+    network.prepare(TensorSource((noisy,)))
     optimizer = torch.optim.AdamW(network.parameters(), lr=3e-3)
     draws = seeded(1)
     for _ in range(60):

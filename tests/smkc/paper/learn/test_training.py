@@ -4,42 +4,19 @@ import numpy as np
 import pytest
 import torch
 from tests import promise
-from torch import nn
+from tests.smkc.paper.learn.small_network import (
+    QUICK,
+    Hungry,
+    Small,
+    assert_same,
+    made_data,
+    small,
+    weights,
+)
 
-from smkc.errors import InputError, ModelFileError, SettingError, SmkcError
-from smkc.paper.learn.training import Network, Training, errors, train
-
-QUICK = Training(epochs=4, patience=10, batch_size=8, learning_rate=1e-2, seed=3)
-
-
-class Small(Network):
-    """Two layers that reproduce their input under dropout; one loss, or one for each layer."""
-
-    def __init__(self, n_phases=1, dropout=0.3, width=5):
-        super().__init__()
-        self.n_phases = n_phases
-        self.first = nn.Linear(width, 4)
-        self.dropout = nn.Dropout(dropout)
-        self.second = nn.Linear(4, width)
-        self.register_buffer("centre", torch.zeros(width))
-
-    def prepare(self, inputs):
-        self.centre.copy_(inputs[0].mean(0))
-
-    def phase_parameters(self, phase):
-        if self.n_phases == 1:
-            return super().phase_parameters(phase)
-        return list((self.first, self.second)[phase].parameters())
-
-    def forward(self, x):
-        return self.centre + self.second(self.dropout(torch.tanh(self.first(x - self.centre))))
-
-    def loss(self, batch, epoch, phase=0):
-        return self.errors(batch).mean()
-
-    def errors(self, batch):
-        (x,) = batch
-        return (self(x) - x).square().mean(1)
+from benchmarks.baselines.tensor_source import TensorSource
+from smkc.errors import InputError, SettingError, SmkcError
+from smkc.paper.learn.training import Training, evaluated, train
 
 
 class Diverging(Small):
@@ -56,27 +33,13 @@ class Rising(Small):
         return torch.tensor(abs(epoch - 2.0))
 
 
-def small(**settings):
-    torch.manual_seed(0)
-    return Small(**settings)
-
-
 @pytest.fixture
 def data():
-    made = torch.Generator().manual_seed(1)
-    factors = torch.randn(60, 2, generator=made)
-    x = factors @ torch.randn(2, 5, generator=made) + 1.0
-    return (x[:45],), (x[45:],)
+    return made_data()
 
 
-def weights(network):
-    return {name: tensor.clone() for name, tensor in network.state_dict().items()}
-
-
-def assert_same(first, second):
-    assert first.keys() == second.keys()
-    for name in first:
-        assert torch.equal(first[name], second[name]), name
+def errors(network, source):
+    return evaluated(network, network.errors, source, QUICK)
 
 
 def test_training_lowers_both_losses(data):
@@ -109,44 +72,8 @@ def test_the_callers_random_numbers_are_left_alone(data):
     network = small()
     before = torch.get_rng_state()
     train(network, *data, QUICK)
-    errors(network, data[1], QUICK)
+    errors(network, data[1])
     assert torch.equal(torch.get_rng_state(), before)
-
-
-@pytest.mark.parametrize("n_phases", [1, 2])
-def test_an_interrupted_training_ends_with_the_same_weights(data, tmp_path, n_phases):
-    whole = small(n_phases=n_phases)
-    log = train(whole, *data, QUICK)
-    path = tmp_path / "run.safetensors"
-    train(small(n_phases=n_phases), *data, replace(QUICK, epochs=2, checkpoint=path))
-    resumed = small(n_phases=n_phases)
-    resumed_log = train(resumed, *data, replace(QUICK, checkpoint=path))
-    assert_same(weights(whole), weights(resumed))
-    assert resumed_log.train_losses == log.train_losses
-    assert resumed_log.validation_losses == log.validation_losses
-    again = small(n_phases=n_phases)
-    assert train(again, *data, replace(QUICK, checkpoint=path)) == resumed_log
-    assert_same(weights(whole), weights(again))
-
-
-def test_another_trainings_checkpoint_is_refused(data, tmp_path):
-    path = tmp_path / "run.safetensors"
-    settings = replace(QUICK, epochs=2, checkpoint=path)
-    train(small(), *data, settings)
-    inputs, validation = data
-    with pytest.raises(ModelFileError, match="settings differ; delete it"):
-        train(small(), *data, replace(settings, seed=9))
-    with pytest.raises(ModelFileError, match="layers differ"):
-        train(small(dropout=0.5), *data, settings)
-    with pytest.raises(ModelFileError, match="windows differ"):
-        train(small(), (inputs[0] + 1,), validation, settings)
-    with pytest.raises(ModelFileError, match="network"):
-        train(Rising(), *data, settings)
-    with pytest.raises(ModelFileError, match="2 epochs, but epochs=1"):
-        train(small(), *data, replace(settings, epochs=1))
-    path.write_bytes(b"something else")
-    with pytest.raises(ModelFileError, match=r"run\.safetensors"):
-        train(small(), *data, settings)
 
 
 def test_training_stops_after_patience_and_keeps_the_best_epoch(data):
@@ -170,7 +97,7 @@ def test_phases_change_their_own_parameters_only(data):
 def test_buffers_are_prepared_from_the_training_inputs(data):
     network = small()
     train(network, *data, QUICK)
-    torch.testing.assert_close(network.centre, data[0][0].mean(0))
+    torch.testing.assert_close(network.centre, data[0].tensors[0].mean(0))
 
 
 def test_a_loss_that_is_not_finite_is_refused(data):
@@ -182,13 +109,11 @@ def test_errors_depend_on_no_neighbour(data):
     network = small()
     train(network, *data, QUICK)
     x = torch.randn(300, 5, generator=torch.Generator().manual_seed(5))
-    together = errors(network, (x,), QUICK)
-    assert together.dtype == np.float64
+    together = errors(network, TensorSource((x,)))
     with torch.no_grad():
         expected = network.errors((x,)).numpy()
     np.testing.assert_allclose(together, expected, rtol=1e-5)
-    promise.assert_scores_agree(errors(network, (x[:7],), QUICK), together[:7], "recon")
-    assert errors(network, (x[:0],), QUICK).shape == (0,)
+    promise.assert_scores_agree(errors(network, TensorSource((x[:7],))), together[:7], "recon")
 
 
 def test_settings_that_make_no_sense_are_refused(data):
@@ -199,68 +124,28 @@ def test_settings_that_make_no_sense_are_refused(data):
         with pytest.raises(SettingError, match="give cpu or cuda"):
             train(small(), *data, replace(QUICK, device=device))
     with pytest.raises(InputError, match="0 to validate"):
-        train(small(), data[0], (data[1][0][:0],), QUICK)
+        train(small(), data[0], TensorSource((torch.empty(0, 5),)), QUICK)
 
 
-class Made:
-    """The rows of a tensor, made batch by batch."""
-
-    def __init__(self, x):
-        self.x = x
-        self.asked = []
-
-    def __len__(self):
-        return len(self.x)
+class Asked(TensorSource):
+    """A source that notes how many windows it was asked for."""
 
     def batch(self, rows):
-        self.asked.append(rows)
-        return (self.x[torch.from_numpy(rows)],)
-
-    def digest(self):
-        return str(float(self.x.sum()))
+        self.sizes = [*getattr(self, "sizes", []), len(rows)]
+        return super().batch(rows)
 
 
-def test_a_source_trains_like_the_tensors_it_is_made_of(data):
-    whole, made = small(), small()
-    sources = Made(data[0][0]), Made(data[1][0])
-    log, made_log = train(whole, *data, QUICK), train(made, *sources, QUICK)
-    assert_same(weights(whole), weights(made))
-    assert made_log.validation_losses == log.validation_losses
-    assert max(len(rows) for rows in sources[0].asked[1:]) == QUICK.batch_size
-    assert np.array_equal(errors(made, sources[1], QUICK), errors(whole, data[1], QUICK))
+def test_windows_are_asked_for_batch_by_batch(data):
+    source = Asked(data[0].tensors)
+    network = small()
+    train(network, source, data[1], QUICK)
+    assert source.sizes == [45] + QUICK.epochs * [8, 8, 8, 8, 8, 5], "first those to prepare from"
+    errors(network, source)
+    assert source.sizes[-1] == 128, "scored in batches of one size"
 
 
-def test_a_source_is_told_from_another_by_its_digest(data, tmp_path):
-    settings = replace(QUICK, epochs=2, checkpoint=tmp_path / "run.safetensors")
-    sources = Made(data[0][0]), Made(data[1][0])
-    train(small(), *sources, settings)
-    train(small(), *sources, replace(settings, epochs=3))
-    with pytest.raises(ModelFileError, match="windows differ"):
-        train(small(), Made(data[0][0] + 1), sources[1], settings)
-
-
-class Hungry(Small):
-    """Takes six windows a batch at most, and twice as many memory errors to say so."""
-
-    kinds = (
-        torch.OutOfMemoryError("CUDA out of memory"),
-        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"),
-    )
-
-    def loss(self, batch, epoch, phase=0):
-        self.sizes = getattr(self, "sizes", [])
-        self.sizes.append(len(batch[0]))
-        if self.training and len(batch[0]) > 6:
-            raise self.kinds[len(batch[0]) > 15]
-        return super().loss(batch, epoch)
-
-    def stepped(self, step, total_steps):
-        self.steps = [*getattr(self, "steps", []), step]
-
-
-def test_running_out_of_memory_halves_the_batch(data, tmp_path):
-    path = tmp_path / "run.safetensors"
-    settings = replace(QUICK, batch_size=20, epochs=2, checkpoint=path)
+def test_running_out_of_memory_halves_the_batch(data):
+    settings = replace(QUICK, batch_size=20, epochs=2)
     torch.manual_seed(0)
     network = Hungry()
     log = train(network, *data, settings)
@@ -268,9 +153,6 @@ def test_running_out_of_memory_halves_the_batch(data, tmp_path):
     assert network.sizes[:3] == [20, 10, 5]
     assert network.steps == list(range(2 * in_epoch))
     assert log.train_losses[1] < log.train_losses[0]
-    resumed = Hungry()
-    train(resumed, *data, replace(settings, epochs=3))
-    assert 20 not in resumed.sizes, "what did not fit is not tried again"
 
 
 def test_too_little_memory_for_one_window_is_an_error(data):
@@ -287,22 +169,20 @@ def test_other_errors_are_passed_on(data):
         train(network, *data, QUICK)
 
 
-def test_a_cosine_schedule_is_followed_and_not_made_longer(data, tmp_path):
+def test_a_cosine_schedule_is_followed(data):
     rates = []
 
     class Watching(Small):
         def stepped(self, step, total_steps):
             rates.append((step + 1) / total_steps)
 
-    settings = replace(QUICK, schedule="cosine", checkpoint=tmp_path / "run.safetensors")
+    settings = replace(QUICK, schedule="cosine")
     cosine, constant = Watching(), Small()
     cosine.load_state_dict(constant.state_dict())
     train(cosine, *data, settings)
     train(constant, *data, QUICK)
     assert rates[-1] == 1.0
     assert not torch.equal(cosine.first.weight, constant.first.weight)
-    with pytest.raises(ModelFileError, match="settings differ"):
-        train(Watching(), *data, replace(settings, epochs=9))
     with pytest.raises(SettingError, match="schedule='linear'"):
         Training(schedule="linear")
 
