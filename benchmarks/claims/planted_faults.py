@@ -2,7 +2,7 @@
 
 In: seeds, and real recordings found through ``SMKC_DATA``; without it, only the made-up cases run.
 Out: a page and a JSON file for ``results/``. Run it with ``python -m
-benchmarks.claims.planted_faults --out results/planted_faults.md`` (ten minutes on 2 cores).
+benchmarks.claims.planted_faults --out results/planted_faults.md`` (two minutes on 2 cores).
 """
 
 import argparse
