@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from benchmarks.real.condition import Condition
+from benchmarks.real.datasets import recording_name
 from benchmarks.real.first_figures import first_figure, first_mean
 from benchmarks.real.measures import METRICS
 from benchmarks.real.methods import Method
@@ -130,8 +131,14 @@ def _mean(figures: Figures, method: Method, metric: str, columns: Sequence[Colum
 
 def _told_means(means: Mapping[str, Sequence[Column]]) -> tuple[str, ...]:
     """Return a note on what each mean is over, if there are several."""
-    told = [f"{name}: {', '.join(map(str, columns))}" for name, columns in means.items()]
-    return (f"{'; '.join(told)}.",) if len(told) > 1 else ()
+    told: list[str] = []
+    before: list[str] = []
+    for name, columns in means.items():
+        names = list(dict.fromkeys(column.dataset for column in columns))
+        more = ", ".join(recording_name(one) for one in names if one not in before)
+        told.append(f"{name}: {'these and ' if {*before} & {*names} else ''}{more}")
+        before = names
+    return (f"{'; '.join(told)}; each as recorded and with churn.",) if len(told) > 1 else ()
 
 
 def _told_beside(columns: Sequence[Column]) -> tuple[str, ...]:

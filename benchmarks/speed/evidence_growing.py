@@ -1,7 +1,8 @@
 """Lines for the growth of the default detector's cost with the number of variables.
 
-In: nothing. Out: lines of the table: the time of a row in a batch, of a row as it arrives and of a
-fit, and the memory of a model with its stream, for 10 to 10,000 variables, on one thread.
+In: nothing. Out: lines of the table: the processor seconds of a row in a batch, of a row as it
+arrives and of a fit, and the memory of a model with its stream, for 10 to 10,000 variables, on one
+thread.
 """
 
 import tracemalloc
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import islice
+from time import process_time
 
 import numpy as np
 
@@ -46,10 +48,10 @@ def lines() -> Iterator[Line]:
                 ("a row of a batch", BATCH_ROWS, [one.batch for one in works]),
                 ("a row as it arrives", LIVE_ROWS, [one.live for one in works]),
             ):
-                _, times = growth(VARIABLES, timed, ROUNDS)
+                _, times = growth(VARIABLES, timed, ROUNDS, process_time)
                 per_row = [time / n_rows for time in times]
                 yield from lines_of(f"default, {{:,}} {kind}, {work}", per_row, 1)
-            _, times = growth(VARIABLES, [one.fit for one in works], FIT_ROUNDS)
+            _, times = growth(VARIABLES, [one.fit for one in works], FIT_ROUNDS, process_time)
             work = f"default, {{:,}} {kind}, fit to {REFERENCE_ROWS:,} rows"
             yield from lines_of(work, times, REFERENCE_ROWS)
             for n_variables, one in zip(VARIABLES, works, strict=True):

@@ -1,11 +1,12 @@
 """Lines for evidence against a reference: rows of 38 variables, compared with other detectors.
 
-In: nothing. Out: lines of the table. Times are per row, on one thread; each row ends its own
-window.
+In: nothing. Out: lines of the table. Times are processor seconds per row, on one thread; each row
+ends its own window.
 """
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from time import process_time
 
 import numpy as np
 
@@ -37,7 +38,10 @@ def lines() -> Iterator[Line]:
         for number, name in enumerate(PEERS):
             peer = make_peer(name).fit(reference)
             ours, anchor = take_turns(
-                lambda: model.start().push_rows(live), partial(peer.score, live), ROUNDS
+                lambda: model.start().push_rows(live),
+                partial(peer.score, live),
+                ROUNDS,
+                process_time,
             )
             ours, anchor = ours / ROWS, anchor / ROWS
             yield Line(
@@ -63,7 +67,7 @@ def pushed(rng: np.random.Generator) -> Line:
         for time, row in zip(live.times, rows, strict=True):
             stream.push(time, row)
 
-    ours, anchor = take_turns(one_by_one, lambda: detector.score(live), ROUNDS)
+    ours, anchor = take_turns(one_by_one, lambda: detector.score(live), ROUNDS, process_time)
     ours, anchor = ours / PUSHED_ROWS, anchor / PUSHED_ROWS
     return Line(
         work=f"a push of {PUSHED_VARIABLES} variables, beside a row of a batch",
