@@ -51,9 +51,6 @@ class BaseDetector(ABC):
     kind: ClassVar[str]
     """Name of the detector on the command line and in model files."""
 
-    learns_apart: ClassVar[bool] = False
-    """Whether parts of the reference data can be learned separately and merged."""
-
     identity: Identity | None
     false_alarm_rate: float
     align: str

@@ -83,6 +83,9 @@ class Detector(BaseDetector):
         def fitted_(self) -> EvidenceFitted:
             """Everything that was learned."""
 
+        def stream(self, resume: str | Path | None = None) -> EvidenceStream:
+            """Return a stream, which computes bit-identical scores one time step at a time."""
+
     @classmethod
     def _refuse_unknown(cls, settings: dict[str, Any]) -> None:
         others = settings.keys() - set(cls.setting_names())
@@ -121,12 +124,3 @@ class Detector(BaseDetector):
         scored = self.score(recording)
         per_row = scored.given.per_row
         return {name: per_row(nats) for name, nats in scored.evidences.items()}
-
-    def stream(self, resume: str | Path | None = None) -> EvidenceStream:
-        """Return a stream, which computes bit-identical scores one time step at a time.
-
-        ``resume`` is a file that :meth:`smkc.stream.Stream.save` wrote; the stream continues from
-        there.
-        """
-        made = self.fitted_.stream()
-        return made if resume is None else made.resume(resume)

@@ -121,11 +121,12 @@ def detect(
     - `smkc detect year.parquet --model shop.smkc --stream --out scores.parquet`
     """
     with explained_failures(quiet or as_json):
-        from smkc.cli.pieces import InPieces
+        from smkc.cli import pieces
         from smkc.cli.printing import print_json
         from smkc.cli.reading import make_jobs
         from smkc.cli.settings import gather
         from smkc.loading import load, make_detector
+        from smkc.scale import RayCluster, ScaleSettings
 
         if report is not None:
             from smkc.plot.page import need
@@ -143,23 +144,27 @@ def detect(
         _refuse_contradictions(reference, model, settings.detector)
         if out is not None and out.suffix.lower() not in (".parquet", ".csv"):
             raise InputError(f"--out {out}: call it NAME.parquet or NAME.csv")
-        pieces = InPieces(
-            file=file,
-            out=out,
-            entity=entity,
-            model=model,
-            reference=reference,
-            settings=settings,
-            stream=stream,
-            resume=resume,
-            held=held,
-            engine=engine,
-            address=ray_address,
-            workers=workers,
-        )
-        if pieces.are_wanted(report):
-            has_alerts = pieces.score(quiet, as_json)
-            raise typer.Exit(ALERTS_FOUND if has_alerts and fail_on_alert else 0)
+        if engine != "ray" and (ray_address is not None or workers is not None):
+            raise SettingError("--ray-address and --workers belong to --engine ray; add it")
+        asking = {
+            "--stream": stream,
+            "--engine ray": engine == "ray",
+            "--resume": resume,
+            "--held": held is not None,
+        }
+        read_as = settings.read
+        if stream is not False and pieces.are_wanted(file, read_as, entity, asking, out, report):
+            assert out is not None
+            limits = ScaleSettings() if held is None else ScaleSettings(held=held)
+            cluster = RayCluster(workers, ray_address) if engine == "ray" else None
+            detectors = pieces.learned(model, reference, settings, entity)
+            kept = {"read": read_as, "entity": entity, "settings": limits, "resume": resume}
+            summary = pieces.score(file, detectors, out, cluster, **kept)
+            if as_json:
+                pieces.print_record(summary, file, out, model or reference)
+            else:
+                pieces.print_summary(summary, out, model or reference, quiet)
+            raise typer.Exit(ALERTS_FOUND if summary.n_alerts and fail_on_alert else 0)
         results, tables = [], []
         for job in make_jobs(file, settings.read, entity, model, reference, reference_share):
             if model is not None:

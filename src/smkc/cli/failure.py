@@ -61,12 +61,10 @@ def _note(message: Warning | str, *_: Any, **__: Any) -> None:
 
 def _say(kind: str, message: str) -> None:
     """Write one message to standard error, in colour on a terminal."""
+    from smkc.recording.visible import visible
+
     colour = typer.colors.RED if kind == "Error" else typer.colors.YELLOW
     is_terminal = sys.stderr.isatty()
     label = typer.style(f"{kind}:", fg=colour, bold=True) if is_terminal else f"{kind}:"
-    print(f"{label} {_printable(message)}", file=sys.stderr)
-
-
-def _printable(message: str) -> str:
-    """Escape control characters, which a name or path could use to control the terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in message)
+    shown = "\n".join(map(visible, message.split("\n")))
+    print(f"{label} {shown}", file=sys.stderr)

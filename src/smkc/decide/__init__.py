@@ -9,8 +9,9 @@ from smkc.decide.alerts import Alert, Cause, Mark, find_alerts
 from smkc.decide.calibration import Calibration, Thresholds, check_rate
 from smkc.decide.contract import Fitted, RowScores, Scan, ScoredWindows
 from smkc.decide.new_normal import NewNormal
+from smkc.decide.placing import ALIGNMENTS, Placing, step_scores
 from smkc.decide.scored import Learned, Scored
-from smkc.decide.scores import ALIGNMENTS, WindowScores, step_scores
+from smkc.decide.scores import WindowScores
 
 __all__ = [
     "ALIGNMENTS",
@@ -21,6 +22,7 @@ __all__ = [
     "Learned",
     "Mark",
     "NewNormal",
+    "Placing",
     "RowScores",
     "Scan",
     "Scored",

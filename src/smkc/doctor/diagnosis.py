@@ -5,6 +5,7 @@ dictionary for JSON.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -160,16 +161,21 @@ class Diagnosis:
         parts.append("\n".join([title, *told]) if told else "No problems were found.")
         return "\n\n".join(parts)
 
-    def _outcome_rows(self) -> list[list[str]]:
-        rows = [["kind", "sizes", *SIZES, "delay (large)", "right variable first"]]
-        for kind, about in KINDS.items():
+    def by_kind(self) -> Iterator[tuple[str, list[Outcome | None], str]]:
+        """Yield each kind with its outcomes by size, and the delay of the large ones in words."""
+        for kind in KINDS:
             ones = {one.size: one for one in self.outcomes if one.kind == kind}
-            sizes = about.size_words(0, 1, 2)
-            cells = [f"{ones[s].caught}/{ones[s].planted}" if s in ones else "-" for s in range(3)]
             large = ones.get(LARGE)
             delay = "-" if large is None or large.delay is None else self.lasting(large.delay)
+            yield kind, [ones.get(size) for size in range(len(SIZES))], delay
+
+    def _outcome_rows(self) -> list[list[str]]:
+        rows = [["kind", "sizes", *SIZES, "delay (large)", "right variable first"]]
+        for kind, ones, delay in self.by_kind():
+            cells = [f"{one.caught}/{one.planted}" if one else "-" for one in ones]
+            large = ones[LARGE]
             named = f"{large.named}/{large.explained}" if large and large.explained else "-"
-            rows.append([kind, sizes, *cells, delay, named])
+            rows.append([kind, KINDS[kind].size_words(0, 1, 2), *cells, delay, named])
         return rows
 
     def _alarm_rows(self) -> list[list[str]]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from smkc.doctor.look import table_of
 from smkc.recording import Recording, Scaling
 from smkc.recording.counters import clock
 
@@ -146,7 +145,8 @@ def _partners(
     quick, slow = np.zeros(len(may), bool), np.zeros(len(may), bool)
     if n_rows == 0 or len(chosen) < 2:
         return quick, slow
-    stretches = table_of(recording.rows(0, n_rows), chosen).reshape(-1, length, len(chosen))
+    table = recording.rows(0, n_rows).table(chosen).astype(np.float64)
+    stretches = table.reshape(-1, length, len(chosen))
     n_seen = np.maximum((~np.isnan(stretches)).sum(axis=1, keepdims=True), 1)
     means = np.nansum(stretches, axis=1, keepdims=True) / n_seen
     within = np.nan_to_num((stretches - means).reshape(n_rows, -1))

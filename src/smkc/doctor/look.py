@@ -3,7 +3,6 @@
 In: reference rows. Out: the shares of outlying and of empty rows, and the constant variables.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +47,7 @@ def look_at(reference: Recording) -> Look:
         code for code, name in enumerate(reference.names) if is_usual[code] and name not in left_out
     ]
     step = max(1, len(reference) // MAX_ROWS_LOOKED_AT)
-    table = table_of(reference, chosen[:MAX_VARIABLES_LOOKED_AT], step)
+    table = reference.table(chosen[:MAX_VARIABLES_LOOKED_AT], step).astype(np.float64)
     return Look(
         far=far_rows(table) if table.size else 0.0,
         constant=tuple(constant),
@@ -103,16 +102,3 @@ def _shortest_half(
         centre[at] = 0.5 * (values[first] + values[first + half])
         spread[at] = lengths[first] / HALF_OF_NORMAL
     return centre, spread
-
-
-def table_of(
-    recording: Recording, chosen: Sequence[int] | NDArray[np.int64], step: int = 1
-) -> NDArray[np.float64]:
-    """Return every ``step``-th row as a (T, V) table of the chosen codes, NaN if not observed."""
-    place = np.full(len(recording.names), -1)
-    place[chosen] = np.arange(len(chosen))
-    rows = recording.row_numbers
-    is_in = (rows % step == 0) & (place[recording.codes] >= 0)
-    table = np.full((-(-len(recording) // step), len(chosen)), np.nan)
-    table[rows[is_in] // step, place[recording.codes[is_in]]] = recording.values[is_in]
-    return table

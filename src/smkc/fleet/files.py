@@ -37,11 +37,7 @@ def _wide(recording: Recording) -> Any:
     """Return an Arrow table with one row per time step and one column per variable."""
     import pyarrow as pa
 
-    values = np.zeros((len(recording.names), len(recording)), np.float32)
-    absent = np.ones(values.shape, bool)
-    at = recording.codes, recording.row_numbers
-    values[at], absent[at] = recording.values, False
-    columns = [pa.array(one, mask=gone) for one, gone in zip(values, absent, strict=True)]
+    columns = [pa.array(one, from_pandas=True) for one in recording.table().T]
     times = [_text(time) for time in recording.times]
     return pa.table([pa.array(times), *columns], names=["time", *recording.names])
 

@@ -74,7 +74,7 @@ def explain_window(
     context = prepared.rows(start - first, start + density.window).canonical()
     if not context.names:
         return []
-    traces = _traces(context)
+    traces = context.table().T
     changes = [_presence_change(trace, first) for trace in traces]
     parts, own = _exact(context, first, density)
     shares = own / own.sum() if own.any() else own
@@ -140,13 +140,6 @@ class _Change:
 
     way: str
     at: int
-
-
-def _traces(context: Recording) -> NDArray[np.float32]:
-    """Return (n, rows) values of all variables, NaN where not observed."""
-    traces = np.full((len(context.names), len(context)), np.nan, np.float32)
-    traces[context.codes, context.row_numbers] = context.values
-    return traces
 
 
 def _presence_change(trace: NDArray[np.float32], first: int) -> _Change | None:

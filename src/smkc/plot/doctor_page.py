@@ -4,7 +4,6 @@ In: a diagnosis. Out: a file that opens in any browser, without network access.
 """
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -39,8 +38,8 @@ def doctor_page(
         tried=_tried(diagnosis),
         tiles=_tiles(diagnosis),
         diagnosis=diagnosis,
-        caught=_caught(diagnosis),
-        false_alarms=_false_alarms(diagnosis),
+        kinds=KINDS,
+        churn=CHURN,
         words=_glossary(diagnosis),
     )
 
@@ -76,38 +75,6 @@ def _tiles(diagnosis: Diagnosis) -> list[Tile]:
     ]
 
 
-def _caught(diagnosis: Diagnosis) -> list[dict[str, Any]]:
-    """Return one row per kind with one cell per size; ``colour`` is half the percentage caught."""
-    rows = []
-    for kind, about in KINDS.items():
-        ones = {one.size: one for one in diagnosis.outcomes if one.kind == kind}
-        large = ones.get(2)
-        cells = [
-            {
-                "caught": ones[size].caught,
-                "planted": ones[size].planted,
-                "colour": round(50 * ones[size].share),
-                "words": about.size_words(size),
-            }
-            if size in ones
-            else None
-            for size in range(3)
-        ]
-        delay = None if large is None else large.delay
-        rows.append(
-            {
-                "kind": kind,
-                "story": about.story,
-                "cells": cells,
-                "delay": "-" if delay is None else diagnosis.lasting(delay),
-                "named": f"{large.named} of {large.explained}"
-                if large and large.explained
-                else "-",
-            }
-        )
-    return rows
-
-
 def _rate_chart(diagnosis: Diagnosis) -> Chart:
     rates = diagnosis.rates
     lines = []
@@ -131,18 +98,6 @@ def _rate_chart(diagnosis: Diagnosis) -> Chart:
         "lines": lines,
         "used": diagnosis.false_alarm_rate,
     }
-
-
-def _false_alarms(diagnosis: Diagnosis) -> list[dict[str, Any]]:
-    return [
-        {
-            "kind": one.kind,
-            "story": CHURN.get(one.kind, "the later rows as they are"),
-            "rate": one.rate,
-            "episodes": one.episodes,
-        }
-        for one in diagnosis.false_alarms
-    ]
 
 
 def _glossary(diagnosis: Diagnosis) -> dict[str, str]:

@@ -127,22 +127,36 @@ class ParquetTable:
     def __init__(self, path: Path) -> None:
         self.name = str(path)
         self.size = float(path.stat().st_size)
-        self._path = path
+        self.path = path.absolute()  # workers may run in another folder
         with pq.ParquetFile(path) as file:
             self.schema = file.schema_arrow
             self._n_rows = file.metadata.num_rows
         require_distinct(self.name, self.schema.names)
 
     def batches(
-        self, columns: Sequence[str], n_rows: int, encode: Sequence[str] = ()
+        self,
+        columns: Sequence[str],
+        n_rows: int,
+        encode: Sequence[str] = (),
+        row_group: int | None = None,
+        use_threads: bool = True,
     ) -> Iterator[tuple[pa.RecordBatch, float]]:
-        """Yield batches of the columns; text columns in ``encode`` as dictionaries."""
+        """Yield batches of the columns; text columns in ``encode`` as dictionaries.
+
+        ``row_group`` limits them to one row group.
+        """
         as_codes = [name for name in encode if kind_of(self.schema.field(name).type) == "text"]
+        part = "" if row_group is None else f", row group {row_group}"
         with (
-            _naming(self._path),
-            pq.ParquetFile(self._path, read_dictionary=as_codes, pre_buffer=False) as file,
+            _naming(f"{self.name}{part}"),
+            pq.ParquetFile(self.path, read_dictionary=as_codes, pre_buffer=False) as file,
         ):
-            for batch in file.iter_batches(n_rows, columns=list(columns)):
+            for batch in file.iter_batches(
+                n_rows,
+                row_groups=None if row_group is None else [row_group],
+                columns=list(columns),
+                use_threads=use_threads,
+            ):
                 batch.validate(full=True)
                 yield batch.select(columns), self.size * batch.num_rows / max(self._n_rows, 1)
 
@@ -211,17 +225,17 @@ def _decompressed(path: Path, raw: Any) -> Any:
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
+def _naming(name: str | Path) -> Iterator[None]:
     """Convert errors in reading a file to a ReadError that names it."""
     try:
         yield
     except ReadError:
         raise
     except UnicodeError as error:
-        raise ReadError(f"{path} is not UTF-8 text ({error}); save it as UTF-8") from error
+        raise ReadError(f"{name} is not UTF-8 text ({error}); save it as UTF-8") from error
     except (pa.ArrowException, OSError, csv.Error) as error:
         detail = str(error).strip().rstrip(".")
         raise ReadError(
-            f"{path} cannot be read: {detail}. Check that the file is complete and is what its "
-            "suffix says"
+            f"{name} cannot be read: {detail}. Check that the file is complete, has not changed "
+            "and is what its suffix says"
         ) from error

@@ -174,12 +174,14 @@ def read_table(
         cells_of = _long(table, parts, gathering)
     first = 0
     for batch, amount in table.batches(*batch_form(parts)):
-        times = column_times(batch.column(0), place(table, parts.time, first), parts.time_format)
+        times = column_times(
+            batch.column(0), place(table.name, parts.time, first), parts.time_format
+        )
         values, codes = cells_of(batch, first)
         entities = None
         if parts.entity is not None:
             entities = gathering.entity_codes(
-                batch.column(parts.entity), place(table, parts.entity, first)
+                batch.column(parts.entity), place(table.name, parts.entity, first)
             )
         with np.errstate(over="ignore", invalid="ignore"):
             narrow = values.astype(np.float32)
@@ -237,12 +239,12 @@ def _long(table: Table, parts: LongParts, gathering: Gathering) -> Cells:
         return found
 
     def cells(batch: pa.RecordBatch, first: int) -> Any:
-        values = numbers(batch.column(parts.value), place(table, parts.value, first))
+        values = numbers(batch.column(parts.value), place(table.name, parts.value, first))
         columns = [batch.column(name) for name in (parts.variable, *parts.labels)]
         codes = _combined_codes(columns, code)
         unnamed = np.flatnonzero((codes < 0) & ~np.isnan(values))
         if len(unnamed):
-            where = place(table, parts.variable, first)
+            where = place(table.name, parts.variable, first)
             raise ReadError(
                 f"{where(int(unnamed[0]))} is empty but the row has a value; "
                 "give it a variable or leave the row out"
@@ -293,7 +295,7 @@ def _wide(table: Table, parts: WideParts, gathering: Gathering) -> Cells:
         for members in by_type.values():  # columns of one type are converted together
 
             def where(at: int, members: list[int] = members) -> str:
-                return place(table, parts.variables[members[at // n_rows]], first)(at % n_rows)
+                return place(table.name, parts.variables[members[at // n_rows]], first)(at % n_rows)
 
             joined = pa.concat_arrays([arrays[which] for which in members])
             values[members] = numbers(joined, where).reshape(len(members), n_rows)

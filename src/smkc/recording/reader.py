@@ -120,9 +120,9 @@ def read(  # type: ignore[misc]
         time=time,
         variable=variable,
         value=value,
-        labels=None if labels is None else _several(labels),
+        labels=None if labels is None else several(labels),
         entity=entity,
-        ignore=_several(ignore),
+        ignore=several(ignore),
         time_format=time_format,
     )
     if isinstance(source, Recording):
@@ -225,7 +225,8 @@ def _warn_of_large(name: str, variables: Sequence[str]) -> None:
         )
 
 
-def _several(names: Sequence[str]) -> tuple[str, ...]:
+def several(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names as a tuple; a single name may be given alone."""
     return (names,) if isinstance(names, str) else tuple(names)
 
 

@@ -309,10 +309,23 @@ class Recording:
 
     def trace(self, variable: str) -> NDArray[np.float32]:
         """Return (T,) values of one variable, NaN where it was not observed."""
-        one = self.select([variable])
-        values = np.full(len(self), np.nan, np.float32)
-        values[one.row_numbers] = one.values
-        return values
+        return self.select([variable]).table()[:, 0]
+
+    def table(
+        self, codes: Sequence[int] | NDArray[np.int64] | None = None, step: int = 1
+    ) -> NDArray[np.float32]:
+        """Return every ``step``-th row of some codes' variables, or of all, as a (T, V) table.
+
+        NaN where a variable was not observed.
+        """
+        chosen = range(len(self.names)) if codes is None else codes
+        place = np.full(len(self.names), -1)
+        place[chosen] = np.arange(len(chosen))
+        rows = self.row_numbers
+        is_in = (rows % step == 0) & (place[self.codes] >= 0)
+        table = np.full((-(-len(self) // step), len(chosen)), np.nan, np.float32)
+        table[rows[is_in] // step, place[self.codes[is_in]]] = self.values[is_in]
+        return table
 
     def canonical(self) -> "Recording":
         """Return the same recording without names of variables that are never observed."""

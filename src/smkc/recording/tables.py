@@ -136,9 +136,9 @@ def require_distinct(name: str, columns: Sequence[str]) -> None:
         )
 
 
-def place(table: Table, column: str, first: int) -> Where:
+def place(name: str, column: str, first: int) -> Where:
     """Return a function that describes a position in the batch that begins at row ``first``."""
-    return lambda at: f"row {first + at} (the first is 0) of column {column!r} of {table.name}"
+    return lambda at: f"row {first + at} (the first is 0) of column {column!r} of {name}"
 
 
 def listed(names: Iterable[str]) -> str:

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.base import BaseDetector
+from smkc.decide import Placing
 from smkc.model_file import below
 from smkc.recording import Recording
-from smkc.scale.placing import Placing
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

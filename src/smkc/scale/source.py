@@ -13,22 +13,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from smkc.errors import ReadError
 from smkc.recording.columns import kind_of, texts
 from smkc.recording.files import ParquetTable, open_files
 from smkc.recording.gather import BATCH_ROWS, Gathering, Piece, batch_form, read_table
 from smkc.recording.layout import WideParts, Wishes, find_parts
+from smkc.recording.reader import several
 from smkc.recording.stamps import TimeUnit, check_time_unit, column_times, settled
-from smkc.recording.tables import FrameTable
-from smkc.scale.groups import (
-    RowGroup,
-    batches_of,
-    named,
-    row_groups,
-    told_of,
-)
+from smkc.recording.tables import FrameTable, place
+from smkc.scale.groups import RowGroup, row_groups
 
 # The number of a batch is the number of its row group times this, plus its position in the group.
 BATCHES_A_GROUP = 1_000_000
@@ -90,10 +84,8 @@ class Source:
         step, unit = asked.pop("step", None), asked.pop("time_unit", "auto")
         check_time_unit(unit)
         for key in ("labels", "ignore"):
-            if isinstance(asked.get(key), str):
-                asked[key] = (asked[key],)
-            elif asked.get(key) is not None:
-                asked[key] = tuple(asked[key])
+            if asked.get(key) is not None:
+                asked[key] = several(asked[key])
         wishes = Wishes(entity=entity, **asked)
         groups: list[RowGroup] = []
         seen: list[list[Any]] = []
@@ -103,10 +95,9 @@ class Source:
                     f"{table.name} is CSV, which is read whole; write it as Parquet to read it in "
                     "pieces, or leave out what asks for pieces (--stream, --engine)"
                 )
-            place = Path(table.name).absolute()  # workers may run in another folder
-            groups += row_groups(table, str(place), find_parts(table, wishes))
-            status = place.stat()
-            seen.append([str(place), status.st_size, status.st_mtime_ns])
+            groups += row_groups(table, find_parts(table, wishes))
+            status = table.path.stat()
+            seen.append([str(table.path), status.st_size, status.st_mtime_ns])
         unit = _settled_unit(groups, unit)
         text = json.dumps([seen, entity, str(step), unit, sorted(map(repr, asked.items()))])
         return cls(
@@ -133,24 +124,18 @@ class Source:
 
     def count_entities(self) -> dict[str, int]:
         """Return the number of rows of each entity, sorted by name; reads only that column."""
-        counts: dict[str, int] = {}
         if self.entity is None:
-            return counts
+            return {}
+        found = Gathering()
+        counts = np.zeros(0, np.int64)
         for group in self.groups:
-            for first, batch in batches_of(group, [self.entity], BATCH_ROWS):
-                codes, distinct = texts(batch.column(0))
-                if (codes < 0).any():
-                    at = first + int(np.flatnonzero(codes < 0)[0])
-                    raise ReadError(
-                        f"row {at} of {named(group)} names no entity in column {self.entity!r}; "
-                        "give it one or leave the row out"
-                    )
-                for name, count in zip(
-                    distinct, np.bincount(codes, minlength=len(distinct)), strict=True
-                ):
-                    if count:
-                        counts[name] = counts.get(name, 0) + int(count)
-        return dict(sorted(counts.items()))
+            first = 0
+            for batch, _ in group.batches([self.entity], BATCH_ROWS, [self.entity]):
+                codes = found.entity_codes(batch.column(0), place(group.name, self.entity, first))
+                so_far, counts = counts, np.bincount(codes, minlength=len(found.entities))
+                counts[: len(so_far)] += so_far
+                first += batch.num_rows
+        return dict(sorted(zip(found.entities, counts.tolist(), strict=True)))
 
     def batches(self, entities: Sequence[str] | None = None, first: int = 0) -> Iterator[Batch]:
         """Yield batches from number ``first`` on, of all entities or only of those named."""
@@ -162,22 +147,23 @@ class Source:
             if wanted is not None and not group.may_hold(wanted):
                 share += group.size
                 continue
-            columns, n_rows, _ = batch_form(group.parts)
-            found = batches_of(group, columns, n_rows)
-            for number, (row, whole) in enumerate(found, start=at * BATCHES_A_GROUP):
+            row = 0
+            found = group.batches(*batch_form(group.parts))
+            for number, (whole, amount) in enumerate(found, start=at * BATCHES_A_GROUP):
+                where = group.name + (f", from its row {row:,} on" if row else "")
+                row += whole.num_rows
                 if number < first:
                     continue
-                share += group.size * whole.num_rows / max(group.n_rows, 1)
+                share += amount
                 batch = whole if wanted is None else _of(whole, self.entity, wanted)
                 if not batch.num_rows:
                     continue
-                place = named(group) + (f", from its row {row:,} on" if row else "")
                 read = Gathering()
-                table = FrameTable(place, pa.Table.from_batches([batch]))
+                table = FrameTable(where, pa.Table.from_batches([batch]))
                 try:
                     read_table(table, group.parts, read, lambda amount: None)
                 except pa.ArrowException as error:
-                    raise ReadError(f"{place} cannot be read: {error}") from error
+                    raise ReadError(f"{where} cannot be read: {error}") from error
                 (piece,) = read.pieces
                 yield Batch(
                     number=number,
@@ -185,7 +171,7 @@ class Source:
                     names=tuple(read.variables),
                     entities=tuple(read.entities),
                     share=share,
-                    place=place,
+                    place=where,
                 )
                 share = 0.0
 
@@ -217,16 +203,13 @@ def _settled_unit(groups: Sequence[RowGroup], unit: TimeUnit) -> TimeUnit:
 def _time_span(group: RowGroup) -> Any:
     """Return (2,) the first and the last time of a row group, from its footer if possible."""
     time = group.parts.time
-    with pq.ParquetFile(group.path) as file:
-        at = file.schema_arrow.get_field_index(time)
-        if kind_of(file.schema_arrow.field(at).type) == "time":
-            return np.array([0, 0], "datetime64[ns]")
-        told = told_of(file.metadata.row_group(group.number), time)
-    if told is not None and isinstance(told.min, int | float):
-        return np.array([told.min, told.max])
+    if kind_of(group.table.schema.field(time).type) == "time":
+        return np.array([0, 0], "datetime64[ns]")
+    if group.times is not None:
+        return np.array(group.times)
     spans = [
-        column_times(batch.column(0), lambda at: f"row {at} of {named(group)}")
-        for _, batch in batches_of(group, [time], BATCH_ROWS)
+        column_times(batch.column(0), lambda at: f"row {at} of {group.name}")
+        for batch, _ in group.batches([time], BATCH_ROWS)
     ]
     whole = np.concatenate(spans)
     return np.array([whole.min(), whole.max()])

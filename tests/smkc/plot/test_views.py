@@ -1,3 +1,4 @@
+import re
 import sys
 
 import numpy as np
@@ -6,7 +7,7 @@ import pytest
 import smkc
 from smkc.errors import MissingExtraError
 from smkc.plot.page import need
-from smkc.plot.pictures import evidence_strips
+from smkc.plot.pictures import VIRIDIS, _strip, evidence_strips
 from smkc.plot.views import view_alerts
 
 
@@ -33,8 +34,25 @@ def test_a_strip_is_as_bright_as_its_evidence_is_surprised(rng: np.random.Genera
     assert [strip["name"] for strip in drawn["strips"]] == list(scored.evidences)
     assert drawn["high"] == max(10.0, *(strip["most"] for strip in drawn["strips"]))
     for strip in drawn["strips"]:
-        assert strip["picture"].startswith("data:image/png;base64,iVBORw0KGgo")
-        assert strip["most"] == np.nanmax(view.nats[strip["name"]], initial=0.0)
+        nats = view.nats[strip["name"]]
+        assert strip["most"] == np.nanmax(nats, initial=0.0)
+        colours = re.findall("#([0-9a-f]{6}) 0 ", strip["picture"])
+        assert len(colours) == len(nats)
+        greens = np.array([int(colour[2:4], 16) for colour in colours])  # rise from dark to bright
+        dark, bright = (int(VIRIDIS[at][2:4], 16) for at in (0, -1))
+        known = ~np.isnan(nats)
+        assert (greens[~known] == dark).all()
+        assert (np.diff(greens[known][np.argsort(nats[known])]) >= 0).all()
+        assert (greens[known][nats[known] >= drawn["high"]] == bright).all()
+
+
+def test_a_long_strip_keeps_its_peaks() -> None:
+    nats = np.zeros(100_001)
+    nats[[70_000, -1]] = 10
+    drawn = _strip(nats, 10.0)
+    assert len(drawn) < 15_000
+    bright = [stop.split() for stop in drawn.split(", ") if VIRIDIS[-1] in stop]
+    assert [float(end.strip("%)")) for _, _, end in bright] == pytest.approx([70, 100], abs=0.25)
 
 
 def test_missing_extra_names_the_install_command(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,6 +99,13 @@ def test_trace_has_nan_where_nothing_was_observed(small):
     assert np.array_equal(small.trace("c"), [np.nan, np.nan, 3.0], equal_nan=True)
 
 
+def test_a_table_of_all_variables_or_of_every_second_row_of_some(small):
+    whole = np.column_stack([small.trace(name) for name in small.names])
+    np.testing.assert_array_equal(small.table(), whole)
+    np.testing.assert_array_equal(small.table([2, 0], step=2), whole[::2, [2, 0]])
+    assert small.table([]).shape == (len(small), 0)
+
+
 def test_with_values(small):
     assert small.with_values(small.values) == small
     changed = small.with_values(np.array([1, np.nan, 4, 3], np.float32))

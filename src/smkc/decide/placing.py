@@ -1,18 +1,53 @@
-"""Placing: scores of windows as they arrive -> scores of time steps, as for a whole recording.
+"""Placing: scores of windows, all at once or as they arrive -> scores of time steps.
 
-In: for each row, the score of the window that ends there. Out: final scores of time steps, the same
-as those of ``Detector.decision_function``; memory holds the rows of one window.
+In: for each row, the score of the window that ends there. Out: final scores of time steps; memory
+holds the rows of one window.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
+
+from smkc.errors import SettingError
+
+ALIGNMENTS = ("sharp", "prompt")
 
 # Value for rows where no window ends; NaN is the value for a window without a score.
 NO_WINDOW = -np.inf
+
+
+def step_scores(
+    scores: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    window: int,
+    n_rows: int,
+    align: str,
+) -> NDArray[np.float64]:
+    """Return (T,) one score per time step from (B,) scores of windows that start at ``starts``.
+
+    ``prompt`` gives a step the score of the window that ends there: it uses no later row, but the
+    first window - 1 steps have no score (NaN), and the score stays high until a fault has left the
+    window. ``sharp`` gives a step the largest score of the windows that cover it: the whole fault
+    is marked, with up to window - 1 steps on either side, and the score of a step is final only
+    after window - 1 more steps. With a stride above 1, steps between windows (``prompt``) and
+    after the last window (both) repeat the score of the window before.
+
+    Examples
+    --------
+    >>> step_scores(np.array([1.0, 5.0]), np.array([0, 1]), window=2, n_rows=3, align="prompt")
+    array([nan,  1.,  5.])
+    >>> step_scores(np.array([1.0, 5.0]), np.array([0, 1]), window=2, n_rows=3, align="sharp")
+    array([1., 5., 5.])
+    """
+    if align not in ALIGNMENTS:
+        raise SettingError(f"align={align!r} is not known; use one of {', '.join(ALIGNMENTS)}")
+    by_end = np.full(n_rows, NO_WINDOW)
+    by_end[starts + window - 1] = scores
+    # With so long a stride, nothing is final before it is known which window is the last.
+    placing = Placing(window, n_rows, align, by_row=False)
+    return np.concatenate([placing.add(by_end), placing.finish()])
 
 
 class Placing:
@@ -69,10 +104,8 @@ class Placing:
 
     def _largest(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return (n - window + 1,) the largest score of the windows that cover each row."""
-        if len(scores) < self._window:
-            return np.empty(0)
         numbers = np.where(np.isnan(scores), NO_WINDOW, scores)
-        largest: NDArray[np.float64] = sliding_window_view(numbers, self._window).max(axis=1)
+        largest = _trailing_maximum(numbers, self._window)
         largest[largest == NO_WINDOW] = np.nan
         return largest
 
@@ -86,6 +119,17 @@ class Placing:
         """Restore what :meth:`to_arrays` returned."""
         self._tail, self._last = arrays["tail"], float(arrays["last"][0])
         self._n_since = int(header["since"])
+
+
+def _trailing_maximum(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    """Return (n - width + 1,) the largest of each run of ``width`` values, in O(n log width)."""
+    reach = 1
+    best = values
+    while reach < width:
+        shift = min(reach, width - reach)
+        best = np.maximum(best[:-shift], best[shift:])
+        reach += shift
+    return best
 
 
 def _carried(scores: NDArray[np.float64], before: float) -> NDArray[np.float64]:
