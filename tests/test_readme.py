@@ -73,6 +73,27 @@ def test_the_figures_on_real_data_are_those_that_were_recorded() -> None:
         assert figures == expected[name], name
 
 
+def test_the_means_over_more_datasets_are_those_that_were_recorded() -> None:
+    recorded = json.loads((ROOT / "results/real/more/main.json").read_text())
+    means = {
+        (row["name"], cell["column"]): f"{cell['value']:.3f}".lstrip("0")
+        for row in recorded["rows"]
+        for cell in row["cells"]
+        if row["group"] == "VUS-PR, tsb_ad" and cell["column"].startswith("mean of")
+    }
+    lines = (ROOT / "docs/results.md").read_text().splitlines()
+    first = next(at for at, line in enumerate(lines) if "results/real/more/main.md" in line)
+    ours, knn, z = "smkc evidence", "windowed kNN", "plain z, mean"
+    assert re.findall(r"\.\d{3}", " ".join(lines[first : lines.index("", first)])) == [
+        means[ours, "mean of 15"],
+        means[knn, "mean of 15"],
+        means[ours, "mean of 17"],
+        means[knn, "mean of 17"],
+        means[ours, "mean of 7 of our own"],
+        means[z, "mean of 7 of our own"],
+    ]
+
+
 def test_the_figures_on_alerts_are_those_that_were_recorded() -> None:
     recorded = json.loads((ROOT / "results/alerts/summary.json").read_text())
     of_default = next(row for row in recorded["rows"] if row["name"] == "smkc, default")
