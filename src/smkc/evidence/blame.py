@@ -21,12 +21,16 @@ class Blame:
         the variables that fell silent at once, if a large share did and that trouble is not over.
     n_usual
         number of variables that are usually observed.
+    unchanged
+        variables that have had one value since before the trouble: wherever they moved, it is no
+        cause of it.
     """
 
     by_evidence: Mapping[str, Mapping[str, float]]
     by_question: Mapping[str, Mapping[str, float]]
     silent: tuple[str, ...] = ()
     n_usual: int = 0
+    unchanged: frozenset[str] = frozenset()
 
     @property
     def variables(self) -> dict[str, float]:

@@ -232,6 +232,7 @@ class EvidenceState:
             by_question=self._loudest(first, last, before),
             silent=silent,
             n_usual=n_usual,
+            unchanged=self._unchanged(scorer, begun),
         )
 
     def _rows_before(self, begun: int) -> range:
@@ -243,6 +244,14 @@ class EvidenceState:
         stop = begun - GAP_BEFORE * calm
         start = max(stop - ROWS_BEFORE * calm, self.n_rows - self._model.choices.memory, 0)
         return range(start, stop) if stop - start >= calm else range(0)
+
+    def _unchanged(self, scorer: Scorer, begun: int) -> frozenset[str]:
+        """Return the variables that have had one value since well before a trouble."""
+        if scorer.variables is None:
+            return frozenset()
+        n_rows = self.n_rows - begun + SETTINGS.calm_rows
+        lengths = scorer.variables.statistics.run_lengths[: len(self._model.names)]
+        return frozenset(self._model.names[at] for at in np.flatnonzero(lengths >= n_rows))
 
     def is_beyond(self, row: int) -> bool:
         """Return whether a variable was beyond a stated bound in a row, which explains that row.

@@ -103,7 +103,9 @@ def _causes_of_values(
     and how far variables moved. The second has the largest weight, as it is mostly what raises
     alerts.
     """
-    sources = blame.by_evidence, blame.by_question, {MOVEMENT: movements(rows, known)}
+    far = movements(rows, known)
+    moved = {name: much for name, much in far.items() if name not in blame.unchanged}
+    sources = blame.by_evidence, blame.by_question, {MOVEMENT: moved}
     shares: dict[str, dict[str, float]] = {}
     weights = SETTINGS.evidence_weight, SETTINGS.loud_weight, 1.0
     for source, weight in zip(sources, weights, strict=True):

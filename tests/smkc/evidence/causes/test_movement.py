@@ -84,3 +84,17 @@ def test_the_mover_is_blamed_before_memory_that_drifted_a_little():
     causes = detector.explain(live, live.times[60], live.times[-1])
     assert causes[0].variable == "v2"
     assert sum(cause.share for cause in causes) == pytest.approx(1.0, abs=0.1)
+
+
+@pytest.mark.parametrize(("stepped", "first"), [(20, "v2"), (60, "peak")])
+def test_a_value_that_has_not_changed_since_before_the_trouble_is_no_cause(stepped, first):
+    rng = np.random.default_rng(3)
+    values = {f"v{at}": rng.normal(5.0, 1.0, size=N + 100) for at in range(4)}
+    values["peak"] = np.full(N + 100, 2e6)
+    values["peak"][N // 2 :] += 3e3  # it grew once in the reference
+    values["peak"][N + stepped :] = 9e7
+    values["v2"][N + 60 :] += 10.0
+    detector = Detector().fit(recording({name: x[:N] for name, x in values.items()}))
+    live = recording({name: x[N:] for name, x in values.items()}, first=N)
+    causes = detector.explain(live, live.times[60], live.times[-1])
+    assert causes[0].variable == first
