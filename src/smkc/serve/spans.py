@@ -27,13 +27,12 @@ def spans_between(
     With an entity, those of other entities are left out.
     """
     found = store.spans.find(watch.name, since, until, entity=entity, kinds=kinds)
-    planned = watch.maintenance if "maintenance" in kinds else ()
-    for one in planned:
-        if entity is None or one.entity in ("", entity):
+    for one in watch.maintenance:
+        if one.kind in kinds and (entity is None or one.entity in ("", entity)):
             found += [
                 MarkedSpan(
                     watch=watch.name,
-                    kind="maintenance",
+                    kind=one.kind,
                     start=start,
                     end=end,
                     entity=one.entity or None,

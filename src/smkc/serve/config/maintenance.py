@@ -1,4 +1,4 @@
-"""Maintenance: times at which work on a watched system is planned.
+"""Maintenance: times at which work on a watched system is planned, and marks of deploys.
 
 In: a start and an end, or a weekly time in a time zone. Out: the spans that overlap a time range.
 """
@@ -12,6 +12,8 @@ from zoneinfo import ZoneInfo
 from smkc.errors import SettingError
 from smkc.serve.rows import LATEST_TIME
 
+PLANNED = ("maintenance", "deploy")  # kinds of spans that a configuration may hold
+
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 WEEKLY = re.compile(rf"({'|'.join(DAYS)}) (\d\d:\d\d)-(\d\d:\d\d)")
 
@@ -21,12 +23,15 @@ MAX_WEEKS = 520
 
 @dataclass(frozen=True, kw_only=True)
 class MaintenanceConfig:
-    """Planned maintenance of a watch: once, or every week.
+    """Planned maintenance of a watch, or a mark of a deploy: once, or every week.
 
     Parameters
     ----------
+    kind
+        ``maintenance``, or ``deploy``, which is only shown.
     start, end
-        milliseconds since 1970; in the file ISO 8601 times, in UTC if they name no time zone.
+        milliseconds since 1970; in the file ISO 8601 times, in UTC if they name no time zone. A
+        deploy without an end is a moment.
     weekly
         instead of these, a day of the week with a start and an end, such as
         ``Sun 02:00-04:00``; an end that is not after the start is on the next day.
@@ -45,6 +50,7 @@ class MaintenanceConfig:
     [(84600000, 88200000)]
     """
 
+    kind: str = "maintenance"
     start: int | None = None
     end: int | None = None
     weekly: str = ""
@@ -53,11 +59,17 @@ class MaintenanceConfig:
     note: str = ""
 
     def __post_init__(self) -> None:
+        if self.kind not in PLANNED:
+            raise SettingError(f"kind={self.kind!r}: choose {' or '.join(map(repr, PLANNED))}")
+        is_moment = self.kind == "deploy" and self.start is not None and self.end is None
+        if is_moment:
+            object.__setattr__(self, "end", self.start)
         is_once = self.start is not None and self.end is not None
         is_partly = self.start is not None or self.end is not None
         if bool(self.weekly) == is_partly or (is_partly and not is_once):
             raise SettingError("give start and end, or weekly = 'Sun 02:00-04:00'")
-        if self.start is not None and self.end is not None and self.end <= self.start:
+        start, end = self.start, self.end
+        if start is not None and end is not None and end <= start and not is_moment:
             raise SettingError("end is not after start; exchange them")
         if self.weekly:
             self._week()

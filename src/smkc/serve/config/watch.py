@@ -88,7 +88,8 @@ class WatchConfig:
     detector
         further settings of :class:`smkc.Detector`, by name.
     maintenance
-        times at which alerts that begin are not sent, and from which nothing is learned.
+        times at which alerts that begin are not sent, and from which nothing is learned; also marks
+        of deploys.
 
     Examples
     --------

@@ -9,6 +9,8 @@ from tests.following import wait_until
 from tests.smkc.serve.api.test_mutated import mutated
 
 from smkc.serve.config import MaintenanceConfig
+from smkc.serve.rows import LEFT_OUT
+from smkc.serve.spans import spans_between
 
 PATH = "/api/v1/watches/shop/spans"
 DAY = 86_400_000
@@ -96,6 +98,18 @@ def test_planned_maintenance_is_listed(service, monkeypatch):
     found = service.spans("shop", service.now() - 8 * DAY, service.now())
     assert {(one.id, one.who, one.note) for one in found} == {(0, "configuration", "backups")}
     assert 1 <= len(found) <= 2
+
+
+def test_deploys_of_the_configuration_are_listed_and_mute_nothing(service, monkeypatch):
+    watch = service._runner("shop").watch
+    at = service.now()
+    monkeypatch.setitem(
+        watch.__dict__, "maintenance", (MaintenanceConfig(kind="deploy", start=at, note="2.4"),)
+    )
+    (found,) = service.spans("shop", at, at)
+    assert (found.kind, found.start, found.end, found.note) == ("deploy", at, at, "2.4")
+    for kinds in (("maintenance",), LEFT_OUT):
+        assert spans_between(service.store, watch, at, at, kinds=kinds) == []
 
 
 @pytest.mark.parametrize(

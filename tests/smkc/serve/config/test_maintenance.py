@@ -52,6 +52,15 @@ def test_what_happens_once_is_found_where_it_overlaps():
     ]
 
 
+def test_a_deploy_may_be_a_moment():
+    deploy = read(kind="deploy", start="2026-03-01T22:00Z")
+    at = ms("2026-03-01T22:00Z")
+    assert deploy.between(at, at) == [(at, at)]
+    assert deploy.between(at + 1, LATEST_TIME) == []
+    assert read(kind="deploy", weekly="Tue 10:00-10:30").kind == "deploy"
+    assert read(weekly="Tue 10:00-10:30").kind == "maintenance"
+
+
 def test_weekly_times_follow_the_clock_on_the_wall():
     """Berlin was at UTC+1 until 2026-03-29 01:00 UTC, then at UTC+2."""
     weekly = MaintenanceConfig(weekly="Sun 04:00-06:00", time_zone="Europe/Berlin")
@@ -100,6 +109,10 @@ def test_a_range_of_centuries_is_cut_short():
         ({"start": "2026-03-01T22:00Z"}, "give start and end"),
         ({"weekly": "Sun 02:00-04:00", "end": "2026-03-01T22:00Z"}, "give start and end"),
         ({"start": "2026-03-02T00:00Z", "end": "2026-03-01T00:00Z"}, "end is not after start"),
+        ({"kind": "deploy", "start": "2026-03-02T00:00Z", "end": "2026-03-01T00:00Z"}, "not after"),
+        ({"kind": "deploy"}, "give start and end"),
+        ({"kind": "deploy", "end": "2026-03-01T22:00Z"}, "give start and end"),
+        ({"kind": "missed", "weekly": "Sun 02:00-04:00"}, "kind='missed': choose 'maintenance' or"),
         ({"start": "tomorrow", "end": "2026-03-01T00:00Z"}, "start: 'tomorrow' is not a time"),
         ({"start": 5, "end": "2026-03-01T00:00Z"}, "start: 5 is not a time; write it like"),
         ({"start": "1960-03-01T00:00Z", "end": "2026-03-01T00:00Z"}, "is not a time"),
