@@ -144,11 +144,14 @@ class AlertmanagerConfig(PeerConfig):
         labels of the first cause that are copied to the alert, for routing.
     resend
         milliseconds between repeated notifications of an open alert.
+    silences
+        whether a silence that covers a watch or an entity counts as maintenance of it.
     """
 
     labels: Mapping[str, str] = field(default_factory=dict)
     cause_labels: tuple[str, ...] = ("service", "instance", "job", "namespace")
     resend: int = 60_000
+    silences: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,7 +1,7 @@
 """Delivery: sends alerts to their receivers, and retries until they are accepted.
 
 In: the store, with its outbox and its open alerts. Out: requests to Alertmanagers, webhooks and
-Grafana; the results are recorded.
+Grafana; the results are recorded. The silences of Alertmanagers come in, as maintenance.
 
 Messages are delivered at least once: a message is marked as sent after the receiver has accepted
 it, so a process that dies in between sends it again, with the same key. A receiver that remembers

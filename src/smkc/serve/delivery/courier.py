@@ -20,6 +20,7 @@ from smkc.errors import SettingError
 from smkc.serve.config import AlertmanagerConfig, Config, GrafanaConfig, WebhookConfig
 from smkc.serve.delivery.annotating import annotate
 from smkc.serve.delivery.posting import Answer, Receiver, ReceiverConfig, ReceiverStatus
+from smkc.serve.delivery.silences import SilencedSpans, SilenceReader
 from smkc.serve.incidents.messages import alertmanager_incident
 from smkc.serve.messages import alertmanager_alert, instant
 from smkc.serve.store import Message, Store, StoreError
@@ -142,8 +143,8 @@ class Courier:
 class Delivery:
     """Sends the messages of the outbox, in one thread per receiver.
 
-    The store must stay open until :meth:`stop` has returned. ``now`` returns the time in
-    milliseconds.
+    The silences of Alertmanagers are read in threads of their own. The store must stay open until
+    :meth:`stop` has returned. ``now`` returns the time in milliseconds.
     """
 
     def __init__(self, store: Store, config: Config, now: Callable[[], int]) -> None:
@@ -156,10 +157,13 @@ class Delivery:
             *(Courier(store, config, to, rng) for to in config.webhooks),
             *(Courier(store, config, to, rng) for to in config.grafanas),
         )
+        silenced = SilencedSpans(store, config)
+        self._readers = tuple(SilenceReader(silenced, to, rng) for to in silenced.managers)
+        self._all: tuple[Courier | SilenceReader, ...] = (*self.workers, *self._readers)
 
     def start(self) -> None:
         """Start the threads."""
-        for worker in self.workers:
+        for worker in self._all:
             name = f"smkc-{worker.receiver.kind}"
             thread = threading.Thread(target=self._run, args=(worker,), name=name, daemon=True)
             self._threads.append(thread)
@@ -171,7 +175,7 @@ class Delivery:
         end = time.monotonic() + timeout_s
         for thread in self._threads:
             thread.join(max(end - time.monotonic(), 0.0))
-        for worker in self.workers:
+        for worker in self._all:
             worker.receiver.close()
 
     def status(self) -> tuple[ReceiverStatus, ...]:
@@ -193,9 +197,16 @@ class Delivery:
                     f"{who}: {one.given_up} messages dropped, the latest at {latest}; the log says "
                     "why"
                 )
+        for one in (reader.receiver.status() for reader in self._readers):
+            if one.failing_since is not None:
+                since = instant(one.failing_since)
+                found.append(
+                    f"{one.kind} {one.name} since {since}: {one.last_error}; its silences are not "
+                    "known (silences = false does without them)"
+                )
         return found
 
-    def _run(self, worker: Courier) -> None:
+    def _run(self, worker: Courier | SilenceReader) -> None:
         was_failing = False
         while not self._stopping.is_set():
             try:

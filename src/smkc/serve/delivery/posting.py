@@ -47,7 +47,7 @@ class Answer:
 
     The status is ``sent``, ``later`` (may succeed if retried) or ``refused`` (would be refused
     again), ``said`` describes the failure, and ``wait_s`` are the seconds to wait before a retry,
-    as requested by the server. ``body`` is the start of what a Grafana answered.
+    as requested by the server. ``body`` is the start of the answer, if it is to be read.
     """
 
     status: str
@@ -88,15 +88,26 @@ class Receiver:
     environment are not used for loopback addresses. For other addresses, a proxy may answer a plain
     HTTP request itself, so an HTML page as the answer does not count as a delivery. With HTTPS a
     proxy only forwards bytes.
+
+    Requests go to ``path`` instead of the path for messages if it is given. Answers from there, and
+    those of Grafana, are read up to ``max_answer_bytes``.
     """
 
-    def __init__(self, peer: ReceiverConfig, rng: random.Random) -> None:
+    def __init__(
+        self,
+        peer: ReceiverConfig,
+        rng: random.Random,
+        *,
+        path: str = "",
+        max_answer_bytes: int = MOST_READ_BYTES,
+    ) -> None:
         if isinstance(peer, AlertmanagerConfig):
-            self.kind, self.name, path = "alertmanager", address(peer.url), "/api/v2/alerts"
+            self.kind, self.name, usual = "alertmanager", address(peer.url), "/api/v2/alerts"
         elif isinstance(peer, GrafanaConfig):
-            self.kind, self.name, path = "grafana", address(peer.url), "/api/annotations"
+            self.kind, self.name, usual = "grafana", address(peer.url), "/api/annotations"
         else:
-            self.kind, self.name, path = "webhook", peer.name, ""
+            self.kind, self.name, usual = "webhook", peer.name, ""
+        self.name += path
         self.not_before = 0
         self._rng = rng
         self._lock = threading.Lock()
@@ -106,9 +117,10 @@ class Receiver:
         logging.getLogger("httpx").setLevel(logging.WARNING)
         parts = urlsplit(peer.url)
         self._peer = peer
-        self._url = urlunsplit(parts._replace(path=parts.path.rstrip("/") + path or "/"))
+        self._url = urlunsplit(parts._replace(path=parts.path.rstrip("/") + (path or usual) or "/"))
         is_here = is_loopback(parts.hostname or "")
-        self._reads_answers = self.kind == "grafana"
+        self._reads_answers = self.kind == "grafana" or bool(path)
+        self._max_answer_bytes = max_answer_bytes
         self._takes_pages = self.kind == "webhook" and (is_here or not _is_proxied(parts))
         self._client = httpx.Client(
             trust_env=not is_here,
@@ -205,7 +217,9 @@ class Receiver:
             )
             return Answer(status="later", said=said)
         if response.is_success:
-            return Answer(status="sent", body=_beginning(response) if self._reads_answers else "")
+            if not self._reads_answers:
+                return Answer(status="sent")
+            return Answer(status="sent", body=_beginning(response, self._max_answer_bytes))
         is_final = response.is_client_error and code not in MAY_BE_MENDED
         return Answer(
             status="refused" if is_final else "later",
@@ -231,15 +245,15 @@ def _is_proxied(parts: SplitResult) -> bool:
     return parts.scheme == "http" and is_named and not proxy_bypass(parts.hostname or "")
 
 
-def _beginning(response: httpx.Response) -> str:
+def _beginning(response: httpx.Response, most: int = MOST_READ_BYTES) -> str:
     """Return the start of a response body, as far as it can be read."""
-    content = b""
+    content = bytearray()
     with suppress(httpx.HTTPError, OSError):  # the status says enough
         for part in response.iter_raw():
             content += part
-            if len(content) >= MOST_READ_BYTES:
+            if len(content) >= most:
                 break
-    return content[:MOST_READ_BYTES].decode("utf-8", "replace")
+    return content[:most].decode("utf-8", "replace")
 
 
 def _retry_after(text: str) -> float:

@@ -81,6 +81,13 @@ class StoredSpans:
                 {"id": id, "at": at},
             )
 
+    def change(self, id: int, end: int | None, note: str) -> None:
+        """Give a span another end, which may be later, and another note."""
+        with self._database.write("change a span") as connection:
+            connection.execute(
+                'UPDATE spans SET "end" = ?, note = ? WHERE id = ?', (end, to_bytes(note), id)
+            )
+
     def delete(self, id: int) -> None:
         """Remove a span."""
         with self._database.write("remove a span") as connection:

@@ -54,6 +54,13 @@ def test_spans_are_found_by_time_entity_and_kind(store: Store) -> None:
     assert store.spans.counts("nobody") == {"maintenance": 0, "missed": 0, "deploy": 0}
 
 
+def test_a_span_may_be_changed(store: Store) -> None:
+    kept = [store.spans.add(span(10, 20)) for _ in range(2)]
+    store.spans.change(kept[0].id, 90, "longer \ud800")
+    assert store.spans.get("w", kept[0].id) == replace(kept[0], end=90, note="longer \ud800")
+    assert store.spans.get("w", kept[1].id) == kept[1]
+
+
 def test_a_span_ends_once_and_is_deleted(store: Store) -> None:
     id = store.spans.add(span(10, None)).id
     store.spans.end(id, 50)
