@@ -2,22 +2,31 @@
 
 import hashlib
 import hmac
+import json
 import re
+import shutil
 import sqlite3
+import subprocess
 import time
 import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 from tests.smkc.serve.delivery.parts import alert_at, config_with, put
 from tests.smkc.serve.still import Still
 
-from smkc.serve.config import config_of
+from smkc.serve.api import Keys, Server, Token, create_app
+from smkc.serve.config import Listen, config_of
+from smkc.serve.decoding.remote_write import V2
 from smkc.serve.metrics import render
+from smkc.serve.service import Service
 from smkc.serve.store import Store
 
 ROOT = Path(__file__).parent.parent
 GUIDE = (ROOT / "docs" / "production.md").read_text()
+PUSHING = GUIDE.split("\n## Pushing\n")[1].split("\n## ")[0]
+SITE = "https://smkc.example.org"
 
 
 def test_files_it_links_to_exist():
@@ -78,3 +87,71 @@ def test_a_backup_made_while_it_runs_can_be_opened(tmp_path):
         assert copy.alert(alert_at().id).record == alert_at()
         put(copy, config, [])
         assert copy.lane("shop", "checkout").n_rows == 2
+
+
+# ---------------------------------------------------------------------- what others are told
+
+
+def blocks_of_yaml(text):
+    return [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)]
+
+
+def is_read_by_prometheus(content, folder):
+    file = folder / "prometheus.yml"
+    file.write_text(json.dumps(content))  # JSON is YAML too
+    command = ["promtool", "check", "config", "--syntax-only", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+needs_promtool = pytest.mark.skipif(
+    shutil.which("promtool") is None, reason="promtool is not installed"
+)
+
+
+def test_addresses_that_take_samples_exist_and_need_the_role_it_names(tmp_path):
+    watch = {"name": "edge", "source": "push"}
+    app = create_app(Service(config_of({"data": str(tmp_path), "watch": [watch]})), Keys())
+    takers = {
+        path
+        for path, ways in app.openapi()["paths"].items()
+        if ways.get("post", {}).get("x-role") == "write"
+    }
+    named = set(re.findall(r"`POST (/[a-z0-9/]+)`", PUSHING))
+    assert named == takers
+    assert "with the role `write`" in PUSHING
+    *_, collector = blocks_of_yaml(PUSHING)
+    sent_to = {path for path in re.findall(rf"{SITE}(/[a-z0-9/]+)", PUSHING)}
+    sent_to.add(
+        f"{collector['exporters']['otlphttp/smkc']['endpoint']}/v1/metrics".removeprefix(SITE)
+    )
+    assert sent_to == takers
+
+
+@needs_promtool
+def test_prometheus_reads_how_it_is_to_push(tmp_path):
+    first, second, _ = blocks_of_yaml(PUSHING)
+    is_read_by_prometheus(first, tmp_path)
+    (target,) = second["remote_write"]
+    assert target.pop("protobuf_message") == V2  # of which the Prometheus here may know nothing
+    is_read_by_prometheus(second, tmp_path)
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+def test_its_line_for_curl_works(tmp_path):
+    (line,) = re.findall(r"```\n(curl -X POST .*?)```", PUSHING, re.DOTALL)
+    watch = {"name": "edge", "source": "push", "match": {"site": "north"}}
+    config = config_of({"data": str(tmp_path), "watch": [watch]})
+    secret = "secret-of-the-sensors"
+    keys = Keys(
+        [Token(name="sensors", role="write", digest=hashlib.sha256(secret.encode()).digest())]
+    )
+    with Service(config) as service, Server(create_app(service, keys), Listen(port=0)) as server:
+        done = subprocess.run(
+            ["bash", "-c", line.replace(SITE, server.url)],
+            env={"PATH": "/usr/bin:/bin", "TOKEN": secret, "no_proxy": "*"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert json.loads(done.stdout) == {"samples": 1, "watches": ["edge"]}, done.stderr
