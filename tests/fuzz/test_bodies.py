@@ -13,7 +13,7 @@ from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2
 from smkc.serve.config import Limits, WatchConfig
 from smkc.serve.decoding.observations import decode_observations
 from smkc.serve.decoding.otlp import decode_otlp
-from smkc.serve.decoding.remote_write import WriteRequest, decode_remote_write
+from smkc.serve.decoding.remote_write import RequestV2, WriteRequest, decode_remote_write
 from smkc.serve.decoding.unpacking import DecodeError
 from smkc.serve.intake.bins import Bins, rows_of
 from smkc.serve.intake.entities import Intake
@@ -24,6 +24,7 @@ SLOW_CASES = 10_000
 LIMITS = Limits(body_bytes=1 << 16, decoded_bytes=1 << 18, samples_per_request=200)
 
 PROTOBUF = "application/x-protobuf"
+PROTOBUF_V2 = "application/x-protobuf;proto=io.prometheus.write.v2.Request"
 
 NASTY: list[bytes] = [
     *(b"", b"\x00", b"\xff", b"\xff" * 10, b"\x80" * 11, b"\x7f", b"\x0a\x00" * 300, b"\x0b"),
@@ -49,20 +50,37 @@ def write_native() -> bytes:
         series = request.timeseries.add()
         for label, value in (("__name__", f"h{n}"), ("pod", f"web-{n}")):
             series.labels.add(name=label, value=value)
+        add_histograms(series, n)
+    return request.SerializeToString()
+
+
+def add_histograms(series, n: int) -> None:
+    for time in range(3):
+        one = series.histograms.add(schema=n, zero_threshold=0.01, sum=2.5 * time)
+        one.timestamp = 1_700_000_000_000 + time * 15_000
+        for side in (one.negative_spans, one.positive_spans):
+            side.add(offset=-2, length=2)
+            side.add(offset=3, length=1)
+        if n % 2:
+            one.count_float, one.zero_count_float = 13.5 + time, 1.5
+            one.negative_counts.extend([1.0, 2.0, 3.0])
+            one.positive_counts.extend([1.0 + time, 2.0, 3.0])
+        else:
+            one.count_int, one.zero_count_int = 13 + time, 1
+            one.negative_deltas.extend([1, 1, 1])
+            one.positive_deltas.extend([1 + time, 1, 1])
+
+
+def write_v2() -> bytes:
+    request = RequestV2(symbols=["", "__name__", "job", "shop", "pod"])
+    for n in range(6):
+        request.symbols.extend([f"m{n % 3}", f"web-{n}"])
+        name, pod = len(request.symbols) - 2, len(request.symbols) - 1
+        series = request.timeseries.add(labels_refs=[1, name, 2, 3, 4, pod])
         for time in range(3):
-            one = series.histograms.add(schema=n, zero_threshold=0.01, sum=2.5 * time)
-            one.timestamp = 1_700_000_000_000 + time * 15_000
-            for side in (one.negative_spans, one.positive_spans):
-                side.add(offset=-2, length=2)
-                side.add(offset=3, length=1)
-            if n % 2:
-                one.count_float, one.zero_count_float = 13.5 + time, 1.5
-                one.negative_counts.extend([1.0, 2.0, 3.0])
-                one.positive_counts.extend([1.0 + time, 2.0, 3.0])
-            else:
-                one.count_int, one.zero_count_int = 13 + time, 1
-                one.negative_deltas.extend([1, 1, 1])
-                one.positive_deltas.extend([1 + time, 1, 1])
+            series.samples.add(value=n * 0.5, timestamp=1_700_000_000_000 + time * 15_000)
+        if n % 2:
+            add_histograms(series, n)
     return request.SerializeToString()
 
 
@@ -122,6 +140,11 @@ CASES: dict[str, Case] = {
         write_v1(),
         snapped,
         lambda body: decode_remote_write(body, PROTOBUF, "snappy", LIMITS),
+    ),
+    "remote write 2.0": (
+        write_v2(),
+        snapped,
+        lambda body: decode_remote_write(body, PROTOBUF_V2, "snappy", LIMITS),
     ),
     "native histograms": (
         write_native(),

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2
 from tests.following import START, STEP, FastClock, Playback, made_rows, pull_config, wait_until
-from tests.fuzz.test_bodies import PROTOBUF, snapped
+from tests.fuzz.test_bodies import PROTOBUF, PROTOBUF_V2, snapped
 
 from smkc.serve.api import Keys, Server, create_app
 from smkc.serve.config import Listen, config_of
-from smkc.serve.decoding.remote_write import WriteRequest
+from smkc.serve.decoding.remote_write import RequestV2, WriteRequest
 from smkc.serve.rows import LATEST_TIME
 from smkc.serve.service import Service
 
@@ -93,22 +93,99 @@ def as_remote_write(sent):
     return "/api/v1/write", snapped(request.SerializeToString()), PROTOBUF
 
 
+def as_remote_write_2(sent):
+    request = RequestV2(symbols=["", "__name__", "host"])
+    for metric, host, time, value in sent:
+        request.symbols.extend([metric, host])
+        n = len(request.symbols)
+        series = request.timeseries.add(labels_refs=[1, n - 2, 2, n - 1])
+        series.samples.add(value=value, timestamp=time)
+    return "/api/v1/write", snapped(request.SerializeToString()), PROTOBUF_V2
+
+
+def as_native_histograms(sent):
+    request = WriteRequest()
+    for number, (metric, host, time, value) in enumerate(sent):
+        series = request.timeseries.add()
+        series.labels.add(name="__name__", value=metric)
+        series.labels.add(name="host", value=host)
+        add_histogram(series, number, time, value)
+    return "/api/v1/write", snapped(request.SerializeToString()), PROTOBUF
+
+
+def as_native_histograms_2(sent):
+    request = RequestV2(symbols=["", "__name__", "host"])
+    for number, (metric, host, time, value) in enumerate(sent):
+        request.symbols.extend([metric, host])
+        n = len(request.symbols)
+        series = request.timeseries.add(labels_refs=[1, n - 2, 2, n - 1])
+        add_histogram(series, number, time, value)
+    return "/api/v1/write", snapped(request.SerializeToString()), PROTOBUF_V2
+
+
+def add_histogram(series, number, time, value):
+    """Add two histograms of integers, or one of floats, of bounds of its own, or of a span."""
+    if number % 4 == 0:
+        before = series.histograms.add(timestamp=max(time - 1, -(2**63)), sum=value, schema=3)
+        before.count_int = before.zero_count_int = 1
+    one = series.histograms.add(timestamp=time, sum=value)
+    match number % 4:
+        case 0:
+            one.schema, one.zero_threshold, one.zero_count_int = 3, 0.001, 1
+            one.count_int = 4
+            one.positive_spans.add(offset=-2, length=2)
+            one.positive_deltas.extend([1, 1])
+        case 1:
+            one.schema, one.zero_threshold = 0, abs(value)
+            one.count_float = one.zero_count_float = value
+            one.negative_spans.add(offset=2**31 - 1, length=1)
+            one.negative_counts.append(value)
+        case 2:
+            one.schema, one.count_int = -53, 5
+            one.custom_values.extend([value, -value])
+            one.positive_spans.add(offset=0, length=3)
+            one.positive_deltas.extend([1, 1, -2])
+        case _:
+            one.schema, one.reset_hint, one.count_float = -4, 3, 3.0
+            one.negative_spans.add(offset=-300, length=1)
+            one.positive_spans.add(offset=300, length=1)
+            one.negative_counts.append(1.5)
+            one.positive_counts.append(value)
+
+
 def exported(sent):
     request = metrics_service_pb2.ExportMetricsServiceRequest()
     scope = request.resource_metrics.add().scope_metrics.add()
     for number, (metric, host, time, value) in enumerate(sent):
         shape = scope.metrics.add(name=metric)
         nanoseconds = time * 1_000_000 % 2**64
-        match number % 4:
+        match number % 6:
             case 0:
                 point = shape.gauge.data_points.add(time_unix_nano=nanoseconds, as_double=value)
             case 1:
                 shape.sum.is_monotonic = True
                 point = shape.sum.data_points.add(time_unix_nano=nanoseconds, as_double=value)
             case 2:
+                shape.histogram.aggregation_temporality = 2
                 point = shape.histogram.data_points.add(
                     time_unix_nano=nanoseconds, count=2**63, sum=value
                 )
+                point.explicit_bounds.extend([value, 1.0])
+                point.bucket_counts.extend([1, 2**62, 2**64 - 1])
+            case 3:
+                shape.exponential_histogram.aggregation_temporality = 1
+                point = shape.exponential_histogram.data_points.add(
+                    time_unix_nano=nanoseconds, count=7, sum=value, scale=20, zero_count=1
+                )
+                point.zero_threshold = value
+                for side, offset in ((point.positive, -(2**31)), (point.negative, 2**31 - 2)):
+                    side.offset = offset
+                    side.bucket_counts.extend([1, 0, 2])
+            case 4:
+                shape.histogram.aggregation_temporality = 1
+                point = shape.histogram.data_points.add(time_unix_nano=nanoseconds, count=3)
+                point.explicit_bounds.append(0.5)
+                point.bucket_counts.extend([1, 2])
             case _:
                 point = shape.summary.data_points.add(
                     time_unix_nano=nanoseconds, count=1, sum=value, flags=1
@@ -130,6 +207,9 @@ FORMS = (
     as_names,
     as_columns,
     as_remote_write,
+    as_remote_write_2,
+    as_native_histograms,
+    as_native_histograms_2,
     as_otlp,
     as_otlp_json,
 )
@@ -224,8 +304,18 @@ def test_whatever_is_pushed_the_next_row_is_judged(pushed, bodies):
 # ---------------------------------------------------------------------- what Prometheus answers
 
 
+def strange_histogram(value):
+    """Return a histogram as Prometheus tells it, with buckets that may overlap or be empty."""
+    buckets = [
+        [0, repr(-value), repr(value), "2"],
+        [3, "1", "1e308", repr(value)],
+        [1, "0", "1", "1"],
+    ]
+    return {"count": repr(value), "sum": repr(value), "buckets": buckets}
+
+
 class Strange(Playback):
-    """A server that adds samples nobody asked for to its answers."""
+    """A server that adds samples and histograms nobody asked for to its answers."""
 
     def __init__(self, values):
         super().__init__(values)
@@ -233,13 +323,14 @@ class Strange(Playback):
 
     def answer(self, start, end, step):
         content = json.loads(super().answer(start, end, step))
-        content["data"]["result"] += [
-            {
-                "metric": {"__name__": metric, "host": host},
-                "values": [[(time + 1000 * end if is_relative else time) / 1000, repr(value)]],
-            }
-            for metric, host, (time, is_relative), value in self.strange
-        ]
+        for number, (metric, host, (time, is_relative), value) in enumerate(self.strange):
+            seconds = (time + 1000 * end if is_relative else time) / 1000
+            found = {"metric": {"__name__": metric, "host": host}}
+            if number % 2:
+                found["histograms"] = [[seconds, strange_histogram(value)]]
+            else:
+                found["values"] = [[seconds, repr(value)]]
+            content["data"]["result"].append(found)
         return json.dumps(content).encode()
 
 
