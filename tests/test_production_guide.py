@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.smkc.serve.delivery.parts import alert_at, config_with, put
+from tests.prometheus_server import real_prometheus, target
+from tests.smkc.serve.delivery.parts import alert_at, config_with, eventually, put
 from tests.smkc.serve.still import Still
 
 from smkc.serve.api import Keys, Server, Token, create_app
@@ -155,3 +156,65 @@ def test_its_line_for_curl_works(tmp_path):
             timeout=60,
         )
     assert json.loads(done.stdout) == {"samples": 1, "watches": ["edge"]}, done.stderr
+
+
+SHARDS = GUIDE.split("**Shards.**")[1].split("**Replicas.**")[0]
+
+
+@needs_promtool
+def test_prometheus_reads_how_it_is_to_join_shards(tmp_path):
+    parts = re.findall(r"--shard \d/4 --listen (\S+)", SHARDS)
+    scraping, federating = blocks_of_yaml(SHARDS)
+    for block in (scraping, federating):
+        is_read_by_prometheus(block, tmp_path)
+    (job,) = scraping["scrape_configs"]
+    assert job["static_configs"] == [{"targets": parts}]
+    (taken,) = federating["scrape_configs"][0]["params"]["match[]"]
+    assert f'job="{job["job_name"]}"' in taken
+    (names,) = re.findall(r'__name__=~"(.*?)"', taken)
+    with Store.open(tmp_path) as store:
+        config = config_with()
+        put(store, config, [("open", alert_at())])
+        told = render(Still(config, store)).decode()
+    exist = {line.split("{")[0].split(" ")[0] for line in told.splitlines() if line[0] != "#"}
+    assert {one for one in exist if re.fullmatch(names, one)} == {
+        "anomaly_score",
+        "smkc_alert_open",
+        "smkc_incident_open",
+        "smkc_healthy",
+    }
+
+
+@pytest.mark.prometheus
+def test_federation_as_it_shows_joins_the_parts():
+    """Two real servers: one scrapes two parts that show a lane each, the other asks the first."""
+    _, federating = blocks_of_yaml(SHARDS)
+    shown = [
+        {f'anomaly_score{{watch="shop",entity="{entity}"}}': 0.5, "smkc_healthy": 1.0, "other": 2.0}
+        for entity in ("pay", "cart")
+    ]
+    with target(shown[0]) as first, target(shown[1]) as second:
+        parts = [first.address, second.address]
+        with real_prometheus({"smkc": parts}) as near:
+            (job,) = federating["scrape_configs"]
+            job["static_configs"] = [{"targets": [near.url.removeprefix("http://")]}]
+            with real_prometheus(settings=federating) as far:
+
+                def known(name):
+                    found = far.get(f"/api/v1/query?query={name}")["data"]["result"]
+                    return sorted(
+                        [
+                            one["metric"].get("entity"),
+                            one["metric"]["job"],
+                            one["metric"]["instance"],
+                        ]
+                        for one in found
+                    )
+
+                eventually(lambda: len(known("anomaly_score")) == len(known("smkc_healthy")) == 2)
+                assert known("anomaly_score") == [
+                    ["cart", "smkc", second.address],
+                    ["pay", "smkc", first.address],
+                ]
+                assert sorted(at for *_, at in known("smkc_healthy")) == sorted(parts)
+                assert known("other") == []

@@ -27,6 +27,7 @@ from tests.smkc.serve.service_parts import (
 )
 
 from smkc.serve.config import config_of, read_shard
+from smkc.serve.metrics import render
 
 ENTITIES = ("cart", "pay", "search", "mail")  # of two shards, "pay" is in the first
 
@@ -47,7 +48,7 @@ def split():
 
 
 def followed(config, until=260):
-    """Entity -> its rows and scores, as one service follows them."""
+    """Entity -> its rows and scores, and its metrics, as one service follows them."""
     clock, found = FastClock(NOW, NOW), {}
     with running(config, clock) as service:
         wait_until(lambda: service.watches()[0].phase == "following")  # all have their models
@@ -55,9 +56,16 @@ def followed(config, until=260):
             follow_until(service, clock, until, entity)
         for entity in service.entities("shop"):
             verdicts = journal_of(service, entity).verdicts(None, time_of(until), 10_000)
-            found[entity] = numbers_of(service, entity), verdicts["score"].tolist()
+            metrics = metrics_of_lanes(service, entity)
+            found[entity] = numbers_of(service, entity), verdicts["score"].tolist(), metrics
         assert service.health().ok, service.health().problems
     return found
+
+
+def metrics_of_lanes(service, entity):
+    """Return the series of /metrics that are of one lane."""
+    lines = render(service).decode().splitlines()
+    return [line.rpartition(" ")[0] for line in lines if f'entity="{entity}"' in line]
 
 
 def test_shards_follow_together_what_one_process_follows(split, tmp_path):
@@ -67,7 +75,13 @@ def test_shards_follow_together_what_one_process_follows(split, tmp_path):
     assert set(first) == {"pay"}
     assert set(second) == {"cart", "mail", "search"}
     assert first | second == whole
-    assert all(len(scores) >= 20 for _, scores in whole.values())
+    assert all(len(scores) >= 20 for _, scores, _ in whole.values())
+    # One Prometheus may scrape all parts: what they tell of lanes is that of one process, once.
+    told = [[series for *_, told in part.values() for series in told] for part in (first, second)]
+    assert all('watch="shop"' in series for part in told for series in part)
+    assert any(series.startswith("anomaly_score{") for series in told[0])
+    assert set(told[0]) & set(told[1]) == set()
+    assert len(set(told[0] + told[1])) == len(told[0] + told[1])
     assert sorted(one.name for one in tmp_path.glob("shard-*")) == ["shard-1-of-2", "shard-2-of-2"]
 
 
