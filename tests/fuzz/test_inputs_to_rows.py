@@ -124,7 +124,10 @@ def as_native_histograms_2(sent):
 
 
 def add_histogram(series, number, time, value):
-    """Add a histogram of integers, of floats, of bounds of its own, or of a span."""
+    """Add two histograms of integers, or one of floats, of bounds of its own, or of a span."""
+    if number % 4 == 0:
+        before = series.histograms.add(timestamp=max(time - 1, -(2**63)), sum=value, schema=3)
+        before.count_int = before.zero_count_int = 1
     one = series.histograms.add(timestamp=time, sum=value)
     match number % 4:
         case 0:
@@ -143,7 +146,11 @@ def add_histogram(series, number, time, value):
             one.positive_spans.add(offset=0, length=3)
             one.positive_deltas.extend([1, 1, -2])
         case _:
-            one.schema, one.reset_hint, one.count_float = 99, 3, value
+            one.schema, one.reset_hint, one.count_float = -4, 3, 3.0
+            one.negative_spans.add(offset=-300, length=1)
+            one.positive_spans.add(offset=300, length=1)
+            one.negative_counts.append(1.5)
+            one.positive_counts.append(value)
 
 
 def exported(sent):
@@ -166,7 +173,7 @@ def exported(sent):
                 point.explicit_bounds.extend([value, 1.0])
                 point.bucket_counts.extend([1, 2**62, 2**64 - 1])
             case 3:
-                shape.exponential_histogram.aggregation_temporality = 1 + number % 2
+                shape.exponential_histogram.aggregation_temporality = 1
                 point = shape.exponential_histogram.data_points.add(
                     time_unix_nano=nanoseconds, count=7, sum=value, scale=20, zero_count=1
                 )

@@ -39,14 +39,7 @@ NOTE_START = "silence "
 MAX_NOTE_CHARACTERS = 2_000
 
 # What reading raises if an answer is not a list of silences.
-NO_SILENCES = (
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    OverflowError,
-    RecursionError,
-)
+NO_SILENCES = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError)
 
 SEVERITIES = ("warning", "critical")
 

@@ -62,6 +62,7 @@ def test_the_example_is_read_as_it_says():
         maintenance=(
             MaintenanceConfig(weekly="Sun 02:00-04:00", time_zone="Europe/Berlin", note="backups"),
             MaintenanceConfig(start=1772402400000, end=1772413200000, entity="team-a"),
+            MaintenanceConfig(kind="deploy", start=1772530200000, note="kubelet 1.34"),
         ),
     )
     assert (edge.source, edge.step, edge.lateness) == ("push", 30_000, 60_000)
