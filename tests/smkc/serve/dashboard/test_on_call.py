@@ -5,11 +5,18 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.wait import WebDriverWait
 from tests.smkc.serve.dashboard.checks import complaints
-from tests.smkc.serve.dashboard.parts import STEP, browser_marks, look
+from tests.smkc.serve.dashboard.parts import STEP, browser_marks, look, pulled_shop
 from tests.smkc.serve.dashboard.test_pages import texts, visit
 
+from smkc.serve.incidents.names import Dependencies
+from smkc.serve.incidents.story import story_of
+from smkc.serve.queries import graph_links, query_of_cause
+
 pytestmark = browser_marks
+
+FAR_AHEAD = 10**15  # milliseconds; whatever is due, is due by then
 
 SCORE = "svg.plot[aria-label^='Score:']"
 
@@ -113,3 +120,58 @@ def test_a_cause_leads_to_its_query(browser, shop):
     browser.find_element(By.CSS_SELECTOR, ".query button").click()
     said = look(browser, "document.getElementById('announcer')?.textContent")
     assert said in ("Copied.", "Marked: copy it with Ctrl and C.")
+
+
+@pytest.fixture(scope="module")
+def pulled(tmp_path_factory):
+    """The cart got slow, and then the catalog, on which it depends."""
+    with pulled_shop(tmp_path_factory.mktemp("pulled")) as shop:
+        shop.learn()
+        shop.push(30)
+        shop.push(6, slow="cart")
+        shop.push(6, slow="catalog")
+        yield shop
+
+
+def test_a_notification_leads_to_the_very_query_in_at_most_three_clicks(browser, pulled):
+    store, config = pulled.service.store, pulled.service.config
+    incident, alerts = max(store.incidents(), key=lambda one: len(one[1]))
+    assert {one.entity for one in alerts} == set(pulled.parts)
+    messages = store.due(FAR_AHEAD, 100)
+    message = next(one for one in messages if one.about == f"incident/{incident.id}")
+    notification = message.content["link"]
+
+    clicks = 1  # on the link in the notification
+    browser.get(notification)
+    look(browser, "document.querySelector('.blamed .query a')")
+    assert texts(browser, ".blamed .lead")[0].startswith("shop / catalog: ")
+    blamed = story_of(alerts, Dependencies(config.dependencies)).blamed
+    assert blamed.entity == "catalog"
+    query = query_of_cause(blamed.causes[0].variable, blamed, config)
+    assert texts(browser, ".blamed .query code") == [query]
+    assert 'service="catalog"' in query
+    (link,) = browser.find_elements(By.CSS_SELECTOR, ".blamed .query a")
+    page = browser.current_window_handle
+    link.click()
+    clicks += 1
+    try:
+        WebDriverWait(browser, 20).until(lambda one: len(one.window_handles) == 2)
+        (graph,) = set(browser.window_handles) - {page}
+        browser.switch_to.window(graph)
+        look(browser, "location.href !== 'about:blank'")
+        expected = graph_links(blamed, query, config)
+        assert expected["Prometheus"].startswith(config.prometheus.url)
+        assert [browser.current_url] == list(expected.values())
+        browser.close()
+    finally:
+        browser.switch_to.window(page)
+    assert clicks <= 3
+
+
+def test_the_query_of_who_is_to_blame_can_be_copied(browser, pulled):
+    incident = max(pulled.service.store.incidents(), key=lambda one: len(one[1]))[0]
+    browser.get(f"{pulled.url}/incidents/{incident.id}")
+    look(browser, "document.querySelector('.blamed .query button')").click()
+    said = look(browser, "document.getElementById('announcer')?.textContent")
+    assert said in ("Copied.", "Marked: copy it with Ctrl and C.")
+    assert complaints(browser) == []

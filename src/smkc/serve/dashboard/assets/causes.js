@@ -87,8 +87,8 @@ function causeItem(cause, drawing) {
     drawing);
 }
 
-/** Return the cause's PromQL with a button to copy it and links to graphs. */
-function queryOf({ query, links }) {
+/** Return a cause's PromQL with a button to copy it and links to graphs; null without PromQL. */
+export function queryOf({ query, links }) {
   if (!query) return null;
   const text = make("code", {}, query);
   const copy = make("button", { type: "button", class: "plain", on: {

@@ -1,6 +1,7 @@
 // Incident page: who is likely to blame, what moved first, and where it spread.
 
 import * as api from "./api.js";
+import { queryOf } from "./causes.js";
 import { fill, make, say, styled } from "./dom.js";
 import { incidentSign, incidentTitle, lanesOf } from "./incident_list.js";
 import { alertAddress, laneAddress } from "./state.js";
@@ -54,6 +55,7 @@ function blameWords({ blame, timeline }) {
   return [
     make("p", { class: "lead" }, make("a", { href: laneAddress(blame) }, laneName(blame)),
       `: ${what}`, step ? ` (${percent(step.share)} of its deviation)` : ""),
+    queryOf(blame),
     make("p", {}, `Why: ${blame.reason}.`),
     make("p", {}, make("a", { href: alertAddress({ id: blame.alert }) }, "See its alert")),
   ];
