@@ -245,6 +245,11 @@ class TraceAnswer(Answer):
     name: Text
     times: tuple[int, ...]
     values: tuple[Number, ...]
+    lower: tuple[Number, ...] | None = Field(
+        description="lower end of its usual band at these times, by the current model; null for "
+        "counters and newcomers"
+    )
+    upper: tuple[Number, ...] | None = Field(description="upper end of the band")
 
 
 class TracesAnswer(OfLane):

@@ -150,6 +150,12 @@ def test_an_alert_says_what_happened_and_who_did_it(browser, shop):
     for cause in browser.find_elements(By.CSS_SELECTOR, ".cause:not(.lesser)"):
         assert cause.find_elements(By.CSS_SELECTOR, ".plot .band")
         assert cause.find_elements(By.CSS_SELECTOR, ".plot .line")
+        assert cause.find_elements(By.CSS_SELECTOR, ".plot .usual")
+        plot = cause.find_element(By.CSS_SELECTOR, ".plot")
+        assert ", usually " in plot.get_attribute("aria-label")
+        browser.execute_script("arguments[0].focus()", plot)
+        plot.send_keys(Key.ARROW_LEFT)
+        assert ", usually " in cause.find_element(By.CSS_SELECTOR, ".reading").text
     loud = texts(browser, ".loud li")
     spoke = sum(nats >= 1 for nats in record.evidences.values())
     assert len(loud) == spoke > 0

@@ -63,7 +63,8 @@ export async function show(main, page, id) {
           "see it among the hours around"), ")"),
       ...acknowledgement(current));
     say(story, alertStory(current, api.now()));
-    blamed.textContent = `${blameNote(current)} The shaded span is the alert.`;
+    blamed.textContent = `${blameNote(current)} The shaded span is the alert; a band along a line is `
+      + "where its values usually are.";
     spokeAt.textContent = `At the worst moment, ${timeOfDay(current.peak)}, in nats (2.3 is one in `
       + "ten, 6.9 one in a thousand), and before and after it.";
     fill(buttons, ...(page.mayAct ? actions(current, (changed) => {

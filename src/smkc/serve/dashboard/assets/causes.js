@@ -26,8 +26,9 @@ export function causeList() {
         traces.get(cause.variable)?.times.length);
       for (const { variable } of shown) {
         if (!charts.has(variable)) charts.set(variable, traceChart(variable));
+        const { usual } = traces.get(variable);
         const line = { name: "value", ...drawnTrace(variable, traces.get(variable)) };
-        charts.get(variable).show({ ...common, lines: [line] });
+        charts.get(variable).show({ ...common, usual, lines: [line] });
       }
       // Rebuild the list only when it changes, so that visitors do not lose their place.
       const drawn = new Set(shown.map((cause) => cause.variable));
@@ -111,7 +112,11 @@ async function copyFrom(node, text) {
 }
 
 function describe(data) {
-  const values = data.lines[0].values.filter((value) => value !== null);
+  const known = (values) => values.filter((value) => value !== null);
+  const values = known(data.lines[0].values);
   if (!values.length) return "not observed around the alert";
-  return `around the alert, from ${figure(Math.min(...values))} to ${figure(Math.max(...values))}`;
+  const reach = (lows, highs) => `${figure(Math.min(...lows))} to ${figure(Math.max(...highs))}`;
+  const usual = data.usual
+    ? `, usually ${reach(known(data.usual.lower), known(data.usual.upper))}` : "";
+  return `around the alert, from ${reach(values, values)}${usual}`;
 }

@@ -1,7 +1,7 @@
 // Charts: line charts over time in SVG, with the page's style, width and colours.
 
 import { draw, fill, label, make, onWidth } from "./dom.js";
-import { areaPath, linePath, linear, nearest, timeTicks, valueTicks } from "./scale.js";
+import { areaPath, bandPath, linePath, linear, nearest, timeTicks, valueTicks } from "./scale.js";
 import { clock, figure } from "./words.js";
 
 const AXIS = 20;
@@ -19,9 +19,10 @@ let drawings = 0;
  * Make a chart with a time axis; the pointer or the arrow keys select a reading to show.
  *
  * ``name`` is for screen readers; ``title`` is shown above the chart. ``show`` of the result takes
- * { since, until, lines: [{ name, times, values, kind, isFilled }], bands, marks, threshold, floor,
- * least, format }. Bands are shaded time spans, which are links if they have a href. Marks are
- * shaded by their kind, and the reading names those at its time. ``onZoom`` is called with the time
+ * { since, until, lines: [{ name, times, values, kind, isFilled }], usual, bands, marks, threshold,
+ * floor, least, format }. Bands are shaded time spans, which are links if they have a href. Marks
+ * are shaded by their kind, and the reading names those at its time. ``usual`` is null or
+ * { times, lower, upper }: the band of usual values, shaded, and named by the reading. ``onZoom`` is called with the time
  * span that the visitor selected with the mouse.
  */
 export function chart({ name, title = "", height, onZoom = null }, describe) {
@@ -149,6 +150,10 @@ function plot(canvas, data, width, height) {
   }
   const [grid, labels] = data.isBare ? [[], []] : values(data, y, low, high, width, bottom);
   parts.push(...grid);
+  if (data.usual) {
+    const { times, lower, upper } = data.usual;
+    parts.push(draw("path", { class: "usual", d: bandPath(times, lower, upper, x, y) }));
+  }
   for (const line of data.lines) parts.push(...lineOf(line, data, x, y, width, top));
   parts.push(...labels);
   if (!data.isBare) parts.push(...timeAxis(data.since, data.until, width, bottom));
@@ -163,8 +168,9 @@ function plot(canvas, data, width, height) {
 
 function valueRange(data) {
   let low = data.floor ?? Infinity, high = data.least ?? -Infinity;
-  for (const line of data.lines) {
-    for (const value of line.values) {
+  const usual = data.usual ? [data.usual.lower, data.usual.upper] : [];
+  for (const values of [...data.lines.map((line) => line.values), ...usual]) {
+    for (const value of values) {
       if (value === null || value === undefined) continue;
       low = Math.min(low, value);
       high = Math.max(high, value);
@@ -272,6 +278,10 @@ function readAt(data, at) {
     const index = nearest(line.times, at);
     return `${line.name} ${format(line.values[index])}`;
   });
+  if (data.usual) {
+    const index = nearest(data.usual.times, at);
+    values.push(`usually ${format(data.usual.lower[index])} to ${format(data.usual.upper[index])}`);
+  }
   const near = READING_SHARE * (data.until - data.since);
   const marks = (data.marks ?? []).filter((one) => one.start - near <= at && at <= one.end + near);
   return [`${clock(at)}  ${values.join(", ")}`, ...marks.map((one) => one.label)].join("; ");
