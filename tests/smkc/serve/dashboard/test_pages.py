@@ -204,7 +204,15 @@ def test_a_watch_names_what_is_loudest_now(browser, shop):
     assert "row of" in said
 
 
-TEST = {"verdict": "partly", "planted": 24, "caught": 18, "rows": 1436, "reason": "", "remedy": ""}
+TEST = {
+    "verdict": "partly",
+    "planted": 24,
+    "caught": 18,
+    "kinds": {"level shift": {"planted": 21, "caught": 17}, "spike": {"planted": 3, "caught": 1}},
+    "rows": 1436,
+    "reason": "",
+    "remedy": "",
+}
 
 
 @pytest.mark.parametrize(
@@ -212,6 +220,7 @@ TEST = {"verdict": "partly", "planted": 24, "caught": 18, "rows": 1436, "reason"
     [
         pytest.param(None, "It is not known yet", id="not yet"),
         pytest.param(TEST, "18 of 24 large anomalies, planted in", id="some"),
+        pytest.param(TEST, "By kind: level shift 17 of 21, spike 1 of 3.", id="by kind"),
         pytest.param(
             TEST | {"reason": "spikes are missed: 1 of 3", "remedy": "a = 2 would catch 20 of 24"},
             "Why not more: spikes are missed: 1 of 3. a = 2 would catch 20 of 24.",

@@ -155,8 +155,11 @@ export function selfTestStory(test) {
   const all = test.caught === test.planted;
   const found = `${test.caught} of ${test.planted} large anomalies, planted in copies of the `
     + `latest ${count(test.rows, "row")} it learned from, would raise an alert.`;
+  const kinds = Object.entries(test.kinds)
+    .map(([kind, one]) => `${kind} ${one.caught} of ${one.planted}`);
+  const byKind = kinds.length ? ` By kind: ${kinds.join(", ")}.` : "";
   const why = test.reason && !all ? ` Why not more: ${test.reason}.` : "";
-  return `${found}${why}${test.remedy ? ` ${test.remedy}.` : ""}`;
+  return `${found}${byKind}${why}${test.remedy ? ` ${test.remedy}.` : ""}`;
 }
 
 /** Describe an alert in sentences. */
