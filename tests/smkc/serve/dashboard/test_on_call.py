@@ -2,12 +2,16 @@
 
 from urllib.parse import parse_qs, urlsplit
 
+import numpy as np
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.actions.action_builder import ActionBuilder
+from selenium.webdriver.common.actions.interaction import POINTER_TOUCH
+from selenium.webdriver.common.actions.pointer_input import PointerInput
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 from tests.smkc.serve.dashboard.checks import complaints
-from tests.smkc.serve.dashboard.parts import STEP, browser_marks, look, pulled_shop
+from tests.smkc.serve.dashboard.parts import STEP, browser_marks, look, pulled_shop, width
 from tests.smkc.serve.dashboard.test_pages import texts, visit
 
 from smkc.serve.incidents.names import Dependencies
@@ -41,11 +45,11 @@ def in_new_york(browser):
 
 def drag(browser, plot, begin, end):
     """Drag over a drawing from one share of its width to another."""
-    width = plot.size["width"]
+    wide = plot.size["width"]
     actions = ActionChains(browser)
-    actions.move_to_element_with_offset(plot, int((begin - 0.5) * width), 0).click_and_hold()
-    actions.move_to_element_with_offset(plot, int((begin + end - 1) / 2 * width), 0)
-    actions.move_to_element_with_offset(plot, int((end - 0.5) * width), 0).release().perform()
+    actions.move_to_element_with_offset(plot, int((begin - 0.5) * wide), 0).click_and_hold()
+    actions.move_to_element_with_offset(plot, int((begin + end - 1) / 2 * wide), 0)
+    actions.move_to_element_with_offset(plot, int((end - 0.5) * wide), 0).release().perform()
 
 
 def test_dragging_over_a_chart_shows_that_part_alone(browser, shop):
@@ -63,6 +67,62 @@ def test_dragging_over_a_chart_shows_that_part_alone(browser, shop):
     assert texts(browser, ".ranges button[aria-pressed=true]") == []
     browser.find_element(By.XPATH, "//button[text()='Now']").click()
     look(browser, "!location.search.includes('span=')")
+    assert complaints(browser) == []
+
+
+def swipe(browser, plot, begin, end):
+    """Drag a finger over a drawing from one share of its width to another."""
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", plot)
+    wide = plot.size["width"]
+    actions = ActionBuilder(browser, mouse=PointerInput(POINTER_TOUCH, "finger"))
+    finger = actions.pointer_action
+    finger.move_to(plot, int((begin - 0.5) * wide), 0).pointer_down()
+    for share in np.linspace(begin, end, 6)[1:]:
+        finger.move_to(plot, int((share - 0.5) * wide), 0)
+    finger.pointer_up()
+    actions.perform()
+
+
+def test_a_finger_that_moves_sideways_zooms_too(browser, shop):
+    width(browser, 400)
+    visit(browser, shop, "watch")
+    browser.find_element(By.CSS_SELECTOR, ".ranges button[aria-label='1 hour']").click()
+    plot = browser.find_element(By.CSS_SELECTOR, SCORE)
+    swipe(browser, plot, 0.5, 0.52)  # it only points
+    assert "span=" not in browser.current_url
+    swipe(browser, plot, 0.25, 0.75)
+    look(browser, "location.search.includes('span=')")
+    asked = parse_qs(urlsplit(browser.current_url).query)
+    assert int(asked["span"][0]) == pytest.approx(1_800_000, rel=0.02)
+    assert complaints(browser) == []
+
+
+def lines(browser):
+    """Return the lines that the charts of an alert's page draw: the score's, and the causes'."""
+    drawn = browser.find_elements(By.CSS_SELECTOR, "svg.plot[tabindex]")
+    return [one.find_element(By.CSS_SELECTOR, ".line").get_attribute("d") for one in drawn]
+
+
+@pytest.mark.parametrize("chart", [SCORE, ".cause svg.plot"])
+def test_dragging_over_a_chart_of_an_alert_zooms_all_of_them(browser, shop, chart):
+    visit(browser, shop, "alert")
+    look(browser, "document.querySelector('.cause .plot .line')")
+    before = lines(browser)
+    label = browser.find_element(By.CSS_SELECTOR, SCORE).get_attribute("aria-label")
+    begin = label.partition(" to ")[0]  # the end may be now, which goes on
+    assert texts(browser, ".unzoom") == ["", ""]
+    plot = browser.find_element(By.CSS_SELECTOR, chart)
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", plot)
+    drag(browser, plot, 0.2, 0.8)
+    same = f"document.querySelector({SCORE!r}).getAttribute('aria-label').startsWith({begin!r})"
+    look(browser, f"!({same})")
+    now = lines(browser)
+    assert len(now) == len(before) >= 2
+    assert not set(now) & set(before)
+    browser.find_element(By.CSS_SELECTOR, ".unzoom button").click()
+    look(browser, same)
+    assert not set(lines(browser)) & set(now)
+    assert texts(browser, ".unzoom") == ["", ""]
     assert complaints(browser) == []
 
 

@@ -12,8 +12,12 @@ const MOST_JOINT = 3;
 // Metric names of Prometheus counters, which are plotted as rates.
 const COUNTER = /_(total|count|sum|bucket)$/;
 
-/** Make a list of causes; ``show`` takes the alert, traces by name and data of all charts. */
-export function causeList() {
+/**
+ * Make a list of causes; ``show`` takes the alert, traces by name and data of all charts.
+ *
+ * ``onZoom`` is called with the time span that the visitor selected on a chart.
+ */
+export function causeList({ onZoom = null } = {}) {
   const node = make("ol", { class: "causes" });
   const charts = new Map();
   let written = "";
@@ -25,7 +29,7 @@ export function causeList() {
       const shown = alert.causes.slice(0, DRAWN).filter((cause) =>
         traces.get(cause.variable)?.times.length);
       for (const { variable } of shown) {
-        if (!charts.has(variable)) charts.set(variable, traceChart(variable));
+        if (!charts.has(variable)) charts.set(variable, traceChart(variable, onZoom));
         const { usual } = traces.get(variable);
         const line = { name: "value", ...drawnTrace(variable, traces.get(variable)) };
         charts.get(variable).show({ ...common, usual, lines: [line] });
@@ -42,9 +46,9 @@ export function causeList() {
   };
 }
 
-function traceChart(variable) {
+function traceChart(variable, onZoom) {
   const title = isCounter(variable) ? "a second" : "";
-  return chart({ name: variable, title, height: TRACE_HEIGHT }, describe);
+  return chart({ name: variable, title, height: TRACE_HEIGHT, onZoom }, describe);
 }
 
 /** Return a last list item for the causes that are not listed, or if there are none. */

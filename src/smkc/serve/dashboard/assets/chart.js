@@ -8,7 +8,9 @@ const AXIS = 20;
 const TOP = 8;
 const PIXELS_A_TICK = 38;
 const LEAST_TICKS = 3;
-const LEAST_DRAG = 6;
+
+// Pixels that a drag has at least; a finger also moves when it only points.
+const LEAST_DRAG = 6, LEAST_TOUCH_DRAG = 24;
 
 // A reading names the marks within this share of the time shown.
 const READING_SHARE = 0.005;
@@ -22,8 +24,8 @@ let drawings = 0;
  * { since, until, lines: [{ name, times, values, kind, isFilled }], usual, bands, marks, threshold,
  * floor, least, format }. Bands are shaded time spans, which are links if they have a href. Marks
  * are shaded by their kind, and the reading names those at its time. ``usual`` is null or
- * { times, lower, upper }: the band of usual values, shaded, and named by the reading. ``onZoom`` is called with the time
- * span that the visitor selected with the mouse.
+ * { times, lower, upper }: the band of usual values, shaded, and named by the reading.
+ * ``onZoom`` is called with the time span that the visitor selected with the mouse or a finger.
  */
 export function chart({ name, title = "", height, onZoom = null }, describe) {
   const reading = make("output", { class: "reading" });
@@ -78,18 +80,29 @@ export function chart({ name, title = "", height, onZoom = null }, describe) {
   };
 }
 
-/** Let the visitor select a span by dragging the mouse; ``onDone`` takes its two ends. */
+/**
+ * Let the visitor select a span by dragging sideways; ``onDone`` takes its two ends.
+ *
+ * A finger that moves up or down scrolls the page: the browser then cancels the pointer.
+ */
 function zooming(canvas, onDone) {
   const selection = draw("rect", { class: "selection", y: TOP, height: "100%" });
   const placeOf = (event) => event.clientX - canvas.getBoundingClientRect().left;
-  let from = null;
+  let from = null, least = LEAST_DRAG;
+  const cancel = () => {
+    from = null;
+    selection.remove();
+  };
   canvas.classList.add("zooms");
   canvas.addEventListener("dragstart", (event) => event.preventDefault());
   canvas.addEventListener("pointerdown", (event) => {
-    if (event.pointerType === "mouse" && event.button === 0) from = placeOf(event);
+    cancel(); // a second finger zooms the page
+    if (!event.isPrimary || event.button !== 0) return;
+    from = placeOf(event);
+    least = event.pointerType === "mouse" ? LEAST_DRAG : LEAST_TOUCH_DRAG;
   });
   canvas.addEventListener("pointermove", (event) => {
-    if (from === null || Math.abs(placeOf(event) - from) < LEAST_DRAG) return;
+    if (from === null || Math.abs(placeOf(event) - from) < least) return;
     // Capturing the pointer prevents a click on an alert's link if the drag began there.
     canvas.setPointerCapture(event.pointerId);
     selection.setAttribute("x", Math.min(from, placeOf(event)));
@@ -99,14 +112,10 @@ function zooming(canvas, onDone) {
   canvas.addEventListener("pointerup", (event) => {
     const [low, high] = [from, placeOf(event)].sort((a, b) => a - b);
     const isDrawn = from !== null && selection.isConnected;
-    from = null;
-    selection.remove();
-    if (isDrawn && high - low >= LEAST_DRAG) onDone(low, high);
+    cancel();
+    if (isDrawn && high - low >= least) onDone(low, high);
   });
-  canvas.addEventListener("pointercancel", () => {
-    from = null;
-    selection.remove();
-  });
+  canvas.addEventListener("pointercancel", cancel);
 }
 
 /** Make a small chart without axes, for a row of a table. */
