@@ -161,7 +161,10 @@ class SelfTestAnswer(Answer):
         description="the same by kind of anomaly; empty if the test is older than these numbers"
     )
     rows: int = Field(description="number of rows that the test learned from and judged")
-    reason: Text = Field(description="why no more were caught, or why the test failed; else empty")
+    reason: Text = Field(
+        description="the problems that were found, such as kinds that are missed, or why the test "
+        "failed; else empty"
+    )
     remedy: Text = Field(description="a setting that would catch more; empty if none was found")
 
 

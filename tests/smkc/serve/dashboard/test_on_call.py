@@ -146,6 +146,7 @@ def test_times_are_the_visitors_own_or_utc(in_new_york, shop):
     browser = in_new_york
     visit(browser, shop, "alert")
     own = texts(browser, ".alert-head .sub")[0]
+    lead = texts(browser, ".lead")[0]
     assert "UTC-4" in own
     assert texts(browser, "#zone")[0].startswith("UTC-")
     browser.find_element(By.CSS_SELECTOR, "#zone button").click()
@@ -155,6 +156,7 @@ def test_times_are_the_visitors_own_or_utc(in_new_york, shop):
     assert "UTC-4" not in utc
     assert " UTC" in utc
     assert own != utc
+    assert lead != texts(browser, ".lead")[0]
     assert complaints(browser) == []
 
 

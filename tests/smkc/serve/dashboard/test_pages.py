@@ -1,6 +1,7 @@
 """The pages in a real Chromium, drawn from a real service that was pushed a shop's telemetry."""
 
 import json
+import re
 from urllib.parse import quote
 
 import numpy as np
@@ -17,6 +18,7 @@ from tests.smkc.serve.dashboard.parts import (
     HOSTILE,
     HOSTILE_POD,
     NOON,
+    STEP,
     browser_marks,
     look,
     media,
@@ -102,6 +104,19 @@ def test_a_watch_shows_scores_evidences_and_who_was_there(browser, shop):
     assert len(texts(browser, ".alerts .alert-row")) == 2
 
 
+def test_no_gaps_are_shown_where_every_row_was_there(browser, shop):
+    browser.get(f"{address(shop, 'watch')}&range=1h")
+    presence = look(browser, "document.querySelector('canvas.presence[aria-label]')")
+    shades = browser.execute_script(
+        """const canvas = arguments[0];
+           const line = canvas.getContext("2d").getImageData(0, 0, canvas.width, 1).data;
+           return [...line].filter((_, i) => i % 4 === 0);""",
+        presence,
+    )
+    assert len(shades) == 3_600_000 // STEP
+    assert len(set(shades[:-10])) == 1  # of the latest the row may not be there yet
+
+
 def test_a_watch_is_zoomed_by_keyboard(browser, shop):
     visit(browser, shop, "watch")
     before = look(browser, "document.querySelector('svg.plot').getAttribute('aria-label')")
@@ -141,7 +156,9 @@ def test_an_alert_says_what_happened_and_who_did_it(browser, shop):
     assert (
         f"of what made {worst} strange, the worst moment." in texts(browser, "section > .note")[0]
     )
-    assert texts(browser, ".lead") == [f"{names[0]} {record.causes[0].detail}"]
+    detail = re.sub(r"T(\d\d:\d\d)(?::00|(:\d\d))Z", r" \1\2", record.causes[0].detail)
+    assert "Z" not in detail
+    assert texts(browser, ".lead") == [f"{names[0]} {detail}"]
     browser.find_element(By.CSS_SELECTOR, "details.evidence-details summary").click()
     assert texts(browser, "details > .note")[0].startswith(f"At the worst moment, {worst}, in nats")
     widths = browser.execute_script(
@@ -228,6 +245,11 @@ TEST = {
             TEST | {"reason": "spikes are missed: 1 of 3", "remedy": "a = 2 would catch 20 of 24"},
             "Why not more: spikes are missed: 1 of 3. a = 2 would catch 20 of 24.",
             id="why not more",
+        ),
+        pytest.param(
+            TEST | {"caught": 24, "reason": "false alarms: 9%"},
+            "Even so: false alarms: 9%.",
+            id="all, with false alarms",
         ),
         pytest.param(
             {"verdict": "unknown", "reason": "it took long"}, "not known: it took", id="unknown"

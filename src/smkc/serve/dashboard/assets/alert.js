@@ -9,7 +9,8 @@ import { evidenceStrips } from "./evidence_strips.js";
 import { incidentAddress, incidentTitle } from "./incident_list.js";
 import { alertSigns, laneAddress } from "./state.js";
 import {
-  alertStory, alertTitle, blameNote, count, laneName, odds, score, span, timeOfDay, zoned,
+  alertStory, alertTitle, blameNote, count, laneName, odds, score, span, timeOfDay, withClocks,
+  zoned,
 } from "./words.js";
 import { EVIDENCES } from "./terms.js";
 
@@ -139,7 +140,7 @@ function partOf(incident) {
 
 /** Return the first cause's variable and its change in words. */
 function leadOf({ causes: [first] }) {
-  return first.detail ? `${first.variable} ${first.detail}` : first.variable;
+  return first.detail ? `${first.variable} ${withClocks(first.detail)}` : first.variable;
 }
 
 function acknowledgement(alert) {

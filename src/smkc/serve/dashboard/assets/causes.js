@@ -2,7 +2,7 @@
 
 import { chart } from "./chart.js";
 import { announce, fill, make, styled } from "./dom.js";
-import { count, figure, kindWords, metric, percent } from "./words.js";
+import { count, figure, kindWords, metric, percent, withClocks } from "./words.js";
 
 const DRAWN = 6;
 const LISTED = 12;
@@ -81,7 +81,7 @@ function causeItem(cause, drawing) {
   const share = make("p", { class: "share" }, make("b", {}, percent(cause.share)),
     `, ${cause.kind}: ${kindWords(cause.kind)}`);
   const name = make("p", { class: "name" }, cause.variable);
-  const detail = make("p", { class: "detail" }, cause.detail);
+  const detail = make("p", { class: "detail" }, withClocks(cause.detail));
   if (!drawing) {
     return make("li", { class: "card cause lesser", "data-variable": cause.variable },
       make("div", {}, name), make("div", {}, share, detail, joint, queryOf(cause)));

@@ -105,8 +105,8 @@ async function laneView(main, page, watch, lane) {
       parts.presence.node),
     make("section", { "aria-labelledby": "alerts" },
       make("h2", { id: "alerts" }, "Alerts"), alerts),
-    section("What it would catch", "Found out after each fit, with anomalies of eight kinds that "
-      + "were planted for it.", selfTest));
+    section("What it would catch", "Found out after each fit, with anomalies of up to eight kinds "
+      + "that were planted for it.", selfTest));
 
   let data = null, known = [], marked = [], presenceAt = 0, loading = 0;
 
@@ -145,7 +145,9 @@ async function laneView(main, page, watch, lane) {
   const loadPresence = async () => {
     presenceAt = Date.now();
     const { since, until } = reach(range);
-    const found = await api.presence(lane.watch, lane.entity, since, until, COLUMNS, NAMES);
+    // A column narrower than a row would look as if nothing had been read.
+    const columns = Math.max(1, Math.min(COLUMNS, Math.floor((until - since) / lane.step)));
+    const found = await api.presence(lane.watch, lane.entity, since, until, columns, NAMES);
     parts.presence.show(found, since, until);
   };
 
