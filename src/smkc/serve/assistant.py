@@ -163,12 +163,13 @@ def server_of(service: RemoteService) -> MCPServer:
         since: Moment = "",
         until: Moment = "",
     ) -> dict[str, Any]:
-        """Return the readings of one variable, thinned to at most 200."""
+        """Return the readings of one variable and its usual band, thinned to at most 200."""
         query = {"entity": entity, "name": variable, **_span(since, until)}
         answer = dict(service.ask(f"watches/{quote(watch, safe='')}/traces", query))
         for one in answer["traces"]:
             every = -(-len(one["times"]) // MAX_READINGS) or 1
-            one |= {key: one[key][::every] for key in ("times", "values")}
+            columns = ("times", "values", "lower", "upper")
+            one |= {key: one[key][::every] for key in columns if one[key] is not None}
         return answer
 
     return server

@@ -32,7 +32,10 @@ NUMBERS = ("anomaly", "p_value", "causes_anomaly")
 # Maximum number of causes in an annotation and of characters per cause: it is read on phones.
 MAX_CAUSES_TOLD = 5
 MAX_ANNOTATION_CHARACTERS = 300
-LEAST_NATS = 0.05  # evidences below this are omitted: they would be shown as 0.0
+
+# Evidences below LEAST_NATS are omitted, as on the page of the alert: 1 row in 3 has as much. No
+# reference has enough rows to tell more than RAREST_ROWS.
+LEAST_NATS, RAREST_ROWS = 1.0, 1_000_000
 
 
 def messages_for(alert: AlertRecord, change: str, config: "Config") -> list[Message]:
@@ -189,9 +192,22 @@ def _in_words(cause: Cause) -> str:
 
 
 def _evidence(alert: AlertRecord) -> str:
+    """Return how rare each evidence was by itself at the worst moment, rarest first."""
     ranked = sorted(alert.evidences.items(), key=lambda item: (-item[1], item[0]))
-    said = [f"{name} {nats:.1f} nats" for name, nats in ranked if nats >= LEAST_NATS]
-    return f"{', '.join(said)} at {instant(alert.peak)}" if said else ""
+    said = [f"{name}: 1 row in {_one_in(nats)}" for name, nats in ranked if nats >= LEAST_NATS]
+    return f"{', '.join(said)}, at {instant(alert.peak)}" if said else ""
+
+
+def _one_in(nats: float) -> str:
+    """Return among how many normal rows one is as surprising.
+
+    Examples
+    --------
+    >>> _one_in(1.0), _one_in(4.06), _one_in(5.3), _one_in(math.inf)
+    ('3', '58', '200', '1,000,000')
+    """
+    rows = math.exp(min(nats, math.log(RAREST_ROWS)))
+    return f"{float(f'{rows:.2g}') if rows >= 100 else rows:,.0f}"
 
 
 def shortened(text: str) -> str:

@@ -169,9 +169,12 @@ def _lanes(lanes: list[LaneStatus]) -> Iterator[Metric]:
             lag.add_metric(whose, lane.lag / 1000)
     yield from (churn, lag, is_open)
     yield from _each(Counter, LANE, LANE_COUNTERS, [(_whose(lane), lane) for lane in lanes])
-    tests = [(_whose(lane), lane.self_test) for lane in lanes]
-    planted = [(whose, test) for whose, test in tests if test is not None and test.planted]
-    yield from _each(Gauge, LANE, SELF_TEST_GAUGES, planted)
+    for field, (name, about) in SELF_TEST_GAUGES.items():
+        metric = Gauge(name, about, labels=(*LANE, "kind"))
+        for lane in lanes:
+            for kind, counts in (lane.self_test.kinds if lane.self_test else {}).items():
+                metric.add_metric([*_whose(lane), kind], counts[field])
+        yield metric
 
 
 def _watches(watches: list[WatchStatus]) -> Iterator[Metric]:

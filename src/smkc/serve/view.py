@@ -32,12 +32,14 @@ class SelfTest:
     """Result of testing a model with anomalies planted in the rows that it was fitted to.
 
     The verdict is that of :class:`smkc.doctor.Diagnosis`, or "unknown" if the test failed; then
-    ``reason`` says why. The API's ``SelfTestAnswer`` describes all fields.
+    ``reason`` says why. ``kinds`` has the numbers ``planted`` and ``caught`` of each kind of
+    anomaly. The API's ``SelfTestAnswer`` describes all fields.
     """
 
     verdict: str
     planted: int = 0
     caught: int = 0
+    kinds: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     rows: int = 0
     reason: str = ""
     remedy: str = ""

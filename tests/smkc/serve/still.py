@@ -41,7 +41,13 @@ LANE = LaneStatus(
         LoudVariable(variable="requests_total", kind="jump", p_value=1e-3, value=700.0),
         LoudVariable(variable="gone", kind="presence", p_value=1e-2),
     ),
-    self_test=SelfTest(verdict="partly", planted=24, caught=18, rows=1_436),
+    self_test=SelfTest(
+        verdict="partly",
+        planted=24,
+        caught=18,
+        kinds={"spike": {"planted": 3, "caught": 2}, "wrong hour": {"planted": 21, "caught": 16}},
+        rows=1_436,
+    ),
 )
 WATCH = WatchStatus(
     name="shop",

@@ -247,8 +247,10 @@ def _live(process, shop, alertmanager, pager) -> dict[str, float]:
     until(lambda: process.lane("shop")["self_test"])
     test = process.lane("shop")["self_test"]
     assert 0 < test["caught"] <= test["planted"], test
-    told = {one.labels["watch"]: one.value for one in process.samples("smkc_self_test_caught")}
-    assert told["shop"] == test["caught"]
+    caught = process.samples("smkc_self_test_caught")
+    told = {one.labels["kind"]: one.value for one in caught if one.labels["watch"] == "shop"}
+    assert told == {kind: one["caught"] for kind, one in test["kinds"].items()}
+    assert sum(told.values()) == test["caught"]
     assert {one.value for one in process.samples("smkc_errors_total")} == {0.0}
     assert {one.value for one in process.samples("smkc_receiver_failed_total")} == {0.0}
     assert {one.value for one in process.samples("smkc_healthy")} == {1.0}

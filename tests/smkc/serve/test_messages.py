@@ -33,7 +33,7 @@ def test_alertmanager_gets_labels_causes_in_words_and_a_link():
     )
     assert lines[3:] == [f"3% presence: disk_{i}" for i in range(3)] + ["and 2 more"]
     assert told["annotations"]["evidence"] == (
-        "level 12.3 nats, presence 4.1 nats at 2026-09-21T14:13:30.000Z"
+        "level: 1 row in 220,000, presence: 1 row in 58, at 2026-09-21T14:13:30.000Z"
     )
     link = f"https://smkc.example/alerts/{alert_at().id}"
     assert told["annotations"]["link"] == told["generatorURL"] == link
@@ -55,6 +55,12 @@ def test_causes_name_their_moment_where_it_is_not_the_worst():
     assert told["annotations"]["evidence"].endswith(" at 2026-09-21T14:13:45.000Z")
     assert event["alert"]["causes_at"] == "2026-09-21T14:13:30.000Z"
     assert event["alert"]["causes_anomaly"] == 1.8
+
+
+def test_evidences_that_say_little_are_left_out():
+    quiet = alert_at(evidences={"level": 0.9, "jump": float("nan")})
+    (message, _) = messages_for(quiet, "open", BOTH)
+    assert "evidence" not in message.content["annotations"]
 
 
 def test_no_causes_have_no_moment():

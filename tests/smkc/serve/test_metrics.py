@@ -54,8 +54,10 @@ def test_scores_and_health_are_there(service):
         ("smkc_observed", entity, "requests_total", "shop"): 700.0,
         ("smkc_expected", "lower", entity, 'cpu{pod="a"}', "shop"): 1.0,
         ("smkc_expected", "upper", entity, 'cpu{pod="a"}', "shop"): 2.5,
-        ("smkc_self_test_planted", entity, "shop"): 24,
-        ("smkc_self_test_caught", entity, "shop"): 18,
+        ("smkc_self_test_planted", entity, "spike", "shop"): 3,
+        ("smkc_self_test_caught", entity, "spike", "shop"): 2,
+        ("smkc_self_test_planted", entity, "wrong hour", "shop"): 21,
+        ("smkc_self_test_caught", entity, "wrong hour", "shop"): 16,
         ("smkc_churn_total", "appeared", entity, "shop"): 12,
         ("smkc_churn_total", "vanished", entity, "shop"): 7,
         ("smkc_alert_open", entity, "shop"): 1,
@@ -83,7 +85,7 @@ def test_scores_and_health_are_there(service):
     }
     assert {key: found.get(key) for key in expected} == expected
     assert sum(key[0] == "smkc_expected" for key in found) == 2
-    assert sum(key[0] == "smkc_self_test_caught" for key in found) == 1
+    assert sum(key[0] == "smkc_self_test_caught" for key in found) == 2
     assert found["process_resident_memory_bytes",] > 1_000_000
 
 

@@ -144,14 +144,27 @@ class SpansAnswer(Answer):
     )
 
 
+class PlantedAnswer(Answer):
+    """Number of anomalies of one kind in a self-test."""
+
+    planted: int
+    caught: int
+
+
 class SelfTestAnswer(Answer):
     """Result of testing a model with anomalies planted in the rows that it was fitted to."""
 
     verdict: Text = Field(description="yes, partly, no or unknown")
     planted: int = Field(description="number of large anomalies that were planted")
     caught: int = Field(description="how many of them would raise an alert")
+    kinds: Mapping[Text, PlantedAnswer] = Field(
+        description="the same by kind of anomaly; empty if the test is older than these numbers"
+    )
     rows: int = Field(description="number of rows that the test learned from and judged")
-    reason: Text = Field(description="why no more were caught, or why the test failed; else empty")
+    reason: Text = Field(
+        description="the problems that were found, such as kinds that are missed, or why the test "
+        "failed; else empty"
+    )
     remedy: Text = Field(description="a setting that would catch more; empty if none was found")
 
 
@@ -245,6 +258,11 @@ class TraceAnswer(Answer):
     name: Text
     times: tuple[int, ...]
     values: tuple[Number, ...]
+    lower: tuple[Number, ...] | None = Field(
+        description="lower end of its usual band at these times, by the current model; null for "
+        "counters and newcomers"
+    )
+    upper: tuple[Number, ...] | None = Field(description="upper end of the band")
 
 
 class TracesAnswer(OfLane):

@@ -13,12 +13,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smkc.base import BaseDetector
 from smkc.decide import Cause, NewNormal
 from smkc.detector import Detector
 from smkc.evidence.causes.loud import loud_rows, loudness
 from smkc.evidence.now import LoudVariable
+from smkc.evidence.usual import Band
 from smkc.recording import Recording
 from smkc.serve.lane.alerting import LEAST_PAUSE
 from smkc.serve.rows import Row, Verdict
@@ -43,6 +45,7 @@ class Follower:
 
     def __init__(self, detector: BaseDetector, base: int, resume: Path | None = None) -> None:
         assert isinstance(detector, Detector), "WatchConfig allows no other kind"
+        self._fitted = detector.fitted_
         self._stream = detector.stream(resume)
         self._block = self._stream.block
         self.window = self._stream.window
@@ -126,6 +129,15 @@ class Follower:
     def loudest(self, row: Row, n: int) -> tuple[LoudVariable, ...]:
         """Return the n variables of the latest row that are most unusual by themselves."""
         return self._stream.loudest(recording_of([row]), n)
+
+    def usual_band(self, variable: str, times: NDArray[np.int64]) -> Band | None:
+        """Return (R,) lower and (R,) upper ends of a variable's usual values at (R,) times.
+
+        None for counters and for variables that the model does not know. Any thread may call this.
+        """
+        if not len(times):
+            return None
+        return self._fitted.usual_band(variable, (times * MILLISECOND).view("M8[ns]"))
 
     def save(self, path: Path) -> None:
         """Write the state of the stream to a compressed file."""

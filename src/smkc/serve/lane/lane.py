@@ -14,9 +14,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smkc.decide import Cause
 from smkc.errors import SmkcError
+from smkc.evidence.usual import Band
 from smkc.recording.visible import visible
 from smkc.serve.config import Config, WatchConfig
 from smkc.serve.incidents.keeping import keep
@@ -313,6 +315,14 @@ class Lane:
         """Start fitting a new model in a background process."""
         self.flush()
         self.model.refit(reason)
+
+    def usual_band(self, variable: str, times: NDArray[np.int64]) -> Band | None:
+        """Return the ends of a variable's usual values, as the current model knows them.
+
+        None if it does not, or if there is no model yet. Any thread may call this.
+        """
+        follower = self.model.follower
+        return None if follower is None else follower.usual_band(variable, times)
 
     def status(self, now: int) -> LaneStatus:
         """Return the lane's status; any thread may call this."""

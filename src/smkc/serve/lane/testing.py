@@ -75,8 +75,9 @@ def told(diagnosis: Diagnosis, watch: WatchConfig) -> SelfTest:
         verdict=diagnosis.verdict,
         planted=planted,
         caught=caught,
+        kinds={one.kind: {"planted": one.planted, "caught": one.caught} for one in large},
         rows=min(diagnosis.n_rows, MAX_ROWS),
-        reason=f"{grave[0].problem}: {grave[0].evidence}" if grave else "",
+        reason="; ".join(f"{one.problem}: {one.evidence}" for one in grave),
         remedy=remedy,
     )
 

@@ -80,6 +80,7 @@ def test_what_is_unusual_now_and_what_was_read(talk):
     (trace,) = talk[1][4].structured_content["traces"]
     assert trace["name"] == 'load{pod="p0"}'
     assert 0 < len(trace["times"]) == len(trace["values"]) <= 200
+    assert (trace["lower"], trace["upper"]) == (None, None)  # there is no model
     assert trace["times"][0].startswith("2027-01-15T0")
 
 

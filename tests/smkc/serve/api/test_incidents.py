@@ -1,9 +1,12 @@
 """Incidents: listed, paged through, and each with what moved first and who is likely to blame."""
 
+import httpx
 import pytest
 from tests.smkc.serve.delivery.parts import START
 from tests.smkc.serve.incidents.parts import alert, commit, config_of_shop
 
+from smkc.serve.config import config_of
+from smkc.serve.queries import graph_links
 from smkc.serve.service import Service
 from smkc.serve.store import Store
 
@@ -66,7 +69,25 @@ def test_an_incident_says_what_moved_first_and_who_is_to_blame(client):
         "variable": "locks?",
         "detail": "rose from 1 to 9",
         "reason": "shop / cart depends on it, and it alerted 30s after the first",
+        "query": "",
+        "links": {},
     }
+
+
+def test_who_is_to_blame_comes_with_a_query_and_links(serve, service):
+    pulled = config_of(
+        {
+            "prometheus": {"url": "http://prometheus.example"},
+            "watch": [{"name": "postgres", "query": "{}"}],
+        }
+    )
+    url = serve(config={"watches": pulled.watches, "prometheus": pulled.prometheus}).url
+    found = httpx.get(f"{url}/api/v1/incidents/{CART.id}", trust_env=False).json()
+    query = r'{__name__="locks\ud800"}'
+    database = service.store.alert(DATABASE.id).record
+    assert found["likely_to_blame"]["query"] == query
+    assert found["likely_to_blame"]["links"] == graph_links(database, query, pulled)
+    assert list(found["likely_to_blame"]["links"]) == ["Prometheus"]
 
 
 def test_a_merged_incident_leads_to_the_one_it_is_part_of(client):

@@ -89,6 +89,25 @@ def test_traces_are_the_values(client, service):
         assert trace["values"] == values.tolist()
     assert len(answer["traces"][0]["times"]) > 100
     assert answer["traces"][2]["times"] == []
+    assert {trace[end] for trace in answer["traces"] for end in ("lower", "upper")} == {None}
+
+
+def test_traces_come_with_the_usual_band(serve, service):
+    class Banded:
+        journal = lane(service)
+
+        def usual_band(self, name, times):
+            middle = np.linspace(1.0, 2.0, len(times))
+            middle[0] = np.nan
+            return None if name.endswith('p2"}') else (middle - 1.0, middle + 1.0)
+
+    asked = {**SPAN, "name": ['load{pod="p1"}', 'load{pod="p2"}']}
+    url = serve(lane=lambda watch, entity: Banded()).url
+    answer = httpx.get(f"{url}/api/v1/watches/shop/traces", params=asked, trust_env=False).json()
+    first, second = answer["traces"]
+    assert len(first["lower"]) == len(first["upper"]) == len(first["times"])
+    assert (first["lower"][0], first["lower"][-1], first["upper"][-1]) == (None, 1.0, 3.0)
+    assert (second["lower"], second["upper"]) == (None, None)
 
 
 @pytest.mark.parametrize("part", ["scores", "presence", "traces", "loudest", "new-normals"])

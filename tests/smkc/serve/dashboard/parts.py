@@ -14,6 +14,8 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service as Driver
 from selenium.webdriver.support.wait import WebDriverWait
+from tests.following import Playback
+from tests.prometheus_server import free_port
 
 from smkc.serve.api import Keys, Server, create_app
 from smkc.serve.config import Listen, config_of
@@ -23,6 +25,9 @@ STEP = 30_000
 NOON = 1_790_000_010_000 // STEP * STEP
 HISTORY_ROWS = 300
 ROWS_AT_A_TIME = 10
+
+METRICS = (("cpu", 0.4), ("latency", 0.1), ("queue", 12.0))
+N_PODS = 3
 
 HOSTILE = "<img src=x onerror=\"document.title='broken'\">"
 HOSTILE_POD = "</script><svg onload=\"document.title='broken'\">"
@@ -79,8 +84,11 @@ class Shop:
     """
 
     parts = ("cart", HOSTILE)
+    ahead = 4 * STEP  # by which time passes while rows are waited for
 
-    def __init__(self, folder: Path, keys: Keys | None = None, **tables: Any) -> None:
+    def __init__(
+        self, folder: Path, keys: Keys | None = None, *, port: int = 0, **tables: Any
+    ) -> None:
         self.clock = ToldClock(NOON + HISTORY_ROWS * STEP)
         self._keys = Keys() if keys is None else keys
         self._rng = np.random.default_rng(20260131)
@@ -105,7 +113,7 @@ class Shop:
             }
         )
         self.service = Service(config, self.clock)
-        self.server = Server(create_app(self.service, self._keys), Listen(port=0))
+        self.server = Server(create_app(self.service, self._keys), Listen(port=port))
 
     def __enter__(self) -> "Shop":
         self.service.start()
@@ -144,12 +152,12 @@ class Shop:
         series = {}
         for part in self.parts:
             load = 1 + 0.2 * np.sin(2 * np.pi * times / (40 * STEP))
-            for number in range(3):
+            for number in range(N_PODS):
                 pod = HOSTILE_POD if part == HOSTILE and number == 0 else f"pod-{number}"
                 if part == lost and number == 2:
                     continue
                 factor = 6.0 if part == slow and number == 0 else 1.0
-                for metric, level in (("cpu", 0.4), ("latency", 0.1), ("queue", 12.0)):
+                for metric, level in METRICS:
                     noise = self._rng.normal(0, 0.03, n_rows)
                     name = f"{metric}{_labels(pod=pod, service=part)}"
                     series[name] = (level * factor * (load + noise)).tolist()
@@ -180,10 +188,83 @@ class Shop:
             lanes = self.service.watches()[0].lanes
             if len(lanes) == len(self.parts) and all(map(is_there, lanes)):
                 return
-            if self.clock.now() < self._next + 4 * STEP:
+            if self.clock.now() < self._next + self.ahead:
                 self.clock.advance(STEP // 4)
             time.sleep(0.01)
         raise AssertionError([(one.phase, one.rows, one.problems) for one in lanes])
+
+
+class PulledShop(Shop):
+    """A shop whose telemetry is queried from a server that plays it back as Prometheus would.
+
+    Its parts are ``cart`` and, on which that depends, ``catalog``. Notifications are kept for a
+    receiver that never answers.
+    """
+
+    parts = ("cart", "catalog")
+    ahead = 0
+
+    def __init__(self, folder: Path, playback: Playback, **watch: Any) -> None:
+        port = free_port()
+        settings = {
+            "name": "shop",
+            "query": '{service!=""}',
+            "entity": "service",
+            "step": "30s",
+            "lateness": "30s",
+            "history": f"{HISTORY_ROWS * STEP // 1000}s",
+            "min_rows": HISTORY_ROWS - 10,
+            "false_alarms_per_day": 3,
+            "self_test": False,
+        }
+        super().__init__(
+            folder,
+            port=port,
+            public_url=f"http://127.0.0.1:{port}",
+            prometheus={"url": playback.url},
+            webhook=[{"name": "on call", "url": "http://127.0.0.1:9/"}],
+            dependencies={"cart": ["catalog"]},
+            watch=[settings | watch],
+        )
+        self._slow: list[tuple[int, int, str]] = []
+        playback.values = self._values
+
+    def learn(self) -> None:
+        """Wait until both parts are followed."""
+        self._next = self.clock.now()
+        self._wait(lambda lane: lane.phase == "following")
+
+    def push(self, n_rows: int, *, slow: str = "", lost: str = "") -> None:
+        """Let the next rows be queried; one part may be slow meanwhile."""
+        assert not lost, "nothing is lost here"
+        self._slow.append((self._next, self._next + n_rows * STEP, slow))
+        self._next += n_rows * STEP
+        self.clock.advance(self._next - self.clock.now())
+        self._wait(lambda lane: (lane.last_time or 0) >= self._next - STEP)
+
+    def _values(self, at: int) -> dict[str, float]:
+        """Return what is observed at a time."""
+        rng = np.random.default_rng(at // STEP)
+        load = 1 + 0.2 * np.sin(2 * np.pi * at / (40 * STEP))
+        slow = {part for first, end, part in self._slow if first <= at < end}
+        return {
+            f"{metric}{_labels(pod=f'pod-{number}', service=part)}": float(
+                level * (6.0 if part in slow and number == 0 else 1.0) * (load + noise)
+            )
+            for part in self.parts
+            for number in range(N_PODS)
+            for (metric, level), noise in zip(
+                METRICS, rng.normal(0, 0.03, len(METRICS)), strict=True
+            )
+        }
+
+
+@contextmanager
+def pulled_shop(folder: Path, **watch: Any) -> Iterator[PulledShop]:
+    """Run a shop that is queried; ``watch`` are further settings of its watch."""
+    playback = Playback(lambda at: {})
+    with playback.running(), PulledShop(folder, playback, **watch) as shop:
+        yield shop
 
 
 def _labels(**labels: str) -> str:

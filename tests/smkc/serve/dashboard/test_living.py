@@ -206,6 +206,7 @@ def test_a_reader_may_look_and_not_act(closed_shop, browser):
         "https://outside.invalid",
         "javascript:alert(1)",
         "/login",
+        "http://[",
     ],
 )
 def test_a_login_leads_nowhere_else(closed_shop, browser, wanted):

@@ -31,6 +31,7 @@ def test_a_lasting_change_is_shown_and_can_be_refused(browser, changed):
     assert any("latency" in name for name in expected)
     browser.get(f"{changed.url}/watches/shop?entity=cart")
     look(browser, "document.querySelectorAll('.new-normals button').length > 1")
+    look(browser, "document.querySelector('canvas.presence[aria-label]')")
     assert texts(browser, ".new-normals .name") == expected
     assert "changed " in texts(browser, ".new-normals .detail")[0]
     assert not low_contrasts(browser)

@@ -1,6 +1,7 @@
 """The pages in a real Chromium, drawn from a real service that was pushed a shop's telemetry."""
 
 import json
+import re
 from urllib.parse import quote
 
 import numpy as np
@@ -17,6 +18,7 @@ from tests.smkc.serve.dashboard.parts import (
     HOSTILE,
     HOSTILE_POD,
     NOON,
+    STEP,
     browser_marks,
     look,
     media,
@@ -92,11 +94,27 @@ def test_a_watch_shows_scores_evidences_and_who_was_there(browser, shop):
     score = browser.find_element(By.CSS_SELECTOR, "svg.plot[aria-label^='Score:']")
     assert "1 alert" in score.get_attribute("aria-label")
     assert len(score.find_elements(By.CSS_SELECTOR, "a .band")) == 1
+    assert "nats" not in browser.find_element(By.TAG_NAME, "main").text
+    browser.find_element(By.CSS_SELECTOR, "details.evidence-details summary").click()
+    assert "in nats" in texts(browser, "details > .note")[0]
     evidences = texts(browser, ".strip-head b")
     assert {"level", "jump", "relation"} <= set(evidences)
     presence = browser.find_element(By.CSS_SELECTOR, "canvas.presence")
     assert "Presence of 9 variables" in presence.get_attribute("aria-label")
     assert len(texts(browser, ".alerts .alert-row")) == 2
+
+
+def test_no_gaps_are_shown_where_every_row_was_there(browser, shop):
+    browser.get(f"{address(shop, 'watch')}&range=1h")
+    presence = look(browser, "document.querySelector('canvas.presence[aria-label]')")
+    shades = browser.execute_script(
+        """const canvas = arguments[0];
+           const line = canvas.getContext("2d").getImageData(0, 0, canvas.width, 1).data;
+           return [...line].filter((_, i) => i % 4 === 0);""",
+        presence,
+    )
+    assert len(shades) == 3_600_000 // STEP
+    assert len(set(shades[:-10])) == 1  # of the latest the row may not be there yet
 
 
 def test_a_watch_is_zoomed_by_keyboard(browser, shop):
@@ -138,7 +156,9 @@ def test_an_alert_says_what_happened_and_who_did_it(browser, shop):
     assert (
         f"of what made {worst} strange, the worst moment." in texts(browser, "section > .note")[0]
     )
-    assert texts(browser, ".lead") == [f"{names[0]} {record.causes[0].detail}"]
+    detail = re.sub(r"T(\d\d:\d\d)(?::00|(:\d\d))Z", r" \1\2", record.causes[0].detail)
+    assert "Z" not in detail
+    assert texts(browser, ".lead") == [f"{names[0]} {detail}"]
     browser.find_element(By.CSS_SELECTOR, "details.evidence-details summary").click()
     assert texts(browser, "details > .note")[0].startswith(f"At the worst moment, {worst}, in nats")
     widths = browser.execute_script(
@@ -150,6 +170,12 @@ def test_an_alert_says_what_happened_and_who_did_it(browser, shop):
     for cause in browser.find_elements(By.CSS_SELECTOR, ".cause:not(.lesser)"):
         assert cause.find_elements(By.CSS_SELECTOR, ".plot .band")
         assert cause.find_elements(By.CSS_SELECTOR, ".plot .line")
+        assert cause.find_elements(By.CSS_SELECTOR, ".plot .usual")
+        plot = cause.find_element(By.CSS_SELECTOR, ".plot")
+        assert ", usually " in plot.get_attribute("aria-label")
+        browser.execute_script("arguments[0].focus()", plot)
+        plot.send_keys(Key.ARROW_LEFT)
+        assert ", usually " in cause.find_element(By.CSS_SELECTOR, ".reading").text
     loud = texts(browser, ".loud li")
     spoke = sum(nats >= 1 for nats in record.evidences.values())
     assert len(loud) == spoke > 0
@@ -198,7 +224,15 @@ def test_a_watch_names_what_is_loudest_now(browser, shop):
     assert "row of" in said
 
 
-TEST = {"verdict": "partly", "planted": 24, "caught": 18, "rows": 1436, "reason": "", "remedy": ""}
+TEST = {
+    "verdict": "partly",
+    "planted": 24,
+    "caught": 18,
+    "kinds": {"level shift": {"planted": 21, "caught": 17}, "spike": {"planted": 3, "caught": 1}},
+    "rows": 1436,
+    "reason": "",
+    "remedy": "",
+}
 
 
 @pytest.mark.parametrize(
@@ -206,10 +240,16 @@ TEST = {"verdict": "partly", "planted": 24, "caught": 18, "rows": 1436, "reason"
     [
         pytest.param(None, "It is not known yet", id="not yet"),
         pytest.param(TEST, "18 of 24 large anomalies, planted in", id="some"),
+        pytest.param(TEST, "By kind: level shift 17 of 21, spike 1 of 3.", id="by kind"),
         pytest.param(
             TEST | {"reason": "spikes are missed: 1 of 3", "remedy": "a = 2 would catch 20 of 24"},
             "Why not more: spikes are missed: 1 of 3. a = 2 would catch 20 of 24.",
             id="why not more",
+        ),
+        pytest.param(
+            TEST | {"caught": 24, "reason": "false alarms: 9%"},
+            "Even so: false alarms: 9%.",
+            id="all, with false alarms",
         ),
         pytest.param(
             {"verdict": "unknown", "reason": "it took long"}, "not known: it took", id="unknown"

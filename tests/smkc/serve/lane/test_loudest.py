@@ -34,6 +34,21 @@ def test_the_one_that_moved_is_first_with_its_band(tmp_path):
         assert f"was {found[0].value:.4g}" in found[0].detail
 
 
+def test_the_band_around_a_trace_is_that_of_the_loudest(tmp_path):
+    with lane_in(tmp_path) as lane:
+        times = np.array([row.time for row in ROWS])
+        assert lane.usual_band(MOVED, times) is None  # before the first fit
+        feed(lane, [*ROWS[:-1], moved(ROWS[-1], 40.0)])
+        loudest = lane.status(0).loudest[0]
+        lower, upper = lane.usual_band(MOVED, times)
+        assert len(lower) == len(upper) == len(ROWS)
+        assert (lower[-1], upper[-1]) == (loudest.lower, loudest.upper)
+        usual = np.array([row.values[row.names.index(MOVED)] for row in ROWS[:LEAST]])
+        assert ((lower[:LEAST] < usual) & (usual < upper[:LEAST])).mean() > 0.9
+        assert lane.usual_band("never seen", times) is None
+        assert lane.usual_band(MOVED, times[:0]) is None
+
+
 def test_as_many_as_the_watch_asks_for(tmp_path):
     for n in (0, 1):
         folder = tmp_path / str(n)

@@ -1,11 +1,13 @@
 """What a lane's model would catch: found out beside, kept, and told where people look."""
 
 import json
+from dataclasses import asdict, replace
 
 import pytest
 from tests.following import made_rows, push_config, wait_until
 from tests.smkc.serve.lane.parts import LEAST, feed, lane_in
 
+from smkc.doctor.planting import KINDS
 from smkc.serve.lane import testing
 from smkc.serve.lane.follower import recording_of
 from smkc.serve.lane.testing import told, tried
@@ -42,12 +44,26 @@ def test_rows_go_on_and_the_result_is_kept(tmp_path, expected):
         assert outcome_of(lane) == expected
         assert 0 < expected.caught <= expected.planted
         assert expected.rows == LEAST
+        assert set(expected.kinds) <= set(KINDS)
+        assert len(expected.kinds) >= 6
+        for counted in ("planted", "caught"):
+            n_all = sum(one[counted] for one in expected.kinds.values())
+            assert n_all == getattr(expected, counted)
         assert expected.verdict in ("yes", "partly")
         assert (expected.reason == "") == (expected.verdict == "yes")
         folder = tmp_path / "lanes" / "1"
         assert sorted(one.name for one in folder.glob("self-test*")) == ["self-test.json"]
     with lane_in(tmp_path, config=config(tmp_path)) as lane:
         assert lane.status(0).self_test == expected
+
+
+def test_a_result_of_before_the_kinds_were_counted_is_read(tmp_path, expected):
+    folder = tmp_path / "lanes" / "1"
+    folder.mkdir(parents=True)
+    before = {name: value for name, value in asdict(expected).items() if name != "kinds"}
+    (folder / testing.RESULT).write_text(json.dumps({"row": 7, "result": before}))
+    found = testing.SelfTesting(folder, config(tmp_path).watches[0], 7).result
+    assert found == replace(expected, kinds={})
 
 
 def test_a_test_that_was_cut_short_begins_anew(tmp_path, expected):

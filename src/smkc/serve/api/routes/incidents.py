@@ -3,7 +3,7 @@
 In: an incident's id, or filters. Out: incidents with their timeline and who is likely to blame.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -23,6 +23,8 @@ from smkc.serve.api.answers import Answer, Number, OfLane, Text
 from smkc.serve.incidents.grouping import Incident
 from smkc.serve.incidents.names import Dependencies
 from smkc.serve.incidents.story import Step, lead_of, story_of
+from smkc.serve.messages import first_query
+from smkc.serve.queries import graph_links
 from smkc.serve.rows import AlertRecord
 from smkc.serve.service import Service
 from smkc.serve.view import UnknownError
@@ -55,6 +57,10 @@ class BlameAnswer(OfLane):
     variable: Text = Field(description="its first cause; empty if it has none")
     detail: Text = Field(description="description of the first cause's change")
     reason: Text = Field(description="why it is blamed")
+    query: Text = Field("", description="PromQL that selects the variable; empty if there is none")
+    links: Mapping[Text, Text] = Field(
+        default_factory=dict, description="URLs of pages that plot the query, by name"
+    )
 
 
 class IncidentAnswer(Answer):
@@ -111,7 +117,13 @@ def incident(service: Here, id: AlertId) -> Response:
 
 def _answer(incident: Incident, alerts: Sequence[AlertRecord], service: Service) -> IncidentAnswer:
     story = story_of(alerts, Dependencies(service.config.dependencies))
-    blamed = BlameAnswer(**lead_of(story.blamed), reason=story.reason)
+    query = first_query(story.blamed, service.config)
+    blamed = BlameAnswer(
+        **lead_of(story.blamed),
+        reason=story.reason,
+        query=query,
+        links=graph_links(story.blamed, query, service.config),
+    )
     return IncidentAnswer(
         id=incident.id,
         start=incident.start,

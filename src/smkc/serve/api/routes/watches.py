@@ -134,16 +134,19 @@ async def traces(
     since: Since = None,
     until: Until = None,
 ) -> Response:
-    """Return the values of some variables, as far back as rows are kept."""
+    """Return the values of some variables, and their usual bands, as far back as rows are kept."""
     first, last = span(service, since, until)
 
     def work() -> Response:
-        journal = service.lane(watch, entity).journal
-        found = journal.traces(list(dict.fromkeys(names)), first, last)
-        traces = [
-            {"name": name, "times": times.tolist(), "values": values.tolist()}
-            for name, (times, values) in found.items()
-        ]
+        lane = service.lane(watch, entity)
+        traces = []
+        for name, (times, values) in lane.journal.traces(
+            list(dict.fromkeys(names)), first, last
+        ).items():
+            band = lane.usual_band(name, times)
+            lower, upper = (None, None) if band is None else (end.tolist() for end in band)
+            columns = {"times": times.tolist(), "values": values.tolist()}
+            traces.append({"name": name, **columns, "lower": lower, "upper": upper})
         return _of_lane(TracesAnswer, watch, entity, traces=traces)
 
     return await in_pool(request, "heavy", work)

@@ -9,7 +9,8 @@ import { evidenceStrips } from "./evidence_strips.js";
 import { incidentAddress, incidentTitle } from "./incident_list.js";
 import { alertSigns, laneAddress } from "./state.js";
 import {
-  alertStory, alertTitle, blameNote, count, laneName, odds, score, span, timeOfDay, zoned,
+  alertStory, alertTitle, blameNote, count, laneName, odds, score, span, timeOfDay, withClocks,
+  zoned,
 } from "./words.js";
 import { EVIDENCES } from "./terms.js";
 
@@ -27,23 +28,36 @@ export async function show(main, page, id) {
   const head = make("div", { class: "alert-head" });
   const story = make("p", { class: "story" });
   const buttons = make("div", { class: "actions" });
-  const causes = causeList();
-  const scoreChart = chart({ name: "Score", height: 130 }, describeScore);
+  const onZoom = (since, until) => zoom({ since, until: Math.min(until, api.now()) });
+  const causes = causeList({ onZoom });
+  const scoreChart = chart({ name: "Score", height: 130, onZoom }, describeScore);
   const strips = evidenceStrips();
   const loud = make("ul", { class: "loud" });
   const blamed = make("p", { class: "note" });
   const spokeAt = make("p", { class: "note" });
+  const ways = [0, 1].map(() => make("p", { class: "unzoom", hidden: true }, make("button", {
+    type: "button", on: { click: () => zoom(null) },
+  }, "Show the whole alert again")));
   fill(main, head,
     make("section", { class: "card", "aria-labelledby": "happened" },
-      make("h2", { id: "happened" }, "What happened"), story, scoreChart.node, buttons),
+      make("h2", { id: "happened" }, "What happened"), story, scoreChart.node, ways[0], buttons),
     make("section", { "aria-labelledby": "why" }, make("h2", { id: "why" }, "Who is to blame"),
-      blamed, causes.node),
+      blamed, ways[1], causes.node),
     make("details", { class: "card evidence-details" },
       make("summary", {}, make("h2", {}, "Which evidence spoke")), spokeAt, loud, strips.node));
 
-  let current = alert, incident = await incidentOf(alert), drawnUntil = 0;
+  let current = alert, incident = await incidentOf(alert), drawnAt = 0, drawing = 0;
+  let zoomed = null;
+
+  /** Show a part of the time in all charts; null for all around the alert. */
+  const zoom = (part) => {
+    zoomed = part;
+    for (const one of ways) one.hidden = part === null;
+    draw().catch(page.failed);
+  };
 
   const around = () => {
+    if (zoomed) return zoomed;
     const end = current.isOpen ? api.now() : current.end;
     const margin = Math.max(end - current.start, LEAST_MARGIN_ROWS * step);
     const half = Math.min(margin, 240 * step);
@@ -63,7 +77,8 @@ export async function show(main, page, id) {
           "see it among the hours around"), ")"),
       ...acknowledgement(current));
     say(story, alertStory(current, api.now()));
-    blamed.textContent = `${blameNote(current)} The shaded span is the alert.`;
+    blamed.textContent = `${blameNote(current)} The shaded span is the alert; a band along a line `
+      + "is where its values usually are. Drag over a chart to see only that part.";
     spokeAt.textContent = `At the worst moment, ${timeOfDay(current.peak)}, in nats (2.3 is one in `
       + "ten, 6.9 one in a thousand), and before and after it.";
     fill(buttons, ...(page.mayAct ? actions(current, (changed) => {
@@ -76,7 +91,9 @@ export async function show(main, page, id) {
 
   const draw = async () => {
     const { since, until } = around();
-    drawnUntil = until;
+    drawnAt = api.now();
+    drawing += 1;
+    const own = drawing;
     const band = {
       start: current.start, end: current.isOpen ? until : current.end, isOpen: current.isOpen,
       label: `The alert, ${span(current.start, current.end)}`,
@@ -85,6 +102,7 @@ export async function show(main, page, id) {
     const [found, traces] = await Promise.all([
       api.scores(current.watch, current.entity, since, until, POINTS),
       names.length ? api.traces(current.watch, current.entity, names, since, until) : new Map()]);
+    if (own !== drawing) return;
     scoreChart.show({
       since, until, bands: [band], floor: 0, least: 1.6, threshold: 1, format: score,
       lines: [{ name: "score", times: found.times, values: found.anomaly }],
@@ -104,7 +122,7 @@ export async function show(main, page, id) {
   await draw();
   return {
     look() {
-      if (current.isOpen && api.now() - drawnUntil > step) look().catch(() => {});
+      if (current.isOpen && api.now() - drawnAt > step) look().catch(() => {});
     },
   };
 }
@@ -122,7 +140,7 @@ function partOf(incident) {
 
 /** Return the first cause's variable and its change in words. */
 function leadOf({ causes: [first] }) {
-  return first.detail ? `${first.variable} ${first.detail}` : first.variable;
+  return first.detail ? `${first.variable} ${withClocks(first.detail)}` : first.variable;
 }
 
 function acknowledgement(alert) {

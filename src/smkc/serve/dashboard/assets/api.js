@@ -83,7 +83,7 @@ export async function presence(watch, entity, since, until, columns, names) {
   );
 }
 
-/** Return the readings of some variables, by name. */
+/** Return the readings of some variables by name, each with its usual band, or null. */
 export async function traces(watch, entity, names, since, until) {
   const query = { entity, name: names, since, until };
   return tracesOf(await ask(path(["watches", watch, "traces"], query)));
@@ -255,5 +255,6 @@ function presenceOf(answer) {
 }
 
 function tracesOf(answer) {
-  return new Map(answer.traces.map((one) => [one.name, { times: one.times, values: one.values }]));
+  return new Map(answer.traces.map(({ name, times, values, lower, upper }) =>
+    [name, { times, values, usual: lower && { times, lower, upper } }]));
 }

@@ -2,7 +2,7 @@
 
 import { chart } from "./chart.js";
 import { announce, fill, make, styled } from "./dom.js";
-import { count, figure, kindWords, metric, percent } from "./words.js";
+import { count, figure, kindWords, metric, percent, withClocks } from "./words.js";
 
 const DRAWN = 6;
 const LISTED = 12;
@@ -12,8 +12,12 @@ const MOST_JOINT = 3;
 // Metric names of Prometheus counters, which are plotted as rates.
 const COUNTER = /_(total|count|sum|bucket)$/;
 
-/** Make a list of causes; ``show`` takes the alert, traces by name and data of all charts. */
-export function causeList() {
+/**
+ * Make a list of causes; ``show`` takes the alert, traces by name and data of all charts.
+ *
+ * ``onZoom`` is called with the time span that the visitor selected on a chart.
+ */
+export function causeList({ onZoom = null } = {}) {
   const node = make("ol", { class: "causes" });
   const charts = new Map();
   let written = "";
@@ -25,9 +29,10 @@ export function causeList() {
       const shown = alert.causes.slice(0, DRAWN).filter((cause) =>
         traces.get(cause.variable)?.times.length);
       for (const { variable } of shown) {
-        if (!charts.has(variable)) charts.set(variable, traceChart(variable));
+        if (!charts.has(variable)) charts.set(variable, traceChart(variable, onZoom));
+        const { usual } = traces.get(variable);
         const line = { name: "value", ...drawnTrace(variable, traces.get(variable)) };
-        charts.get(variable).show({ ...common, lines: [line] });
+        charts.get(variable).show({ ...common, usual, lines: [line] });
       }
       // Rebuild the list only when it changes, so that visitors do not lose their place.
       const drawn = new Set(shown.map((cause) => cause.variable));
@@ -41,9 +46,9 @@ export function causeList() {
   };
 }
 
-function traceChart(variable) {
+function traceChart(variable, onZoom) {
   const title = isCounter(variable) ? "a second" : "";
-  return chart({ name: variable, title, height: TRACE_HEIGHT }, describe);
+  return chart({ name: variable, title, height: TRACE_HEIGHT, onZoom }, describe);
 }
 
 /** Return a last list item for the causes that are not listed, or if there are none. */
@@ -76,7 +81,7 @@ function causeItem(cause, drawing) {
   const share = make("p", { class: "share" }, make("b", {}, percent(cause.share)),
     `, ${cause.kind}: ${kindWords(cause.kind)}`);
   const name = make("p", { class: "name" }, cause.variable);
-  const detail = make("p", { class: "detail" }, cause.detail);
+  const detail = make("p", { class: "detail" }, withClocks(cause.detail));
   if (!drawing) {
     return make("li", { class: "card cause lesser", "data-variable": cause.variable },
       make("div", {}, name), make("div", {}, share, detail, joint, queryOf(cause)));
@@ -87,8 +92,8 @@ function causeItem(cause, drawing) {
     drawing);
 }
 
-/** Return the cause's PromQL with a button to copy it and links to graphs. */
-function queryOf({ query, links }) {
+/** Return a cause's PromQL with a button to copy it and links to graphs; null without PromQL. */
+export function queryOf({ query, links }) {
   if (!query) return null;
   const text = make("code", {}, query);
   const copy = make("button", { type: "button", class: "plain", on: {
@@ -111,7 +116,11 @@ async function copyFrom(node, text) {
 }
 
 function describe(data) {
-  const values = data.lines[0].values.filter((value) => value !== null);
+  const known = (values) => values.filter((value) => value !== null);
+  const values = known(data.lines[0].values);
   if (!values.length) return "not observed around the alert";
-  return `around the alert, from ${figure(Math.min(...values))} to ${figure(Math.max(...values))}`;
+  const reach = (lows, highs) => `${figure(Math.min(...lows))} to ${figure(Math.max(...highs))}`;
+  const usual = data.usual
+    ? `, usually ${reach(known(data.usual.lower), known(data.usual.upper))}` : "";
+  return `around the alert, from ${reach(values, values)}${usual}`;
 }

@@ -1,14 +1,16 @@
 // Charts: line charts over time in SVG, with the page's style, width and colours.
 
 import { draw, fill, label, make, onWidth } from "./dom.js";
-import { areaPath, linePath, linear, nearest, timeTicks, valueTicks } from "./scale.js";
+import { areaPath, bandPath, linePath, linear, nearest, timeTicks, valueTicks } from "./scale.js";
 import { clock, figure } from "./words.js";
 
 const AXIS = 20;
 const TOP = 8;
 const PIXELS_A_TICK = 38;
 const LEAST_TICKS = 3;
-const LEAST_DRAG = 6;
+
+// Pixels that a drag has at least; a finger also moves when it only points.
+const LEAST_DRAG = 6, LEAST_TOUCH_DRAG = 24;
 
 // A reading names the marks within this share of the time shown.
 const READING_SHARE = 0.005;
@@ -19,10 +21,11 @@ let drawings = 0;
  * Make a chart with a time axis; the pointer or the arrow keys select a reading to show.
  *
  * ``name`` is for screen readers; ``title`` is shown above the chart. ``show`` of the result takes
- * { since, until, lines: [{ name, times, values, kind, isFilled }], bands, marks, threshold, floor,
- * least, format }. Bands are shaded time spans, which are links if they have a href. Marks are
- * shaded by their kind, and the reading names those at its time. ``onZoom`` is called with the time
- * span that the visitor selected with the mouse.
+ * { since, until, lines: [{ name, times, values, kind, isFilled }], usual, bands, marks, threshold,
+ * floor, least, format }. Bands are shaded time spans, which are links if they have a href. Marks
+ * are shaded by their kind, and the reading names those at its time. ``usual`` is null or
+ * { times, lower, upper }: the band of usual values, shaded, and named by the reading.
+ * ``onZoom`` is called with the time span that the visitor selected with the mouse or a finger.
  */
 export function chart({ name, title = "", height, onZoom = null }, describe) {
   const reading = make("output", { class: "reading" });
@@ -77,18 +80,29 @@ export function chart({ name, title = "", height, onZoom = null }, describe) {
   };
 }
 
-/** Let the visitor select a span by dragging the mouse; ``onDone`` takes its two ends. */
+/**
+ * Let the visitor select a span by dragging sideways; ``onDone`` takes its two ends.
+ *
+ * A finger that moves up or down scrolls the page: the browser then cancels the pointer.
+ */
 function zooming(canvas, onDone) {
   const selection = draw("rect", { class: "selection", y: TOP, height: "100%" });
   const placeOf = (event) => event.clientX - canvas.getBoundingClientRect().left;
-  let from = null;
+  let from = null, least = LEAST_DRAG;
+  const cancel = () => {
+    from = null;
+    selection.remove();
+  };
   canvas.classList.add("zooms");
   canvas.addEventListener("dragstart", (event) => event.preventDefault());
   canvas.addEventListener("pointerdown", (event) => {
-    if (event.pointerType === "mouse" && event.button === 0) from = placeOf(event);
+    cancel(); // a second finger zooms the page
+    if (!event.isPrimary || event.button !== 0) return;
+    from = placeOf(event);
+    least = event.pointerType === "mouse" ? LEAST_DRAG : LEAST_TOUCH_DRAG;
   });
   canvas.addEventListener("pointermove", (event) => {
-    if (from === null || Math.abs(placeOf(event) - from) < LEAST_DRAG) return;
+    if (from === null || Math.abs(placeOf(event) - from) < least) return;
     // Capturing the pointer prevents a click on an alert's link if the drag began there.
     canvas.setPointerCapture(event.pointerId);
     selection.setAttribute("x", Math.min(from, placeOf(event)));
@@ -98,14 +112,10 @@ function zooming(canvas, onDone) {
   canvas.addEventListener("pointerup", (event) => {
     const [low, high] = [from, placeOf(event)].sort((a, b) => a - b);
     const isDrawn = from !== null && selection.isConnected;
-    from = null;
-    selection.remove();
-    if (isDrawn && high - low >= LEAST_DRAG) onDone(low, high);
+    cancel();
+    if (isDrawn && high - low >= least) onDone(low, high);
   });
-  canvas.addEventListener("pointercancel", () => {
-    from = null;
-    selection.remove();
-  });
+  canvas.addEventListener("pointercancel", cancel);
 }
 
 /** Make a small chart without axes, for a row of a table. */
@@ -149,6 +159,10 @@ function plot(canvas, data, width, height) {
   }
   const [grid, labels] = data.isBare ? [[], []] : values(data, y, low, high, width, bottom);
   parts.push(...grid);
+  if (data.usual) {
+    const { times, lower, upper } = data.usual;
+    parts.push(draw("path", { class: "usual", d: bandPath(times, lower, upper, x, y) }));
+  }
   for (const line of data.lines) parts.push(...lineOf(line, data, x, y, width, top));
   parts.push(...labels);
   if (!data.isBare) parts.push(...timeAxis(data.since, data.until, width, bottom));
@@ -163,8 +177,9 @@ function plot(canvas, data, width, height) {
 
 function valueRange(data) {
   let low = data.floor ?? Infinity, high = data.least ?? -Infinity;
-  for (const line of data.lines) {
-    for (const value of line.values) {
+  const usual = data.usual ? [data.usual.lower, data.usual.upper] : [];
+  for (const values of [...data.lines.map((line) => line.values), ...usual]) {
+    for (const value of values) {
       if (value === null || value === undefined) continue;
       low = Math.min(low, value);
       high = Math.max(high, value);
@@ -272,6 +287,10 @@ function readAt(data, at) {
     const index = nearest(line.times, at);
     return `${line.name} ${format(line.values[index])}`;
   });
+  if (data.usual) {
+    const index = nearest(data.usual.times, at);
+    values.push(`usually ${format(data.usual.lower[index])} to ${format(data.usual.upper[index])}`);
+  }
   const near = READING_SHARE * (data.until - data.since);
   const marks = (data.marks ?? []).filter((one) => one.start - near <= at && at <= one.end + near);
   return [`${clock(at)}  ${values.join(", ")}`, ...marks.map((one) => one.label)].join("; ");

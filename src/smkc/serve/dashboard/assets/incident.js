@@ -1,10 +1,13 @@
 // Incident page: who is likely to blame, what moved first, and where it spread.
 
 import * as api from "./api.js";
+import { queryOf } from "./causes.js";
 import { fill, make, say, styled } from "./dom.js";
 import { incidentSign, incidentTitle, lanesOf } from "./incident_list.js";
 import { alertAddress, laneAddress } from "./state.js";
-import { count, duration, laneName, percent, score, timeOfDay, zoned } from "./words.js";
+import {
+  count, duration, laneName, percent, score, timeOfDay, withClocks, zoned,
+} from "./words.js";
 
 // Bars are at least this part of the width, so that short alerts are seen.
 const LEAST_WIDTH = 0.5;
@@ -49,11 +52,13 @@ export async function show(main, page, id) {
 }
 
 function blameWords({ blame, timeline }) {
-  const what = blame.variable ? `${blame.variable} ${blame.detail}`.trim() : "no single variable";
+  const what = blame.variable
+    ? `${blame.variable} ${withClocks(blame.detail)}`.trim() : "no single variable";
   const step = timeline.find((one) => one.alert === blame.alert);
   return [
     make("p", { class: "lead" }, make("a", { href: laneAddress(blame) }, laneName(blame)),
       `: ${what}`, step ? ` (${percent(step.share)} of its deviation)` : ""),
+    queryOf(blame),
     make("p", {}, `Why: ${blame.reason}.`),
     make("p", {}, make("a", { href: alertAddress({ id: blame.alert }) }, "See its alert")),
   ];
@@ -86,7 +91,7 @@ function stepItem(step, incident) {
     make("div", {},
       make("a", { href: alertAddress({ id: step.alert }) }, laneName(step)),
       make("p", { class: "name" }, step.variable || "no single variable"),
-      make("p", { class: "detail" }, step.detail), common),
+      make("p", { class: "detail" }, withClocks(step.detail)), common),
     make("div", {}, make("div", { class: "reach", "aria-hidden": "true" }, bar),
       make("p", { class: "detail" }, `${lasted}, worst score ${score(step.anomaly)}`)));
 }

@@ -2,10 +2,15 @@
 
 import { byId } from "./dom.js";
 
-/** Return the URL to open after the login; never one of another site. */
+/** Return the URL to open after the login; "/" rather than one that is malformed or elsewhere. */
 function destination() {
   const wanted = new URLSearchParams(location.search).get("next") ?? "/";
-  const target = new URL(wanted, location.origin);
+  let target;
+  try {
+    target = new URL(wanted, location.origin);
+  } catch { // a TypeError: it is no URL
+    return "/";
+  }
   // A path such as "/.//host" is normalized to "//host", which would name another host.
   const isOurs = target.origin === location.origin && !target.pathname.startsWith("//")
     && !target.pathname.startsWith("/login");

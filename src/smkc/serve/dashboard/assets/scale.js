@@ -78,6 +78,22 @@ export function areaPath(times, values, x, y, level) {
   return path;
 }
 
+/** Return the SVG path of the area between two lines, interrupted at gaps. */
+export function bandPath(times, lower, upper, x, y) {
+  const longest = GAP_STEPS * usualStep(times);
+  const parts = [];
+  times.forEach((at, i) => {
+    if (lower[i] === null || upper[i] === null) return;
+    const isJoined = parts.length && at - times[parts.at(-1).at(-1)] <= longest;
+    if (isJoined) parts.at(-1).push(i);
+    else parts.push([i]);
+  });
+  const points = (part, values) =>
+    part.map((i) => `${x(times[i]).toFixed(1)},${y(values[i]).toFixed(1)}`).join("L");
+  return parts.map((part) =>
+    `M${points(part, upper)}L${points([...part].reverse(), lower)}Z`).join("");
+}
+
 /** Return the median step between times. */
 function usualStep(times) {
   const steps = times.slice(1).map((at, i) => at - times[i]).sort((a, b) => a - b);

@@ -94,8 +94,10 @@ async function laneView(main, page, watch, lane) {
     section("New normal?", "Variables that have been unusual for so long that they are now judged "
       + "by what they do since. If such a change is a fault, say no: it is unusual again then, "
       + "until it is over.", parts.newNormals.node),
-    section("Which evidence speaks", "How surprised each evidence is, in nats: 2.3 is one in ten, "
-      + "6.9 one in a thousand.", parts.evidences.node),
+    make("details", { class: "card evidence-details" },
+      make("summary", {}, make("h2", {}, "Which evidence speaks")),
+      make("p", { class: "note" }, "How surprised each evidence is, in nats: 2.3 is one in ten, "
+        + "6.9 one in a thousand."), parts.evidences.node),
     section("Variables", "How many were observed in a row, and how many of them the row before "
       + "lacked or lost.", parts.cardinality.node, parts.churn.node),
     section("Who was observed", "A line a variable, in the order in which they came; pale where "
@@ -103,8 +105,8 @@ async function laneView(main, page, watch, lane) {
       parts.presence.node),
     make("section", { "aria-labelledby": "alerts" },
       make("h2", { id: "alerts" }, "Alerts"), alerts),
-    section("What it would catch", "Found out after each fit, with anomalies of eight kinds that "
-      + "were planted for it.", selfTest));
+    section("What it would catch", "Found out after each fit, with anomalies of up to eight kinds "
+      + "that were planted for it.", selfTest));
 
   let data = null, known = [], marked = [], presenceAt = 0, loading = 0;
 
@@ -143,7 +145,9 @@ async function laneView(main, page, watch, lane) {
   const loadPresence = async () => {
     presenceAt = Date.now();
     const { since, until } = reach(range);
-    const found = await api.presence(lane.watch, lane.entity, since, until, COLUMNS, NAMES);
+    // A column narrower than a row would look as if nothing had been read.
+    const columns = Math.max(1, Math.min(COLUMNS, Math.floor((until - since) / lane.step)));
+    const found = await api.presence(lane.watch, lane.entity, since, until, columns, NAMES);
     parts.presence.show(found, since, until);
   };
 

@@ -43,6 +43,10 @@ export function span(start, end) {
 export const zoned = (start, end = null) =>
   `${end === null ? clock(start) : span(start, end)} ${zone(start)}`;
 
+/** Return a text with its times of the form 2026-03-02T04:05:00Z as in the rest of the page. */
+export const withClocks = (text) => text.replace(
+  /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (moment) => clock(Date.parse(moment)));
+
 /** Format a duration: 45 s, 20 min, 1 h 30 min, 3 d 4 h. */
 export function duration(ms) {
   if (ms < MINUTE) return `${Math.round(ms / SECOND)} s`;
@@ -155,8 +159,11 @@ export function selfTestStory(test) {
   const all = test.caught === test.planted;
   const found = `${test.caught} of ${test.planted} large anomalies, planted in copies of the `
     + `latest ${count(test.rows, "row")} it learned from, would raise an alert.`;
-  const why = test.reason && !all ? ` Why not more: ${test.reason}.` : "";
-  return `${found}${why}${test.remedy ? ` ${test.remedy}.` : ""}`;
+  const kinds = Object.entries(test.kinds)
+    .map(([kind, one]) => `${kind} ${one.caught} of ${one.planted}`);
+  const byKind = kinds.length ? ` By kind: ${kinds.join(", ")}.` : "";
+  const why = test.reason ? ` ${all ? "Even so" : "Why not more"}: ${test.reason}.` : "";
+  return `${found}${byKind}${why}${test.remedy ? ` ${test.remedy}.` : ""}`;
 }
 
 /** Describe an alert in sentences. */
