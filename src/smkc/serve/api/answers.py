@@ -140,7 +140,7 @@ class SpansAnswer(Answer):
 
     spans: tuple[SpanAnswer, ...]
     counts: Mapping[Text, int] = Field(
-        description="number of spans that users marked, by kind, whenever they were"
+        description="number of spans that users or silences marked, by kind, whenever they were"
     )
 
 

@@ -44,7 +44,7 @@ export async function show(main, page, id) {
     make("section", { "aria-labelledby": "why" }, make("h2", { id: "why" }, "Who is to blame"),
       blamed, ways[1], causes.node),
     make("details", { class: "card evidence-details" },
-      make("summary", {}, make("h2", {}, "Which evidence spoke")), spokeAt, loud, strips.node));
+      make("summary", {}, make("h2", {}, "Surprise of each evidence")), spokeAt, loud, strips.node));
 
   let current = alert, incident = await incidentOf(alert), drawnAt = 0, drawing = 0;
   let zoomed = null;
@@ -165,7 +165,7 @@ function describeScore(data) {
 function spoken(alert) {
   const loudest = Object.entries(alert.evidences).filter(([, nats]) => nats >= 1)
     .sort((a, b) => b[1] - a[1]);
-  if (!loudest.length) return [make("li", {}, "No single evidence spoke up; together they did.")];
+  if (!loudest.length) return [make("li", {}, "No single evidence is unusual; together they are.")];
   return loudest.map(([name, nats]) => make("li", {},
     make("b", {}, `${name}, ${nats.toFixed(1)}`), ` ${EVIDENCES[name] ?? ""} By itself, `,
     `${odds(Math.exp(-nats))}.`));

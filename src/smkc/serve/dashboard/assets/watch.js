@@ -95,9 +95,8 @@ async function laneView(main, page, watch, lane) {
       + "by what they do since. If such a change is a fault, say no: it is unusual again then, "
       + "until it is over.", parts.newNormals.node),
     make("details", { class: "card evidence-details" },
-      make("summary", {}, make("h2", {}, "Which evidence speaks")),
-      make("p", { class: "note" }, "How surprised each evidence is, in nats: 2.3 is one in ten, "
-        + "6.9 one in a thousand."), parts.evidences.node),
+      make("summary", {}, make("h2", {}, "Surprise of each evidence")),
+      make("p", { class: "note" }, "In nats: 2.3 is 1 in 10, 6.9 is 1 in 1,000."), parts.evidences.node),
     section("Variables", "How many were observed in a row, and how many of them the row before "
       + "lacked or lost.", parts.cardinality.node, parts.churn.node),
     section("Who was observed", "A line a variable, in the order in which they came; pale where "
