@@ -157,6 +157,16 @@ def test_what_was_learned_from_and_what_nearly_alerted_are_told(watched, tmp_pat
     assert "Next strangest moments" not in many.read_text("utf-8")
 
 
+def test_hours_that_the_reference_does_not_cover_are_noted_above_the_charts(tmp_path: Path) -> None:
+    times = np.datetime64("2026-03-04T09:00", "ns") + np.arange(900).astype("m8[m]")
+    values = np.random.default_rng(0).normal(size=900)
+    detector = Detector().fit({"time": times[:300], "cpu": values[:300]})
+    scored = detector.score({"time": times[300:], "cpu": values[300:]})
+    words = " ".join(Outline(plot.report(tmp_path / "r.html", scored).read_text("utf-8")).words)
+    note = words.index("600 of 600 rows are at times of the day that the reference")
+    assert note < words.index("Score over time")
+
+
 def test_nothing_to_report_and_nowhere_to_write(watched, tmp_path: Path) -> None:
     empty = Detector().fit(watched.recording).score(watched.recording.rows(0, 0))
     with pytest.raises(InputError, match="no rows"):
