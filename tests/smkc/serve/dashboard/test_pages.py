@@ -96,7 +96,7 @@ def test_a_watch_shows_scores_evidences_and_who_was_there(browser, shop):
     assert len(score.find_elements(By.CSS_SELECTOR, "a .band")) == 1
     assert "nats" not in browser.find_element(By.TAG_NAME, "main").text
     browser.find_element(By.CSS_SELECTOR, "details.evidence-details summary").click()
-    assert "in nats" in texts(browser, "details > .note")[0]
+    assert "In nats" in texts(browser, "details > .note")[0]
     evidences = texts(browser, ".strip-head b")
     assert {"level", "jump", "relation"} <= set(evidences)
     presence = browser.find_element(By.CSS_SELECTOR, "canvas.presence")
