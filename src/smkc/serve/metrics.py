@@ -102,7 +102,9 @@ class _Service(Collector):
         yield from _lanes(lanes)
         yield from _watches(watches)
         store = self._service.store
-        spans = Gauge("smkc_spans", "Spans that users or silences marked.", labels=("watch", "kind"))
+        spans = Gauge(
+            "smkc_spans", "Spans that users or silences marked.", labels=("watch", "kind")
+        )
         for watch in watches:
             for kind, count in store.spans.counts(watch.name).items():
                 spans.add_metric([watch.name, kind], count)
