@@ -66,7 +66,12 @@ class Learned:
         """
         if times.dtype.kind != "M":
             return 0
-        start, end = (np.datetime64(text.removesuffix("Z")) for text in (self.start, self.end))
+        try:
+            start, end = (
+                np.datetime64(text.removesuffix("Z"), "ns") for text in (self.start, self.end)
+            )
+        except ValueError:  # a model file may hold any text
+            return 0
         since = (times - start) % DAY
         return int(np.count_nonzero(since > end - start))
 

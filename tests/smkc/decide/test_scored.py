@@ -6,7 +6,7 @@ from tests import worlds
 
 import smkc
 from smkc.decide import Mark
-from smkc.decide.scored import release_threshold
+from smkc.decide.scored import Learned, release_threshold
 from smkc.errors import WindowError
 from smkc.paper import KnnDetector
 
@@ -154,3 +154,8 @@ def test_hours_that_the_reference_does_not_cover_are_noted():
     (note,) = notes(600)  # 10 hours; the next 38 have 14 others twice
     assert note.startswith("1,680 of 2,280 rows are at times of the day that the reference, from")
     assert notes(1440) == ()
+
+
+def test_a_model_file_that_names_no_times_has_no_note():
+    times = np.array(["2026-03-04T09:00"], "M8[ns]")
+    assert Learned(rows=1, start="long ago", end="2026-03-04").n_at_other_hours(times) == 0
