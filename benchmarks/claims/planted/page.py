@@ -91,8 +91,7 @@ CASES: Mapping[str, Case] = {
     ),
     "season, four weeks": Case(
         "season found, four weeks of dates",
-        "the same periods in 8,064 rows, 5 minutes apart. With three days of dates or more, only "
-        "days and weeks are tried",
+        "the same periods in 8,064 rows, 5 minutes apart, so that days and weeks are tried, too",
         0.9,
     ),
     "season, noise": Case(

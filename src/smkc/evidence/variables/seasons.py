@@ -221,7 +221,10 @@ def find_period(values: NDArray[np.float32]) -> float:
 def _candidates(
     values: NDArray[np.float32], clocks: NDArray[np.float64], *, has_dates: bool
 ) -> list[float]:
-    """Return the periods to try: days and weeks if the reference is long enough, else one found."""
+    """Return the periods to try: days and weeks if the reference is long enough, and one found.
+
+    One that is a number of days, but for ``same_share`` of it, is left to the days and weeks.
+    """
     if len(clocks) < 2:
         return []
     step = float(np.median(np.diff(clocks)))
@@ -229,10 +232,11 @@ def _candidates(
     by_date = [
         period for period in (DAY, WEEK) if has_dates and span >= SETTINGS.min_periods * period
     ]
-    if by_date:
-        return by_date
     found = find_period(values) * step
-    return [found] if found else []
+    n_days = round(found / DAY) if by_date else 0
+    if not found or (n_days and abs(found / (n_days * DAY) - 1.0) < SETTINGS.same_share):
+        return by_date
+    return [*by_date, found]
 
 
 def _autocorrelation(values: NDArray[np.float32]) -> NDArray[np.float64]:

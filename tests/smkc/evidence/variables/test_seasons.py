@@ -112,6 +112,20 @@ def test_periods_are_found_without_dates(period, shape):
     assert len(seasons.columns) == 4
 
 
+def test_among_dates_other_periods_than_days_are_found_too(rng):
+    rows = np.arange(8 * 288)
+    wave = np.sin(2 * np.pi * rows / 20)[:, None] * rng.uniform(1, 3, 4)
+    values = wave + 0.2 * rng.normal(size=wave.shape)
+    seasons, _ = fit(values.astype(np.float32), 300.0 * rows)
+    assert seasons.period == pytest.approx([6_000.0] * 4, rel=0.02)
+
+
+@pytest.mark.parametrize(("weekend", "period"), [(1.0, DAY), (0.1, WEEK)])
+def test_a_period_found_near_a_day_or_a_week_does_not_replace_them(rng, weekend, period):
+    seasons, _ = fit(*hourly(rng, 35, weekend=weekend))
+    assert seasons.period.tolist() == [period]
+
+
 @pytest.mark.parametrize("kind", ["noise", "walk", "constant", "nothing", "short"])
 def test_no_period_is_found_where_there_is_none(rng, kind):
     values = {
