@@ -16,6 +16,7 @@ from smkc.decide.words import EVIDENCES
 from smkc.evidence.blame import Blame
 from smkc.evidence.causes.movement import movements
 from smkc.evidence.model import ReferenceEvidence
+from smkc.evidence.peers import Peers
 from smkc.evidence.settings import SETTINGS
 from smkc.evidence.variables import QUESTIONS, Usual
 from smkc.recording import Recording
@@ -41,6 +42,9 @@ SILENT_SHARE = 0.9
 
 # Values within this many spreads of the middle are called usual.
 USUAL_SPREADS = 2.0
+
+# Said of a newcomer, whose usual value is that of others of its role.
+AMONG_PEERS = " for its peers"
 
 # Spread of a variable that is constant in the reference, and of any that hardly moves.
 CONSTANT_SPREAD = 1e-30
@@ -148,15 +152,9 @@ def detail_of(
     values = rows.trace(name) if name in rows.names else np.full(len(rows), np.nan)
     seen = np.flatnonzero(np.isfinite(values))
     if not len(seen):
-        return f"was not seen from {show_time(rows.times[0])} to {show_time(rows.times[-1])}"
+        return f"was not seen {_when(rows.times)}"
     if name not in scaling.names:
-        known_usual = (usual_of_newcomer(name, rows.times[row]) for row in seen)
-        stayed = [one for one in known_usual if one is not None]
-        if len(stayed) == len(seen):
-            return _farthest_from(stayed, values[seen], rows.times[seen], " since it came")
-        low, high = values[seen].min(), values[seen].max()
-        when = f"from {show_time(rows.times[seen[0]])} to {show_time(rows.times[seen[-1]])}"
-        return f"is new to the reference data; was between {low:.4g} and {high:.4g} {when}"
+        return _detail_of_newcomer(name, values[seen], rows.times[seen], known, usual_of_newcomer)
     at = scaling.names.index(name)
     centre, spread = float(scaling.centre[at]), float(scaling.spread[at])
     if scaling.counter[at]:
@@ -164,6 +162,32 @@ def detail_of(
     always = Usual(middle=centre, spread=spread, when="")
     usual = [known.usual(name, rows.times[row]) or always for row in seen]
     return _farthest_from(usual, values[seen], rows.times[seen])
+
+
+def _detail_of_newcomer(
+    name: str,
+    values: NDArray[Any],
+    times: NDArray[Any],
+    known: ReferenceEvidence,
+    usual_of_newcomer: UsualOfNewcomer,
+) -> str:
+    """Compare a newcomer with its own past if it stayed, or else with its peers if it has any."""
+    stayed = [one for one in (usual_of_newcomer(name, time) for time in times) if one is not None]
+    if len(stayed) == len(times):
+        return _farthest_from(stayed, values, times, " since it came")
+    peers = Peers.of(name, known)
+    if peers is None:
+        low, high = (f"{value:.4g}" for value in (values.min(), values.max()))
+        was = low if low == high else f"between {low} and {high}"
+        return f"is new since the reference; was {was} {_when(times)}"
+    if peers.are_counters:
+        return _detail_of_counter(values, times, peers.middle, peers.spread, AMONG_PEERS)
+    return _farthest_from([peers.usual_at(time) for time in times], values, times, AMONG_PEERS)
+
+
+def _when(times: NDArray[Any]) -> str:
+    first, last = show_time(times[0]), show_time(times[-1])
+    return f"at {first}" if first == last else f"from {first} to {last}"
 
 
 def _farthest_from(
@@ -181,16 +205,17 @@ def _farthest_from(
 
 
 def _detail_of_counter(
-    values: NDArray[Any], times: NDArray[Any], centre: float, spread: float
+    values: NDArray[Any], times: NDArray[Any], centre: float, spread: float, among: str = ""
 ) -> str:
     """Describe how fast a counter grew where that was least usual."""
     usual = _usual(centre, spread)
     grown = rates(np.zeros(len(values), int), values.astype(np.float64), clock(times, times[0]))
     if np.isnan(grown).all():
-        return f"a counter whose usual rate is {usual}"
+        return f"a counter whose usual rate{among} is {usual}"
     farthest = int(np.nanargmax(np.abs(grown - centre)))
     unit = " per second" if times.dtype.kind == "M" else ""
-    return f"grew by {grown[farthest]:.4g}{unit} at {show_time(times[farthest])}; usual is {usual}"
+    grew = f"grew by {grown[farthest]:.4g}{unit} at {show_time(times[farthest])}"
+    return f"{grew}; usual{among} is {usual}"
 
 
 def _usual(centre: float, spread: float) -> str:

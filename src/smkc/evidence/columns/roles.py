@@ -6,6 +6,7 @@ distance of one member from its peers. These are columns like other variables, b
 every rollout.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -36,6 +37,8 @@ class Roles:
         (R,) the roles, sorted: identifiers without these labels.
     is_shared
         (R,) bool: whether the reference had more than 1 member.
+    of_names
+        (V,) number of the role of each variable of the reference, -1 for none.
 
     Examples
     --------
@@ -48,6 +51,7 @@ class Roles:
     dropped: tuple[str, ...]
     names: tuple[str, ...]
     is_shared: NDArray[np.bool_]
+    of_names: NDArray[np.int64]
 
     @classmethod
     def fit(cls, reference: Recording, names: Iterable[str], identity: Identity | None) -> "Roles":
@@ -58,14 +62,12 @@ class Roles:
     @classmethod
     def of(cls, names: Iterable[str], dropped: tuple[str, ...]) -> "Roles":
         """Return the roles of variables, given which labels name members."""
-        counts: dict[str, int] = {}
-        for name in names:
-            role = _role(name, dropped)
-            if role is not None:
-                counts[role] = counts.get(role, 0) + 1
-        roles = tuple(sorted(counts))
-        shared = np.array([counts[role] > 1 for role in roles], bool)
-        return cls(dropped=dropped, names=roles, is_shared=shared)
+        found = [_role(name, dropped) for name in names]
+        roles = tuple(sorted({role for role in found if role is not None}))
+        place = {role: at for at, role in enumerate(roles)}
+        of_names = np.array([-1 if role is None else place[role] for role in found], np.int64)
+        counts = np.bincount(of_names[of_names >= 0], minlength=len(roles))
+        return cls(dropped=dropped, names=roles, is_shared=counts > 1, of_names=of_names)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -99,6 +101,12 @@ class Roles:
             for metric, is_shared in zip(metrics, self.is_shared.tolist(), strict=True)
         ]
         return [*middle, *(len(number) + number[metrics[at]] for at in shared)]
+
+    def number_of(self, name: str) -> int:
+        """Return the number of the role that a variable belongs to; -1 for none of the roles."""
+        role = _role(name, self.dropped)
+        at = len(self.names) if role is None else bisect_left(self.names, role)
+        return at if at < len(self.names) and self.names[at] == role else -1
 
     def are_members(self, names: Iterable[str]) -> list[bool]:
         """Return whether each variable is a member, which is replaced routinely."""
