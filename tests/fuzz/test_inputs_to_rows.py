@@ -280,8 +280,8 @@ def pushed(tmp_path_factory):
 
 
 def scored_until(service, watch, entity):
-    verdict = service.store.lane(watch, entity).last_verdict()
-    return None if verdict is None else (verdict.time, math.isfinite(verdict.score))
+    verdicts = service.store.lane(watch, entity).latest_verdicts(1)
+    return [(verdict.time, math.isfinite(verdict.score)) for verdict in verdicts]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -14,7 +14,7 @@ from smkc.serve.config import WatchConfig
 from smkc.serve.feeds import ROWS_PER_QUERY
 from smkc.serve.intake.bins import rows_of
 from smkc.serve.intake.entities import Intake
-from smkc.serve.lane.alerting import Alerting, alert_rate, anomaly_of, calm_rows
+from smkc.serve.lane.alerting import Alerting, Limits, anomaly_of
 from smkc.serve.lane.fitting import detector_of
 from smkc.serve.lane.follower import Follower, Recent, recording_of
 from smkc.serve.prometheus.client import Prometheus
@@ -156,11 +156,10 @@ class _Replay:
         said, mark = follower.push(row)
         self._recent.take(self._next, row, said)
         for budget, alerting in self._alertings.items():
-            rate = alert_rate(budget, self._watch.step)
+            limits = Limits.of(budget, self._watch.step)
             changes = alerting.take(
-                replace(said, anomaly=anomaly_of(said.p_value, rate)),
-                rate,
-                calm_rows(self._watch.step),
+                replace(said, anomaly=anomaly_of(said.p_value, limits.rate)),
+                limits,
                 lambda number, begun: self._recent.causes(follower, number, begun),
                 mark=mark,
             )

@@ -33,10 +33,13 @@ WORSE, LEAST_PAUSE = 1.5, 8
 
 # An alert closes after CALM milliseconds without a row past the release threshold, converted to
 # rows and clamped to this range.
-CALM, MIN_CALM_ROWS, MAX_CALM_ROWS = 60_000, 5, 20
+CALM, MIN_CALM_ROWS, MAX_CALM_ROWS = 60_000, 5, 10
 
+# An alert opens when most rows of the latest CONFIRM milliseconds, at most MOST_CONFIRMING of them,
+# are past the threshold: a single row if the step is longer than half of that.
+CONFIRM, MOST_CONFIRMING = 10_000, 5
 
-# An alert is critical if the anomaly of its first row is at least this: a p-value of at most the
+# An alert is critical if the anomaly that opens it is at least this: a p-value of at most the
 # square of the alert rate.
 CRITICAL = 2.0
 
@@ -51,6 +54,39 @@ Muted = Callable[[int], bool]
 def never_muted(time: int) -> bool:
     """Return False: there is no maintenance."""
     return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What opens and closes the alerts of a lane.
+
+    Parameters
+    ----------
+    rate
+        p-value below which a row is past the threshold.
+    calm_rows
+        number of quiet rows that close an alert.
+    confirming_rows
+        number of latest rows of which most must be past the threshold to open an alert.
+
+    Examples
+    --------
+    >>> Limits.of(1.0, 2_000).confirming_rows, Limits.of(1.0, 15_000).confirming_rows
+    (5, 1)
+    """
+
+    rate: float
+    calm_rows: int
+    confirming_rows: int = 1
+
+    @classmethod
+    def of(cls, false_alarms_per_day: float, step: int) -> "Limits":
+        """Return the limits for a step in milliseconds."""
+        return cls(
+            rate=alert_rate(false_alarms_per_day, step),
+            calm_rows=calm_rows(step),
+            confirming_rows=min(max(CONFIRM // step, 1), MOST_CONFIRMING),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,23 +164,32 @@ def labels_of(causes: Sequence[Cause]) -> dict[str, str]:
 
 
 def severity_of(anomaly: float) -> str:
-    """Return an alert's severity, "critical" or "warning", from the anomaly of its first row."""
+    """Return an alert's severity, "critical" or "warning", from the anomaly that opens it."""
     return "critical" if anomaly >= CRITICAL else "warning"
 
 
 class Alerting:
-    """The alerts of one lane; ``alert`` is the open one, None if there is none."""
+    """The alerts of one lane; ``alert`` is the open one, None if there is none.
 
-    def __init__(self, watch: str, entity: str, alert: AlertRecord | None = None) -> None:
+    ``latest`` are the verdicts before the first that is taken, as many as confirm an alert.
+    """
+
+    def __init__(
+        self,
+        watch: str,
+        entity: str,
+        alert: AlertRecord | None = None,
+        latest: Sequence[Verdict] = (),
+    ) -> None:
         self._watch = watch
         self._entity = entity
+        self._loud = [one for one in latest if one.anomaly > 1.0]
         self.alert = alert
 
     def take(
         self,
         verdict: Verdict,
-        rate: float,
-        calm: int,
+        limits: Limits,
         explain: Explain,
         *,
         mark: int = Mark.NONE,
@@ -152,26 +197,33 @@ class Alerting:
     ) -> list[Change]:
         """Process the next row; return the changes to alerts, a closed alert before a new one.
 
-        ``rate`` is the alert rate that the verdict's anomaly was computed with, ``calm`` the number
-        of quiet rows that close an alert. ``explain`` returns the causes of the row with a given
-        number, largest share first, for a trouble that began in another given row; None if they are
-        no longer available. The row's mark ``NEWS``, more than ``calm`` rows after an alert began,
-        closes it and opens another one, in that row or in the first of the next ``NEWS_STEPS`` that
-        is anomalous; ``ECHO`` does not move the alert's end time. ``is_muted`` returns whether a
-        row at a time, in milliseconds, lies in maintenance: an alert that begins there is muted
-        until it is visible in a row outside.
+        The verdict's anomaly was computed with the rate of ``limits``. ``explain`` returns the
+        causes of the row with a given number, largest share first, for a trouble that began in
+        another given row; None if they are no longer available. The row's mark ``NEWS``, more than
+        ``calm_rows`` rows after an alert began, closes it and opens another one as soon as enough
+        rows are past the threshold, of which that row or one of the next ``NEWS_STEPS`` is the
+        first; ``ECHO`` does not move the alert's end time. ``is_muted`` returns whether a row at a
+        time, in milliseconds, lies in maintenance: an alert that begins there is muted until it is
+        visible in a row outside.
         """
         alert = self.alert
+        first = verdict.number - limits.confirming_rows + 1
+        self._loud = [
+            one for one in (*self._loud, verdict) if one.anomaly > 1.0 and one.number >= first
+        ]
         if alert is None:
-            is_loud = verdict.anomaly > 1.0
-            return [self._opened(verdict, explain, is_muted)] if is_loud else []
-        if mark == Mark.NEWS and verdict.number - alert.first_row > calm:
+            is_confirmed = 2 * len(self._loud) > limits.confirming_rows
+            return [self._opened(self._loud, explain, is_muted)] if is_confirmed else []
+        if mark == Mark.NEWS and verdict.number - alert.first_row > limits.calm_rows:
             alert = replace(alert, news_row=verdict.number)
-        if verdict.anomaly > 1.0 and alert.news_row >= max(verdict.number - NEWS_STEPS, 0):
+        since = [one for one in self._loud if 0 <= alert.news_row <= one.number]
+        is_confirmed = 2 * len(since) > limits.confirming_rows
+        if is_confirmed and since[0].number - alert.news_row <= NEWS_STEPS:
             if alert.causes_row != alert.peak_row:
                 alert = _explained(alert, explain)
             closed = Change(kind="close", alert=replace(alert, is_open=False))
-            return [closed, self._opened(verdict, explain, is_muted)]
+            return [closed, self._opened(since, explain, is_muted)]
+        rate = limits.rate
         release = math.log(min(RELEASE_RATE * rate, 0.5)) / math.log(rate)
         if verdict.anomaly > release:  # else the row is quiet
             end = alert.end if mark == Mark.ECHO else verdict.time
@@ -186,7 +238,7 @@ class Alerting:
                 evidences=verdict.evidences,
             )
         is_far_worse = verdict.anomaly > WORSE * alert.told_anomaly
-        is_over = verdict.number - alert.last_row >= calm
+        is_over = verdict.number - alert.last_row >= limits.calm_rows
         is_time = verdict.number - alert.causes_row >= LEAST_PAUSE or is_over
         if alert.causes_row != alert.peak_row and (is_far_worse or is_time):
             alert = _explained(alert, explain)
@@ -201,30 +253,32 @@ class Alerting:
         self.alert = alert
         return [Change(kind=kind, alert=alert)]
 
-    def _opened(self, verdict: Verdict, explain: Explain, is_muted: Muted) -> Change:
-        causes = explain(verdict.number, verdict.number) or ()
+    def _opened(self, loud: Sequence[Verdict], explain: Explain, is_muted: Muted) -> Change:
+        first, last = loud[0], loud[-1]
+        worst = max(loud, key=lambda one: one.anomaly)
+        causes = explain(worst.number, first.number) or ()
         self.alert = AlertRecord(
-            id=alert_id(self._watch, self._entity, verdict.time),
+            id=alert_id(self._watch, self._entity, first.time),
             watch=self._watch,
             entity=self._entity,
-            start=verdict.time,
-            end=verdict.time,
-            peak=verdict.time,
-            first_row=verdict.number,
-            last_row=verdict.number,
-            peak_row=verdict.number,
-            anomaly=verdict.anomaly,
-            p_value=verdict.p_value,
+            start=first.time,
+            end=last.time,
+            peak=worst.time,
+            first_row=first.number,
+            last_row=last.number,
+            peak_row=worst.number,
+            anomaly=worst.anomaly,
+            p_value=worst.p_value,
             is_open=True,
-            evidences=verdict.evidences,
-            causes_at=verdict.time,
-            causes_row=verdict.number,
-            causes_anomaly=verdict.anomaly,
-            told_anomaly=verdict.anomaly,
+            evidences=worst.evidences,
+            causes_at=worst.time,
+            causes_row=worst.number,
+            causes_anomaly=worst.anomaly,
+            told_anomaly=worst.anomaly,
             causes=causes,
             labels=labels_of(causes),
-            severity=severity_of(verdict.anomaly),
-            is_muted=is_muted(verdict.time),
+            severity=severity_of(worst.anomaly),
+            is_muted=is_muted(last.time),
         )
         return Change(kind="open", alert=self.alert)
 

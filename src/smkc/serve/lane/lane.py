@@ -22,7 +22,7 @@ from smkc.evidence.usual import Band
 from smkc.recording.visible import visible
 from smkc.serve.config import Config, WatchConfig
 from smkc.serve.incidents.keeping import keep
-from smkc.serve.lane.alerting import Alerting, Change, alert_rate, anomaly_of, calm_rows
+from smkc.serve.lane.alerting import Alerting, Change, Limits, anomaly_of
 from smkc.serve.lane.files import ROWS_SET_ASIDE, LaneFiles
 from smkc.serve.lane.fitting import time_left
 from smkc.serve.lane.follower import Follower, Recent
@@ -97,8 +97,10 @@ class Lane:
         self._judging_seconds = 0.0
         self._recent = Recent.of(journal, self._window)
         self.names = self._recent.names
-        self._latest = journal.last_verdict()
-        self._alerting = Alerting(watch.name, self.entity, journal.open_alert())
+        self._limits = Limits.of(watch.false_alarms_per_day, watch.step)
+        latest = journal.latest_verdicts(self._limits.confirming_rows)
+        self._latest = latest[-1] if latest else None
+        self._alerting = Alerting(*self._who, journal.open_alert(), latest)
         self._new_normals = self.model.new_normals()
 
     # ------------------------------------------------------------------ rows
@@ -158,7 +160,7 @@ class Lane:
             if change.kind != "go on" and not change.alert.is_muted:
                 messages += messages_for(change.alert, change.kind, self._config)
         told = [change for change in batch.changes if not change.alert.is_muted]
-        changes = _overlapping(told, calm_rows(self.watch.step))
+        changes = _overlapping(told, self._limits.calm_rows)
         self.journal.commit(
             batch.rows,
             batch.verdicts,
@@ -217,14 +219,12 @@ class Lane:
             self._recent.take(number, row, None)
             return None, []
         verdict, mark = follower.push(row)
-        rate = alert_rate(self.watch.false_alarms_per_day, self.watch.step)
-        anomaly = anomaly_of(verdict.p_value, rate)
+        anomaly = anomaly_of(verdict.p_value, self._limits.rate)
         verdict = replace(verdict, anomaly=anomaly, appeared=appeared, vanished=vanished)
         self._recent.take(number, row, verdict)
         changes = self._alerting.take(
             verdict,
-            rate,
-            calm_rows(self.watch.step),
+            self._limits,
             lambda at, begun: self._causes(follower, at, begun),
             mark=mark,
             is_muted=self._is_muted,

@@ -14,7 +14,7 @@ from smkc.serve.store.database import Database, StoreError, decoding
 from smkc.serve.store.journal import LaneJournal, add_rows, row_id
 from smkc.serve.store.names import NameBook
 from smkc.serve.store.packing import to_bytes
-from smkc.serve.store.results import add_verdicts, find_alerts, last_verdict, put_alerts
+from smkc.serve.store.results import add_verdicts, find_alerts, latest_verdicts, put_alerts
 
 
 class LaneStore(LaneJournal):
@@ -150,10 +150,10 @@ class LaneStore(LaneJournal):
             found = find_alerts(connection, "a.lane = ? AND a.is_open", [self.id], 1)
         return found[0].record if found else None
 
-    def last_verdict(self) -> Verdict | None:
-        """Return the latest stored verdict; None if there is none."""
+    def latest_verdicts(self, n: int) -> list[Verdict]:
+        """Return the latest n stored verdicts, or fewer, in order of time."""
         with self._database.read("read scores") as connection:
-            return last_verdict(connection, self.id)
+            return latest_verdicts(connection, self.id, n)
 
 
 def _add_messages(

@@ -46,12 +46,13 @@ def add_verdicts(
     )
 
 
-def last_verdict(connection: sqlite3.Connection, lane: int) -> Verdict | None:
-    """Return the latest verdict of a lane; None if there is none."""
+def latest_verdicts(connection: sqlite3.Connection, lane: int, n: int) -> list[Verdict]:
+    """Return the latest n verdicts of a lane, or fewer, in order of time."""
     found = connection.execute(
-        f"SELECT {COLUMNS} FROM scores WHERE lane = ? ORDER BY time DESC LIMIT 1", (lane,)
-    ).fetchone()
-    return None if found is None else _verdict(found, evidence_names(connection))
+        f"SELECT {COLUMNS} FROM scores WHERE lane = ? ORDER BY time DESC LIMIT ?", (lane, n)
+    ).fetchall()
+    names = evidence_names(connection)
+    return [_verdict(one, names) for one in reversed(found)]
 
 
 def evidence_names(connection: sqlite3.Connection) -> dict[int, str]:

@@ -47,7 +47,9 @@ def test_a_newcomer_is_compared_with_its_peers(rng):
     live = pods(rng, ["x", "b", "c", "d"], np.arange(600, 640), level=3.0)
     cause = detector.alerts(live)[0].causes[0]
     assert cause.variable == 'latency{pod="x",service="web"}'
-    assert re.match(r"was 1\d\.\d+ at .*; usual for its peers is (4\.9|5|5\.0)\d*, give", cause.detail)
+    assert re.match(
+        r"was 1\d\.\d+ at .*; usual for its peers is (4\.9|5|5\.0)\d*, give", cause.detail
+    )
     known, rows = detector.fitted_.known, smkc.read(live)
     counted = detail_of('requests_total{pod="x",service="web"}', rows, known)
     assert re.match(r"grew by (9|10)\..* per second at .*; usual for its peers is (9|10)", counted)

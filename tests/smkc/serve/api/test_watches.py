@@ -181,7 +181,7 @@ def test_what_is_no_lasting_change_cannot_be_answered(client):
 
 def test_the_loudest_are_those_of_the_latest_row(client, serve, service):
     nothing = client.get("/api/v1/watches/shop/loudest").json()
-    latest = lane(service).last_verdict()
+    (latest,) = lane(service).latest_verdicts(1)
     assert nothing == {"watch": "shop", "entity": "", "time": latest.time, "variables": []}
 
     def loud_lane(watch, entity):

@@ -9,6 +9,7 @@ from smkc.decide import Cause, Mark
 from smkc.serve.lane.alerting import (
     LEAST_PAUSE,
     Alerting,
+    Limits,
     alert_id,
     alert_rate,
     anomaly_of,
@@ -40,11 +41,15 @@ def explain(number, begun):
     return (Cause(variable=f"of row {number}", share=1.0, kind="level"),)
 
 
-def changes(anomalies, calm=3, alerting=None, first=0):
+def limits(calm=3, confirming=1):
+    return Limits(rate=RATE, calm_rows=calm, confirming_rows=confirming)
+
+
+def changes(anomalies, calm=3, alerting=None, first=0, confirming=1):
     """Return what each row did to an alert, None if nothing."""
     alerting = alerting or Alerting("shop", "eu")
     found = [
-        alerting.take(verdict(first + number, anomaly), RATE, calm, explain)
+        alerting.take(verdict(first + number, anomaly), limits(calm, confirming), explain)
         for number, anomaly in enumerate(anomalies)
     ]
     assert all(len(some) <= 1 for some in found)
@@ -60,8 +65,7 @@ def muted_changes(anomalies, muted_rows, marks=()):
         for number, anomaly in enumerate(anomalies)
         for change in alerting.take(
             verdict(number, anomaly),
-            RATE,
-            3,
+            limits(),
             explain,
             mark=marks.get(number, Mark.NONE),
             is_muted=lambda time: time // STEP - 1 in muted_rows,
@@ -124,6 +128,38 @@ def test_an_alert_opens_goes_on_and_closes_after_calm_rows():
     assert (closed.start, closed.end, closed.peak) == (2_000, 3_000, 2_000)
 
 
+def test_most_of_ten_seconds_and_of_five_rows_confirm_an_alert():
+    steps = 500, 1_000, 2_000, 3_000, 5_000, 6_000, 60_000
+    rows = [Limits.of(1.0, step).confirming_rows for step in steps]
+    assert rows == [5, 5, 5, 3, 2, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("anomalies", "opens_at", "begins_at"),
+    [
+        ([1.1, 1.1, 1.1], 2, 0),
+        ([1.1, 0.1, 1.1, 0.1, 1.1], 4, 0),
+        ([1.1, 0.1, 1.1, 0.1, 0.1, 1.1, 1.1], 6, 2),
+        ([1.1, 1.1, 0.1, 0.1, 0.1, 1.1], None, None),
+        ([9.9], None, None),
+    ],
+)
+def test_an_alert_opens_when_most_of_the_latest_rows_are_loud(anomalies, opens_at, begins_at):
+    found = changes(anomalies, confirming=5)
+    opened = [number for number, change in enumerate(found) if change and change.kind == "open"]
+    assert opened[:1] == ([] if opens_at is None else [opens_at])
+    if opened:
+        alert = found[opens_at].alert
+        assert (alert.first_row, alert.last_row) == (begins_at, opens_at)
+        assert (alert.start, alert.end) == (STEP * (begins_at + 1), STEP * (opens_at + 1))
+
+
+def test_an_alert_that_opens_late_has_the_worst_row_so_far():
+    alert = changes([1.2, 3.0, 1.1], confirming=5)[-1].alert
+    assert (alert.peak_row, alert.anomaly, alert.causes_row) == (1, 3.0, 1)
+    assert (alert.causes[0].variable, alert.severity) == ("of row 1", "critical")
+
+
 def test_a_loud_row_among_calm_ones_keeps_it_open():
     found = changes([1.2, 0.1, 0.1, 1.1, 0.1, 0.1, 0.1])
     assert kinds(found) == ["open", *["go on"] * 5, "close"]
@@ -131,14 +167,8 @@ def test_a_loud_row_among_calm_ones_keeps_it_open():
 
 
 def test_calm_rows_are_a_minute_within_bounds():
-    assert [calm_rows(step) for step in (1_000, 3_000, 5_000, 12_000, 15_000, 3_600_000)] == [
-        20,
-        20,
-        12,
-        5,
-        5,
-        5,
-    ]
+    steps = 1_000, 3_000, 8_000, 12_000, 15_000, 3_600_000
+    assert [calm_rows(step) for step in steps] == [10, 10, 7, 5, 5, 5]
     assert kinds(changes([1.2, 0.1, 0.1], calm=2)) == ["open", "go on", "close"]
 
 
@@ -208,7 +238,7 @@ def test_an_alert_that_gets_ever_worse_is_explained_and_told_a_bounded_number_of
     for number in range(n):
         anomaly = (2.01 + 0.05 * number) * rng.uniform(least, 1.0)
         (change,) = alerting.take(
-            verdict(number, anomaly), RATE, calm, lambda at, begun: asked.append(at) or ()
+            verdict(number, anomaly), limits(calm), lambda at, begun: asked.append(at) or ()
         )
         told += [number] * (change.kind == "update")
     assert 0 < len(told) <= math.log(2.01 + 0.05 * n) / math.log(1.5)
@@ -219,23 +249,27 @@ def test_causes_that_cannot_be_told_any_more_stay_those_of_their_moment():
     alerting = Alerting("shop", "eu")
     for number, anomaly in enumerate([2.0, 2.9, *[1.5] * 8]):
         (change,) = alerting.take(
-            verdict(number, anomaly), RATE, 3, lambda *at: explain(*at) if at == (0, 0) else None
+            verdict(number, anomaly), limits(), lambda *at: explain(*at) if at == (0, 0) else None
         )
         assert change.kind == ("go on" if number else "open")
     assert (change.alert.peak, change.alert.causes_at) == (2_000, 1_000)
     assert change.alert.causes[0].variable == "of row 0"
 
 
-def test_it_goes_on_after_a_restart_as_if_there_had_been_none():
+@pytest.mark.parametrize("confirming", [1, 2, 3])
+def test_it_goes_on_after_a_restart_as_if_there_had_been_none(confirming):
     anomalies = [0.2, 2.0, 2.9, 3.1, 0.1, 4.0, 4.7, 0.1, 0.1, 0.1, 1.3, 1.5, 0.1, 0.1, 0.1, 0.1]
-    whole = changes(anomalies)
+    whole = changes(anomalies, confirming=confirming)
+    assert kinds(whole).count("open") == 2
     for cut in range(1, len(anomalies)):
         alert = None
-        for change in changes(anomalies[:cut]):
+        for change in changes(anomalies[:cut], confirming=confirming):
             if change is not None:
                 alert = change.alert if change.kind != "close" else None
-        resumed = Alerting("shop", "eu", alert)
-        assert changes(anomalies[cut:], alerting=resumed, first=cut) == whole[cut:]
+        latest = [verdict(at, anomalies[at]) for at in range(max(cut - confirming, 0), cut)]
+        resumed = Alerting("shop", "eu", alert, latest)
+        found = changes(anomalies[cut:], alerting=resumed, first=cut, confirming=confirming)
+        assert found == whole[cut:]
 
 
 def test_an_alerts_name_tells_lanes_and_starts_apart():
@@ -262,7 +296,7 @@ def test_the_smallest_p_value_has_a_finite_anomaly():
 def test_another_trouble_closes_one_alert_and_opens_the_next():
     alerting = Alerting("shop", "eu")
     changes([1.5, 2.0, 1.5, 1.5, 1.5], alerting=alerting)
-    closed, opened = alerting.take(verdict(5, 1.2), RATE, 3, explain, mark=Mark.NEWS)
+    closed, opened = alerting.take(verdict(5, 1.2), limits(), explain, mark=Mark.NEWS)
     assert (closed.kind, closed.alert.is_open, closed.alert.last_row) == ("close", False, 4)
     assert closed.alert.causes[0].variable == "of row 1"
     assert (opened.kind, opened.alert.first_row) == ("open", 5)
@@ -274,7 +308,7 @@ def test_another_trouble_closes_one_alert_and_opens_the_next():
 def test_news_of_an_alert_that_has_just_begun_is_none():
     alerting = Alerting("shop", "eu")
     changes([1.5] * 2, alerting=alerting, first=3)
-    (change,) = alerting.take(verdict(5, 1.5), RATE, 3, explain, mark=Mark.NEWS)
+    (change,) = alerting.take(verdict(5, 1.5), limits(), explain, mark=Mark.NEWS)
     assert change.kind == "go on"
 
 
@@ -282,19 +316,30 @@ def test_news_of_an_alert_that_has_just_begun_is_none():
 def test_news_waits_some_rows_for_an_anomalous_one(n_rows, kinds):
     alerting = Alerting("shop", "eu")
     changes([1.5] * 5, alerting=alerting)
-    (change,) = alerting.take(verdict(5, 0.9), RATE, 3, explain, mark=Mark.NEWS)
+    (change,) = alerting.take(verdict(5, 0.9), limits(), explain, mark=Mark.NEWS)
     assert change.kind == "go on"
     changes([0.9] * (n_rows - 1), alerting=alerting, first=6)
-    found = alerting.take(verdict(5 + n_rows, 1.2), RATE, 3, explain)
+    found = alerting.take(verdict(5 + n_rows, 1.2), limits(), explain)
     assert [one.kind for one in found] == kinds
+
+
+def test_news_is_confirmed_too():
+    alerting = Alerting("shop", "eu")
+    changes([1.5] * 6, alerting=alerting, confirming=3)
+    enough = limits(confirming=3)
+    (change,) = alerting.take(verdict(6, 1.5), enough, explain, mark=Mark.NEWS)
+    assert change.kind == "go on"
+    closed, opened = alerting.take(verdict(7, 1.2), enough, explain)
+    assert (closed.kind, opened.kind) == ("close", "open")
+    assert (opened.alert.first_row, opened.alert.peak_row) == (6, 6)
 
 
 def test_an_echo_keeps_an_alert_open_and_does_not_move_its_end():
     alerting = Alerting("shop", "eu")
     changes([1.5, 2.0], alerting=alerting)
     shown = alerting.alert.end
-    (change,) = alerting.take(verdict(2, 1.5), RATE, 3, explain, mark=Mark.ECHO)
+    (change,) = alerting.take(verdict(2, 1.5), limits(), explain, mark=Mark.ECHO)
     assert (change.kind, change.alert.end, change.alert.last_row) == ("go on", shown, 2)
-    (change,) = alerting.take(verdict(3, 1.5), RATE, 3, explain)
+    (change,) = alerting.take(verdict(3, 1.5), limits(), explain)
     assert change.alert.end > shown
     assert change.alert.last_row == 3

@@ -55,7 +55,7 @@ def read_all(store: Store) -> None:
         lane.rows(lane.first_kept_row, lane.n_rows)
         lane.events(0)
         lane.open_alert()
-        lane.last_verdict()
+        lane.latest_verdicts(1)
         lane.verdicts(limit=10)
         lane.presence(0, 10**13, 5, 5)
         lane.traces(NAMES[:3], 0, 10**13)

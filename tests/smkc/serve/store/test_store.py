@@ -148,7 +148,7 @@ def test_lanes_do_not_see_each_other(store: Store) -> None:
     b.commit([row_of(5, ("y", "z"))], [replace(verdict_of(0), time=time_of(5))], [], [])
     assert [row.names for _, row in a.each_row(0)] == [("x", "y")]
     assert [row.names for _, row in b.each_row(0)] == [("y", "z")]
-    assert a.last_verdict() is None
+    assert a.latest_verdicts(1) == []
     assert b.open_alert() is None
     assert [lane.entity for lane in store.lanes()] == ["a", "b"]
 
@@ -195,17 +195,19 @@ def test_verdicts_and_events_must_fit_their_rows(store: Store) -> None:
     assert lane.n_rows == 0
 
 
-def test_the_last_verdict_is_exact(store: Store) -> None:
+def test_the_latest_verdicts_are_exact(store: Store) -> None:
     lane = store.lane("w", "")
-    assert lane.last_verdict() is None
+    assert lane.latest_verdicts(2) == []
     odd = replace(
         verdict_of(0), score=math.nan, p_value=0.0, anomaly=math.inf, evidences={"e\udc00": 1e300}
     )
     lane.commit([row_of(0), row_of(1)], [odd, None], [], [])
-    actual = lane.last_verdict()
-    assert actual is not None
+    (actual,) = lane.latest_verdicts(2)
     assert math.isnan(actual.score)
     assert replace(actual, score=0) == replace(odd, score=0)
+    others = [verdict_of(number) for number in (2, 3)]
+    lane.commit([row_of(2), row_of(3)], others, [], [])
+    assert lane.latest_verdicts(2) == others
 
 
 # ---------------------------------------------------------------------- events
