@@ -6,6 +6,7 @@ In: what the default detector has followed. Out: one sentence for each such vari
 from dataclasses import dataclass
 from typing import Any
 
+from smkc.decide.words import figure
 from smkc.recording.times import show_time
 
 
@@ -42,7 +43,7 @@ class NewNormal:
         """The change in numbers, for display; empty if these are not known."""
         if self.before is None or self.now is None:
             return ""
-        return f" is {self.now:.4g}, {self.before:.4g} before"
+        return f" is {figure(self.now)}, {figure(self.before)} before"
 
     def __str__(self) -> str:
         since = "" if self.since is None else f" since {show_time(self.since)}"

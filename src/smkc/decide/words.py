@@ -1,8 +1,9 @@
-"""Wording of causes and evidences, shared by terminal, report and dashboard.
+"""Wording of causes, evidences and values, shared by terminal, report and dashboard.
 
-In: nothing. Out: the text shown for each kind of cause and each evidence.
+In: values. Out: the text shown for them, and for each kind of cause and each evidence.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -67,3 +68,26 @@ EVIDENCES: Mapping[str, EvidenceWords] = MappingProxyType(
         ),
     }
 )
+
+# Letters for large numbers: from which size on, the unit, and the letter.
+_UNITS = ((1e12, 1e12, "T"), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k"))
+
+
+def figure(number: float, digits: int = 4) -> str:
+    """Format a value for readers, as the dashboard does.
+
+    Whole numbers below a million are in full, larger numbers have a letter and at most 3 digits,
+    and others at most ``digits``.
+
+    Examples
+    --------
+    >>> figure(75_620), figure(14_910_000_000.0), figure(0.34567), figure(-12_345.6), figure(6.7e-5)
+    ('75,620', '14.9G', '0.3457', '-12.3k', '6.7e-05')
+    """
+    size = abs(number)
+    if float(number).is_integer() and size < 1e6:
+        return f"{number:,.0f}" if size else "0"
+    for start, unit, letter in _UNITS:
+        if start <= size < math.inf:
+            return f"{float(f'{number / unit:.{min(digits, 3)}g}'):g}{letter}"
+    return f"{number:.{digits}g}"

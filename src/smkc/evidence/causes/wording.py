@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smkc.decide import Cause
-from smkc.decide.words import EVIDENCES
+from smkc.decide.words import EVIDENCES, figure
 from smkc.evidence.blame import Blame
 from smkc.evidence.causes.movement import movements
 from smkc.evidence.model import ReferenceEvidence
@@ -177,7 +177,7 @@ def _detail_of_newcomer(
         return _farthest_from(stayed, values, times, " since it came")
     peers = Peers.of(name, known)
     if peers is None:
-        low, high = (f"{value:.4g}" for value in (values.min(), values.max()))
+        low, high = figure(values.min()), figure(values.max())
         was = low if low == high else f"between {low} and {high}"
         return f"is new since the reference; was {was} {_when(times)}"
     if peers.are_counters:
@@ -196,12 +196,12 @@ def _farthest_from(
     """Describe the value that is farthest from the usual one at its time."""
     middles = np.array([one.middle for one in usual])
     farthest = int(np.argmax(np.abs(values.astype(np.float64) - middles)))
-    was = f"was {values[farthest]:.4g} at {show_time(times[farthest])}"
+    was = f"was {figure(values[farthest])} at {show_time(times[farthest])}"
     found = usual[farthest]
     if not found.when:
         return f"{was}; usual{since} is {_usual(found.middle, found.spread)}"
     low, high = (found.middle + sign * USUAL_SPREADS * found.spread for sign in (-1, 1))
-    return f"{was}; usual {found.when}{since} is {low:.4g} to {high:.4g}"
+    return f"{was}; usual {found.when}{since} is {figure(low)} to {figure(high)}"
 
 
 def _detail_of_counter(
@@ -214,7 +214,7 @@ def _detail_of_counter(
         return f"a counter whose usual rate{among} is {usual}"
     farthest = int(np.nanargmax(np.abs(grown - centre)))
     unit = " per second" if times.dtype.kind == "M" else ""
-    grew = f"grew by {grown[farthest]:.4g}{unit} at {show_time(times[farthest])}"
+    grew = f"grew by {figure(grown[farthest])}{unit} at {show_time(times[farthest])}"
     return f"{grew}; usual{among} is {usual}"
 
 
@@ -226,5 +226,6 @@ def _usual(centre: float, spread: float) -> str:
     >>> _usual(0.25, 0.012), _usual(3.0, 1e-60)
     ('0.25, give or take 0.012', 'always 3')
     """
-    is_constant = spread <= CONSTANT_SPREAD
-    return f"always {centre:.4g}" if is_constant else f"{centre:.4g}, give or take {spread:.2g}"
+    if spread <= CONSTANT_SPREAD:
+        return f"always {figure(centre)}"
+    return f"{figure(centre)}, give or take {figure(spread, digits=2)}"
