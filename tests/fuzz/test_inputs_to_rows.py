@@ -281,7 +281,7 @@ def pushed(tmp_path_factory):
 
 def scored_until(service, watch, entity):
     verdicts = service.store.lane(watch, entity).latest_verdicts(1)
-    return [(verdict.time, math.isfinite(verdict.score)) for verdict in verdicts]
+    return (verdicts[0].time, math.isfinite(verdicts[0].score)) if verdicts else None
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -207,7 +207,11 @@ def test_a_refit_and_feedback_and_causes(playback, tmp_path):
         service.feedback(alert.id, "me")
         assert service.store.alert(alert.id).feedback == "me"
         service.feedback(alert.id, "you")  # a second time changes nothing
-        assert [event.kind for event in journal_of(service).events(0)] == ["fit", "accept"]
+        assert [event.kind for event in journal_of(service).events(0)] == [
+            "fit",
+            "settle",
+            "accept",
+        ]
         service.refit("shop", reason="a test")
         number = 321
         while service.watches()[0].lanes[0].fitted_at < 300:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import pairwise
 
 from smkc.decide import Cause, Mark
 from smkc.decide.alerts import NEWS_STEPS
@@ -21,9 +22,10 @@ DAY_MILLISECONDS = 86_400_000
 # 1 row in 20 is too common for an alert.
 RAREST, COMMONEST = 1e-6, 0.05
 
-# Rows within this many milliseconds count as a single chance of a false alarm: every evidence also
-# looks at earlier rows, so a shorter step adds rows but hardly any independent tests.
-LOOK_MILLISECONDS = 60_000
+# Rows within this many milliseconds count as a single chance of a false alarm. Every evidence also
+# looks at earlier rows, so a shorter step adds rows but hardly any independent tests; and p-values
+# are upper limits: a row a minute at .002 of the rows gave half an alert per day, not three.
+LOOK_MILLISECONDS = 180_000
 
 # A row whose anomaly exceeds WORSE times the last one that receivers were notified of is explained,
 # and receivers are notified, at once. Any other new peak is explained without a notification: once
@@ -42,6 +44,9 @@ CONFIRM, MOST_CONFIRMING = 10_000, 5
 # An alert is critical if the anomaly that opens it is at least this: a p-value of at most the
 # square of the alert rate.
 CRITICAL = 2.0
+
+# P-value of a row whose trouble is certain, such as a target that is down; no statistic has one.
+CERTAIN = 1e-30
 
 # Maximum number of labels kept from the first cause's variable, and of characters per label value.
 MOST_LABELS, MOST_SIGNS = 64, 1024
@@ -107,7 +112,7 @@ def alert_rate(false_alarms_per_day: float, step: int) -> float:
     Examples
     --------
     >>> round(1 / alert_rate(1.0, 300_000)), round(1 / alert_rate(1.0, 2_000))
-    (288, 1440)
+    (288, 480)
     """
     rate = false_alarms_per_day * max(step, LOOK_MILLISECONDS) / DAY_MILLISECONDS
     return min(max(rate, RAREST), COMMONEST)
@@ -295,3 +300,17 @@ def _explained(alert: AlertRecord, explain: Explain) -> AlertRecord:
         causes_row=alert.peak_row,
         causes_anomaly=alert.anomaly,
     )
+
+
+def overlapping(changes: Sequence[Change], calm: int) -> list[tuple[str, AlertRecord]]:
+    """Return changes in the order in which incidents take them.
+
+    An alert that another one replaces closes after that one has opened, so that their incident
+    goes on. Any other alert has been quiet for more than ``calm`` rows when the next one opens.
+    """
+    ordered = list(changes)
+    for at, (first, second) in enumerate(pairwise(changes)):
+        is_replaced = second.alert.first_row - first.alert.last_row <= calm
+        if (first.kind, second.kind) == ("close", "open") and is_replaced:
+            ordered[at : at + 2] = [second, first]
+    return [(change.kind, change.alert) for change in ordered]

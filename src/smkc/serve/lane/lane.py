@@ -10,7 +10,6 @@ import time
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from smkc.evidence.usual import Band
 from smkc.recording.visible import visible
 from smkc.serve.config import Config, WatchConfig
 from smkc.serve.incidents.keeping import keep
-from smkc.serve.lane.alerting import Alerting, Change, Limits, anomaly_of
+from smkc.serve.lane.alerting import CERTAIN, Alerting, Change, Limits, anomaly_of, overlapping
 from smkc.serve.lane.files import ROWS_SET_ASIDE, LaneFiles
 from smkc.serve.lane.fitting import time_left
 from smkc.serve.lane.follower import Follower, Recent
@@ -118,8 +117,11 @@ class Lane:
         if any(row.time in self._failures for row in fresh):
             for row in fresh:  # one by one, to find the row that fails
                 self._take([row])
-        elif fresh:
-            self._take(fresh)
+        else:
+            n_settling = max(self.model.settling.stop - self.journal.n_rows, 0)
+            for part in (fresh[:n_settling], fresh[n_settling:]):
+                if part:
+                    self._take(part)
 
     def _take(self, fresh: Sequence[Row]) -> None:
         """Judge rows and commit them; count a failure of each row if that fails unexpectedly."""
@@ -160,7 +162,7 @@ class Lane:
             if change.kind != "go on" and not change.alert.is_muted:
                 messages += messages_for(change.alert, change.kind, self._config)
         told = [change for change in batch.changes if not change.alert.is_muted]
-        changes = _overlapping(told, self._limits.calm_rows)
+        changes = overlapping(told, self._limits.calm_rows)
         self.journal.commit(
             batch.rows,
             batch.verdicts,
@@ -170,6 +172,7 @@ class Lane:
         )
         self._pending = None
         self._tell(batch)
+        self.model.settle(is_calm=self._alerting.alert is None)
         self._announce()
         if self.journal.n_rows >= self._told_until_row:
             self.problems.pop("set aside", None)
@@ -222,6 +225,8 @@ class Lane:
         anomaly = anomaly_of(verdict.p_value, self._limits.rate)
         verdict = replace(verdict, anomaly=anomaly, appeared=appeared, vanished=vanished)
         self._recent.take(number, row, verdict)
+        if self._is_settling(verdict):
+            return verdict, []
         changes = self._alerting.take(
             verdict,
             self._limits,
@@ -230,6 +235,10 @@ class Lane:
             is_muted=self._is_muted,
         )
         return verdict, changes
+
+    def _is_settling(self, verdict: Verdict) -> bool:
+        is_first = verdict.number in self.model.settling and self._alerting.alert is None
+        return is_first and verdict.p_value > CERTAIN
 
     def _is_muted(self, time: int) -> bool:
         """Return whether a row lies in maintenance; False if that cannot be found out."""
@@ -381,17 +390,3 @@ class Lane:
             log.error("%s %s: rows are lost from memory: %s", self.watch.name, self.entity, error)
             return
         self.checkpoint()
-
-
-def _overlapping(changes: Sequence[Change], calm: int) -> list[tuple[str, AlertRecord]]:
-    """Return changes in the order in which incidents take them.
-
-    An alert that another one replaces closes after that one has opened, so that their incident
-    goes on. Any other alert has been quiet for more than ``calm`` rows when the next one opens.
-    """
-    ordered = list(changes)
-    for at, (first, second) in enumerate(pairwise(changes)):
-        is_replaced = second.alert.first_row - first.alert.last_row <= calm
-        if (first.kind, second.kind) == ("close", "open") and is_replaced:
-            ordered[at : at + 2] = [second, first]
-    return [(change.kind, change.alert) for change in ordered]

@@ -5,9 +5,10 @@ between 2 rows, and each swap is recorded as an event in the journal.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from smkc.base import BaseDetector
 from smkc.decide import NewNormal
@@ -34,15 +35,20 @@ GROWTH = 4
 # file cannot be written, after this number of rows.
 MORE_ROWS, ROWS_LATER = 0.25, 8
 
+# In the first milliseconds after the first fit only certain trouble opens an alert, and what else
+# is unusual is normal from then on: smkc has just started, perhaps on a machine that it watches.
+SETTLING = 15_000
+
 MOST_ALERTS = 10_000  # latest alerts whose rows are left out of a reference
 
 
 class LaneModel:
     """A lane's model and its position in the lane.
 
-    ``follower`` judges the rows; it is None before the first fit. ``is_fitting`` says whether a
-    model is being fitted in this process right now, ``saved_row`` from which row rows would be
-    judged again after a crash. ``problems`` are sentences by subject.
+    ``follower`` judges the rows; it is None before the first fit. ``settling`` are the first rows
+    after that, in which only certain trouble opens an alert; none once they are over.
+    ``is_fitting`` says whether a model is being fitted in this process right now, ``saved_row``
+    from which row rows would be judged again after a crash. ``problems`` are sentences by subject.
     """
 
     def __init__(
@@ -58,6 +64,7 @@ class LaneModel:
             for event in journal.events(0)
             if event.kind == "confirm"
         }
+        self.settling = self._settling_rows()
         self.saved_row = found.saved_row
         self.problems: dict[str, str] = {
             f"recovery {number}": problem for number, problem in enumerate(found.problems)
@@ -178,13 +185,24 @@ class LaneModel:
             return f"there are {GROWTH} times as many rows by now"
         return None
 
+    def settle(self, *, is_calm: bool) -> None:
+        """Treat the ``settling`` rows as normal once all are there, if no alert is open then."""
+        rows = self.settling
+        if rows and self._journal.n_rows >= rows.stop:
+            first = rows.start if is_calm else rows.stop
+            self._accept("settle", {"first_row": first, "last_row": rows.stop - 1})
+            self.settling = range(0)
+
     def accept(self, alert: AlertRecord) -> None:
         """Treat the rows of an alert as normal from now on."""
         content = {"first_row": alert.first_row, "last_row": alert.last_row, "alert": alert.id}
-        event = Event(at_row=self._journal.n_rows, kind="accept", content=content)
+        self._accept("accept", content)
+
+    def _accept(self, kind: str, content: Mapping[str, Any]) -> None:
+        event = Event(at_row=self._journal.n_rows, kind=kind, content=content)
         self._journal.commit([], [], [], [], [event])
         if self.follower is not None:
-            self.follower.accept(alert.first_row, alert.last_row)
+            self.follower.accept(content["first_row"], content["last_row"])
             self._n_events = self._journal.events(event.at_row)[-1].number + 1
 
     def new_normals(self) -> tuple[NewNormal, ...]:
@@ -298,13 +316,23 @@ class LaneModel:
             "reference": [list(span) for span in spans],
             "reason": reason,
             "time": self._journal.last_time,
+            "settling_rows": SETTLING // self._watch.step if self._fit is None else 0,
         }
         self._journal.commit([], [], [], [], [Event(at_row=row, kind="fit", content=content)])
         self._fit = self._journal.events(row)[-1]
+        self.settling = self._settling_rows()
         self.follower, self._n_events = follower, self._fit.number + 1
         log.info("%s %s: model of row %d: %s", self._watch.name, self._journal.entity, row, reason)
         self.saved_row = base
         self._files.forget_streams(row)
+
+    def _settling_rows(self) -> range:
+        """Return the first rows after the first fit; none before it, and once they were judged."""
+        events = self._journal.events(0)
+        if self._fit is None or any(one.kind == "settle" for one in events):
+            return range(0)
+        first = self._fit.at_row
+        return range(first, first + int(self._fit.content.get("settling_rows", 0)))
 
     def _failed(self, what: str, problem: str) -> None:
         self.problems[what] = problem

@@ -96,9 +96,9 @@ def brought_up(
     for event in events:
         if event.number < n_events or event.at_row <= follower.base:
             continue
-        if event.kind in ("accept", "refuse"):
+        if event.kind in ("accept", "settle", "refuse"):
             _replay(follower, journal, event.at_row)
-        if event.kind == "accept":
+        if event.kind in ("accept", "settle"):
             follower.accept(int(event.content["first_row"]), int(event.content["last_row"]))
         elif event.kind == "refuse":
             follower.refuse(str(event.content["variable"]))

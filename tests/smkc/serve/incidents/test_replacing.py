@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.smkc.serve.incidents.parts import alert, commit, config_of_shop
 
-from smkc.serve.lane.alerting import Change
-from smkc.serve.lane.lane import _overlapping
+from smkc.serve.lane.alerting import Change, overlapping
 from smkc.serve.store import Store
 
 CALM = 5
@@ -31,7 +30,7 @@ def changes(gap: int) -> list[Change]:
 def test_an_incident_goes_on_while_alerts_replace_each_other(tmp_path, gap, events):
     with Store.open(tmp_path) as store:
         commit(store, CONFIG, ("open", alert("shop/cart", 0)))
-        commit(store, CONFIG, *_overlapping(changes(gap), CALM))
+        commit(store, CONFIG, *overlapping(changes(gap), CALM))
         ((incident, alerts),) = store.incidents()
         assert incident.is_open
         assert [one.is_open for one in alerts] == [False, True]

@@ -284,9 +284,9 @@ def test_the_rate_stays_within_sense():
     assert alert_rate(1e9, 1_000) == 0.05
 
 
-def test_rows_within_a_minute_share_its_chances():
-    assert alert_rate(1.0, 1_000) == alert_rate(1.0, 60_000) == pytest.approx(1 / 1440)
-    assert alert_rate(2.0, 120_000) == pytest.approx(2 / 720)
+def test_rows_within_three_minutes_share_their_chances():
+    assert alert_rate(1.0, 1_000) == alert_rate(1.0, 180_000) == pytest.approx(1 / 480)
+    assert alert_rate(2.0, 240_000) == pytest.approx(2 / 360)
 
 
 def test_the_smallest_p_value_has_a_finite_anomaly():

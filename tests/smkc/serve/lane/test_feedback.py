@@ -27,7 +27,7 @@ def test_feedback_is_taken_up_and_survives_a_restart(rows, unbroken, tmp_path):
                 lane.accept(alert.id)
             feed(lane, rows[max(cut, 320) :])
             assert told(lane)[0] == whole[0]
-            assert [event.kind for event in lane.journal.events(0)] == ["fit", "accept"]
+            assert [event.kind for event in lane.journal.events(0)] == ["fit", "settle", "accept"]
 
 
 def test_feedback_after_a_checkpoint_at_the_same_row_is_not_lost(rows, tmp_path):

@@ -1,15 +1,19 @@
 """A lane judges, journals and alerts in one piece, and says the same again after a restart."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.following import STEP, made_rows
+from tests.following import STEP, made_rows, with_fault
 from tests.smkc.serve.lane.parts import CUT, FAULT, LEAST, N_ROWS, feed, lane_in, told
 
 from smkc.detector import Detector
 from smkc.serve.lane.follower import Follower, recording_of
+from smkc.serve.lane.model import SETTLING
 from smkc.serve.rows import Row
+
+SETTLING_ROWS = SETTLING // STEP
 
 
 def test_rows_are_judged_once_there_are_enough(unbroken):
@@ -65,7 +69,34 @@ def test_series_come_and_go_without_an_error_or_a_refit(rows, unbroken, tmp_path
     assert sum(columns["appeared"]) == sum(columns["vanished"]) == 2 * len(range(240, N_ROWS, 60))
     with lane_in(tmp_path) as lane:
         feed(lane, rows)
-        assert [event.kind for event in lane.journal.events(0)] == ["fit"]
+        fit, settled = lane.journal.events(0)
+    assert (fit.kind, settled.kind, settled.at_row) == ("fit", "settle", LEAST + SETTLING_ROWS)
+
+
+@pytest.mark.parametrize("n_at_once", [1, 3, 50])
+def test_what_begins_with_the_watch_raises_no_alert_and_is_normal(n_at_once, tmp_path):
+    odd = with_fault(made_rows(1, N_ROWS, churn=False), LEAST, N_ROWS - 1, size=3.0)
+    later = with_fault(odd, *FAULT)
+    with lane_in(tmp_path) as lane:
+        feed(lane, later[:LEAST])
+        for first in range(LEAST, N_ROWS, n_at_once):
+            lane.take(later[first : first + n_at_once])
+        settled = lane.journal.events(0)[-1]
+        _, alerts, _ = told(lane)
+    assert settled.content == {"first_row": LEAST, "last_row": LEAST + SETTLING_ROWS - 1}
+    assert [FAULT[0] <= alert.first_row <= FAULT[1] for alert in alerts] == [True]
+
+
+def test_certain_trouble_that_begins_with_the_watch_raises_an_alert_and_stays_trouble(tmp_path):
+    rows = [
+        replace(row, names=(*row.names, "up"), values=np.append(row.values, np.float32(t < LEAST)))
+        for t, row in enumerate(made_rows(1, LEAST + 40, churn=False))
+    ]
+    with lane_in(tmp_path) as lane:
+        feed(lane, rows)
+        assert lane.journal.events(0)[-1].content["first_row"] == LEAST + SETTLING_ROWS
+        alert = lane.status(rows[-1].time).alert
+    assert (alert.first_row, alert.is_open, alert.causes[0].variable) == (LEAST, True, "up")
 
 
 def test_status_says_how_it_stands(rows, folder, tmp_path):

@@ -30,9 +30,9 @@ def test_a_refit_swaps_without_stopping_and_is_replayed(rows, tmp_path):
         feed(lane, rows[AFTER + taken :])
         events = lane.journal.events(0)
         whole = told(lane)
-    assert [event.kind for event in events] == ["fit", "fit"]
+    assert [event.kind for event in events] == ["fit", "settle", "fit"]
     alert = whole[1][0]
-    spans = events[1].content["reference"]
+    spans = events[2].content["reference"]
     assert [spans[0][1], spans[1][0]] == [alert.first_row - 1, alert.last_row + 1]
     assert whole[0]["number"] == list(range(LEAST, N_ROWS))
     for path in (tmp_path / "lanes" / "1").glob("stream-*"):

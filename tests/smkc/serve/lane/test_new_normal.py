@@ -73,7 +73,7 @@ def test_refusing_makes_it_unusual_again_and_survives_a_restart(rows, tmp_path):
         with lane_in(folder) as lane:
             feed(lane, rows[cut:])
             assert told(lane)[0] == expected
-            assert [event.kind for event in lane.journal.events(0)] == ["fit", "refuse"]
+            assert [event.kind for event in lane.journal.events(0)] == ["fit", "settle", "refuse"]
 
 
 def test_only_what_waits_for_an_answer_can_be_answered(rows, tmp_path):
