@@ -22,6 +22,7 @@ from smkc.serve.intake.entities import Intake
 from smkc.serve.intake.grouping import Readings, ends_of, group, infinite_values, is_possible
 from smkc.serve.intake.samples import Samples, unpack_samples
 from smkc.serve.lane.lanes import Lanes
+from smkc.serve.lane.model import HISTORY_ROWS
 from smkc.serve.messages import instant
 from smkc.serve.prometheus.client import Prometheus
 from smkc.serve.store import Store
@@ -30,10 +31,6 @@ log = logging.getLogger("smkc.serve.feeds")
 
 # Maximum number of rows per query; they are committed together.
 ROWS_PER_QUERY = 120
-
-# Number of rows at the end of the history that are not used for the first fit but judged, so that
-# there are scores right after it.
-HELD_BACK = 4
 
 # Milliseconds without any series after which a problem is reported: Prometheus' lookback period.
 SILENCE = 300_000
@@ -184,7 +181,7 @@ class PullFeed(Feed):
         last = self._lanes.last_time
         history = self._watch.history // step * step
         self._first = self._next = due - history
-        self._learned_until = due - HELD_BACK * step
+        self._learned_until = due - HISTORY_ROWS * step
         if last is None:
             return
         # Lanes commit one after another, so some may lack the rows of the last query.

@@ -135,7 +135,7 @@ def calm_rows(step: int) -> int:
     Examples
     --------
     >>> calm_rows(2_000), calm_rows(10_000), calm_rows(60_000)
-    (20, 6, 5)
+    (10, 6, 5)
     """
     return min(max(CALM // step, MIN_CALM_ROWS), MAX_CALM_ROWS)
 

@@ -172,7 +172,7 @@ class Lane:
         )
         self._pending = None
         self._tell(batch)
-        self.model.settle(is_calm=self._alerting.alert is None)
+        self.model.settle(has_alert=self._alerting.alert is not None)
         self._announce()
         if self.journal.n_rows >= self._told_until_row:
             self.problems.pop("set aside", None)

@@ -37,9 +37,22 @@ MORE_ROWS, ROWS_LATER = 0.25, 8
 
 # In the first milliseconds after the first fit only certain trouble opens an alert, and what else
 # is unusual is normal from then on: smkc has just started, perhaps on a machine that it watches.
-SETTLING = 15_000
+# The last HISTORY_ROWS rows of the history are not learned from but judged, so that there are
+# scores right after the first fit.
+SETTLING, HISTORY_ROWS = 15_000, 4
 
 MOST_ALERTS = 10_000  # latest alerts whose rows are left out of a reference
+
+
+def settling_rows(step: int) -> int:
+    """Return the number of rows after the first fit in which smkc settles, for a step in ms.
+
+    Examples
+    --------
+    >>> settling_rows(2_000), settling_rows(15_000), settling_rows(60_000)
+    (11, 5, 0)
+    """
+    return SETTLING // step + HISTORY_ROWS if step <= SETTLING else 0
 
 
 class LaneModel:
@@ -185,13 +198,19 @@ class LaneModel:
             return f"there are {GROWTH} times as many rows by now"
         return None
 
-    def settle(self, *, is_calm: bool) -> None:
-        """Treat the ``settling`` rows as normal once all are there, if no alert is open then."""
+    def settle(self, *, has_alert: bool) -> None:
+        """Treat the ``settling`` rows as normal once all are there, if most are past the threshold.
+
+        With an open alert, whose trouble is certain, nothing is treated as normal.
+        """
         rows = self.settling
-        if rows and self._journal.n_rows >= rows.stop:
-            first = rows.start if is_calm else rows.stop
-            self._accept("settle", {"first_row": first, "last_row": rows.stop - 1})
-            self.settling = range(0)
+        if not rows or self._journal.n_rows < rows.stop:
+            return
+        latest = self._journal.latest_verdicts(len(rows))
+        is_odd = not has_alert and 2 * sum(one.anomaly > 1.0 for one in latest) > len(rows)
+        first = rows.start if is_odd else rows.stop
+        self._accept("settle", {"first_row": first, "last_row": rows.stop - 1})
+        self.settling = range(0)
 
     def accept(self, alert: AlertRecord) -> None:
         """Treat the rows of an alert as normal from now on."""
@@ -316,7 +335,7 @@ class LaneModel:
             "reference": [list(span) for span in spans],
             "reason": reason,
             "time": self._journal.last_time,
-            "settling_rows": SETTLING // self._watch.step if self._fit is None else 0,
+            "settling_rows": 0 if self._fit else settling_rows(self._watch.step),
         }
         self._journal.commit([], [], [], [], [Event(at_row=row, kind="fit", content=content)])
         self._fit = self._journal.events(row)[-1]

@@ -10,10 +10,10 @@ from tests.smkc.serve.lane.parts import CUT, FAULT, LEAST, N_ROWS, feed, lane_in
 
 from smkc.detector import Detector
 from smkc.serve.lane.follower import Follower, recording_of
-from smkc.serve.lane.model import SETTLING
+from smkc.serve.lane.model import settling_rows
 from smkc.serve.rows import Row
 
-SETTLING_ROWS = SETTLING // STEP
+SETTLING_ROWS = settling_rows(STEP)
 
 
 def test_rows_are_judged_once_there_are_enough(unbroken):
