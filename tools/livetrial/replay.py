@@ -49,8 +49,9 @@ def replay(data: Path, settings: Mapping[str, Any] | None = None) -> Outcome:
                 first = first or now
                 _take(alerts, lane.status(row.time).alert, now)
             lane.stop()
-    faults = [entry for entry in read_log(data) if entry["what"] == "fault"]
-    return judge(faults, list(alerts.values()), first, now)
+    log = read_log(data)
+    faults, kills = ([one for one in log if one["what"] == what] for what in ("fault", "kill"))
+    return judge(faults, list(alerts.values()), first, now, kills)
 
 
 def _take(alerts: dict[str, SeenAlert], current: Any, now: float) -> None:
