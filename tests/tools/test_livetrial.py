@@ -326,6 +326,14 @@ def test_a_dataset_is_judged_again_by_the_service_s_own_lane(tmp_path, rng):
     assert found.alerted_after is not None
     assert found.first_cause in names
     assert outcome.routine_minutes == pytest.approx(2, abs=0.1)
+    (tmp_path / "log.jsonl").unlink()  # a recording without a log has its faults in a table
+    events = "series,part,start,end,variables,kind\n"
+    guilty = names[0].replace('"', '""')
+    events += f'live,train,0,9,,other\nlive,test,{begun},{ended},"{guilty}",x\n'
+    (tmp_path / "events.csv").write_text(events)
+    (of_table,) = replay(tmp_path, {"false_alarms_per_day": 10.0}).faults
+    assert of_table.alerted_after == found.alerted_after
+    assert of_table.is_guilty == (found.first_cause == names[0])
 
 
 # ---------------------------------------------------------------------- the whole

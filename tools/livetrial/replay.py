@@ -1,9 +1,11 @@
-"""Replay of a recorded trial: its rows are judged as ``smkc watch`` judges them, without waiting.
+"""Replay of a recording: its rows are judged as ``smkc watch`` judges them, without waiting.
 
-In: the folder of an exported dataset. Out: an outcome as a live trial gives it. The rows go through
-a lane of the service, so fitting, threshold, alerts and causes are those of the service.
+In: the folder of an exported trial, or of a recording such as data/shop-1. Out: an outcome as a
+live trial gives it. The rows go through a lane of the service, so fitting, threshold, alerts and
+causes are those of the service.
 """
 
+import csv
 import tempfile
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -17,17 +19,17 @@ from smkc.serve.config import simple_config
 from smkc.serve.lane.lanes import Lanes
 from smkc.serve.rows import Row
 from smkc.serve.store import Store
-from tools.livetrial.export import SERIES
 from tools.livetrial.outcome import Outcome, judge
 from tools.livetrial.stack import QUERY, SCRAPE_SECONDS
 from tools.livetrial.watching import SeenAlert
-from tools.stack.timeline import read_log
+from tools.stack.timeline import LOG, read_log
 
 __all__ = ["replay", "rows_of"]
 
 
 def replay(data: Path, settings: Mapping[str, Any] | None = None) -> Outcome:
     """Judge a dataset; ``settings`` override default settings of the watch."""
+    (train,), (test,) = (list(data.glob(f"*.{part}.parquet")) for part in ("train", "test"))
     step = f"{SCRAPE_SECONDS}s"
     with tempfile.TemporaryDirectory(prefix="smkc-replay-") as folder:
         config = simple_config(
@@ -37,21 +39,39 @@ def replay(data: Path, settings: Mapping[str, Any] | None = None) -> Outcome:
         lateness = watch.lateness / 1000
         with Store.open(folder) as store:
             lane = Lanes(store, watch, config, deque()).of("")
-            lane.take(list(rows_of(data / f"{SERIES}.train.parquet")))
+            lane.take(list(rows_of(train)))
             lane.look_after_model()
             if lane.model.follower is None:
                 raise SystemExit(f"no model: {'; '.join(lane.status(0).problems)}")
             alerts: dict[str, SeenAlert] = {}
             first = now = 0.0
-            for row in rows_of(data / f"{SERIES}.test.parquet"):
+            for row in rows_of(test):
                 lane.take([row])
                 now = row.time / 1000 + lateness
                 first = first or now
                 _take(alerts, lane.status(row.time).alert, now)
             lane.stop()
-    log = read_log(data)
-    faults, kills = ([one for one in log if one["what"] == what] for what in ("fault", "kill"))
+    faults, kills = _troubles(data)
     return judge(faults, list(alerts.values()), first, now, kills)
+
+
+def _troubles(data: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the faults, and the kills, by the log of a trial or the events of a recording."""
+    if (data / LOG).exists():
+        log = read_log(data)
+        faults, kills = ([one for one in log if one["what"] == what] for what in ("fault", "kill"))
+        return faults, kills
+    with (data / "events.csv").open(encoding="utf-8", newline="") as file:
+        events = [one for one in csv.DictReader(file) if one["part"] == "test"]
+    return [
+        {
+            "kind": one["kind"],
+            "begun": float(one["start"]),
+            "ended": float(one["end"]),
+            "variables": one["variables"].split(),
+        }
+        for one in events
+    ], []
 
 
 def _take(alerts: dict[str, SeenAlert], current: Any, now: float) -> None:

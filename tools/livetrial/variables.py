@@ -80,6 +80,8 @@ def guilty(fault: Mapping[str, Any], names: Collection[str]) -> list[str]:
 
 def is_named(fault: Mapping[str, Any], variable: str) -> bool:
     """Return whether a variable is guilty of a fault, or belongs to the affected service."""
+    if "variables" in fault:
+        return variable in fault["variables"]
     if guilty(fault, [variable]):
         return True
     parts = parse(variable)
