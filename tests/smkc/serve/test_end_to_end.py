@@ -46,7 +46,7 @@ step = "1s"
 history = "{n_history}s"
 min_rows = 300
 # At a step of a second: a rate that a reference of forty minutes can show.
-false_alarms_per_day = 20.0
+false_alarms_per_day = 7.0
 detector = {{ window = {window} }}
 [[watch]]
 name = "host"
