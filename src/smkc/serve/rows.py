@@ -97,10 +97,10 @@ class AlertRecord:
 class Event:
     """A change of how a lane judges its rows: a new model, or what a user said about them.
 
-    It comes before row ``at_row``. The kind is ``fit``, ``accept`` or
-    ``settle`` (rows are normal, those of an alert or the first ones), ``confirm`` or ``refuse`` (a
-    variable's new normal is one, or is none). The content is JSON-serializable.
-    The store sets ``number``, its index among the lane's events.
+    It comes before row ``at_row``. The kind is ``fit``, ``accept`` or ``settle`` (rows are normal,
+    those of an alert or the first ones), ``confirm`` or ``refuse`` (a variable's new normal is one,
+    or is none). The content is JSON-serializable. The store sets ``number``, its index among the
+    lane's events.
     """
 
     at_row: int

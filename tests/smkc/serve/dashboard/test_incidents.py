@@ -9,7 +9,7 @@ from tests.smkc.serve.dashboard.checks import (
     requests_elsewhere,
 )
 from tests.smkc.serve.dashboard.parts import HOSTILE, Shop, browser_marks, look, media, width
-from tests.smkc.serve.dashboard.test_pages import texts
+from tests.smkc.serve.dashboard.visits import texts
 
 pytestmark = browser_marks
 

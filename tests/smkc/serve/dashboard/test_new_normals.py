@@ -4,7 +4,7 @@ import pytest
 from selenium.webdriver.common.by import By
 from tests.smkc.serve.dashboard.checks import complaints, low_contrasts, nameless
 from tests.smkc.serve.dashboard.parts import Shop, browser_marks, look
-from tests.smkc.serve.dashboard.test_pages import texts
+from tests.smkc.serve.dashboard.visits import texts
 
 from smkc.evidence.settings import SETTINGS
 

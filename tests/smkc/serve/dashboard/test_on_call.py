@@ -12,7 +12,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 from tests.smkc.serve.dashboard.checks import complaints
 from tests.smkc.serve.dashboard.parts import STEP, browser_marks, look, pulled_shop, width
-from tests.smkc.serve.dashboard.test_pages import texts, visit
+from tests.smkc.serve.dashboard.visits import texts, visit
 
 from smkc.serve.incidents.names import Dependencies
 from smkc.serve.incidents.story import story_of

@@ -2,7 +2,6 @@
 
 import json
 import re
-from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -21,49 +20,12 @@ from tests.smkc.serve.dashboard.parts import (
     STEP,
     browser_marks,
     look,
-    media,
-    width,
 )
+from tests.smkc.serve.dashboard.visits import PAGES, address, texts, visit
 
 from smkc.plot import wording
 
 pytestmark = browser_marks
-
-PAGES = ("fleet", "watch", "idle", "alert", "login")
-
-
-def address(shop, page):
-    """Where a page is; the watch and the alert are those of the part with the hostile name."""
-    alerts = shop.service.store.alerts(entity=HOSTILE)
-    return (
-        shop.url
-        + {
-            "fleet": "/",
-            "watch": f"/watches/shop?entity={quote(HOSTILE)}",
-            "idle": "/watches/idle",
-            "alert": f"/alerts/{alerts[0].record.id}",
-            "login": "/login",
-        }[page]
-    )
-
-
-def visit(browser, shop, page):
-    """Open a page and wait until it is drawn."""
-    browser.get(address(shop, page))
-    look(browser, "document.readyState === 'complete' && !!document.querySelector('main h1')")
-    if page != "login":
-        look(browser, "document.getElementById('connection').dataset.state === 'live'")
-    drawn = {
-        "fleet": ".lane .plot .line",
-        "watch": "canvas.presence[aria-label]",
-        "alert": "canvas.evidence-strip[aria-label]",
-    }
-    if page in drawn:
-        look(browser, f"document.querySelector({drawn[page]!r})")
-
-
-def texts(browser, selector):
-    return [one.text for one in browser.find_elements(By.CSS_SELECTOR, selector)]
 
 
 def test_the_fleet_puts_trouble_first(browser, shop):
@@ -335,62 +297,6 @@ def test_figures_are_short_and_nothing_is_less_than_nothing(browser, shop):
              done([-0, 0, null, 1234, -2.5, 12345.678, 4e9, 0.00012].map(figure)));"""
     )
     assert words == ["0", "0", "-", "1,234", "-2.5", "12.3k", "4G", "1.2e-4"]
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_everything_has_a_name_for_those_who_listen(browser, shop, page):
-    visit(browser, shop, page)
-    assert nameless(browser) == []
-    headings = browser.find_elements(By.CSS_SELECTOR, "h1")
-    assert len(headings) == 1
-    assert browser.find_element(By.TAG_NAME, "html").get_attribute("lang") == "en"
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("page", PAGES)
-def test_text_stands_out_from_its_ground(browser, shop, page, scheme):
-    media(browser, prefers_color_scheme=scheme)
-    visit(browser, shop, page)
-    assert low_contrasts(browser) == []
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_a_phone_shows_all_without_scrolling_sideways(browser, shop, page):
-    width(browser, 400)
-    visit(browser, shop, page)
-    assert browser.execute_script("return document.documentElement.scrollWidth") == 400
-    beyond = browser.execute_script(
-        """return [...document.querySelectorAll("main *:not(svg *)")]
-             .filter((one) => one.getBoundingClientRect().right > 401)
-             .map((one) => one.className)"""
-    )
-    assert beyond == []
-
-
-def test_all_is_reached_by_keyboard_and_seen_to_be(browser, shop):
-    visit(browser, shop, "alert")
-    browser.find_element(By.TAG_NAME, "body").send_keys(Key.TAB)
-    first = browser.switch_to.active_element
-    assert first.text == "Skip to content"
-    assert first.location["y"] >= 0
-    first.send_keys(Key.ENTER)
-    assert browser.switch_to.active_element.get_attribute("id") == "content"
-    reached = set()
-    for _ in range(40):
-        browser.switch_to.active_element.send_keys(Key.TAB)
-        now = browser.switch_to.active_element
-        outline = now.value_of_css_property("outline-style")
-        if now.tag_name != "body":
-            assert outline != "none", now.get_attribute("outerHTML")
-        reached.add(now.text if now.tag_name in ("a", "button") else now.tag_name)
-    assert {"Acknowledge", "This was normal", "Metrics", "svg"} <= reached
-
-
-def test_nothing_moves_for_those_who_asked_for_that(browser, shop):
-    media(browser, prefers_reduced_motion="reduce")
-    visit(browser, shop, "fleet")
-    moving = browser.execute_script("return document.getAnimations().length")
-    assert moving == 0
 
 
 @pytest.mark.parametrize(

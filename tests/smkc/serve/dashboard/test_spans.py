@@ -7,7 +7,7 @@ from selenium.webdriver.support.ui import Select
 from tests.smkc.serve.dashboard.checks import complaints, low_contrasts, nameless
 from tests.smkc.serve.dashboard.parts import HOSTILE, STEP, Shop, browser_marks, look, media
 from tests.smkc.serve.dashboard.test_on_call import SCORE, drag
-from tests.smkc.serve.dashboard.test_pages import texts, visit
+from tests.smkc.serve.dashboard.visits import texts, visit
 
 from smkc.serve.rows import MarkedSpan
 
