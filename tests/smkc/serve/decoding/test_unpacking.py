@@ -7,6 +7,7 @@ import zlib
 
 import cramjam
 import pytest
+from tests.peak_memory import PEAK_BYTES
 from tests.smkc.serve.decoding.refusals import refused
 
 from smkc.serve.config import Limits
@@ -120,9 +121,6 @@ def test_other_encodings_are_not_known(encoding):
 
 
 BOMBS = """
-import resource, sys
-from pathlib import Path
-
 from smkc.serve.config import Limits
 from smkc.serve.decoding.observations import decode_observations
 from smkc.serve.decoding.otlp import decode_otlp
@@ -139,17 +137,14 @@ READ = {
     "observations": lambda body: decode_observations(body, "", "gzip", limits),
 }
 
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-
-before = peak()
+before = peak_bytes()
 for path in sorted(Path(sys.argv[1]).iterdir()):
     try:
         READ[path.name.split(".")[0]](path.read_bytes())
         print(path.name, "was read")
     except DecodeError as error:
         print(path.name, error.status)
-print("MiB", peak() - before)
+print("MiB", (peak_bytes() - before) >> 20)
 """
 
 
@@ -189,7 +184,7 @@ def test_bombs_take_no_memory(tmp_path):
         assert len(body) < Limits().body_bytes
         (tmp_path / name).write_bytes(body)
     done = subprocess.run(
-        [sys.executable, "-c", BOMBS, str(tmp_path)],
+        [sys.executable, "-c", PEAK_BYTES + BOMBS, str(tmp_path)],
         capture_output=True,
         text=True,
         timeout=120,
