@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from smkc.decide.words import KINDS, OTHER_KIND
 from smkc.errors import InputError, install_command, optional_module
 from smkc.plot.charts import Chart
-from smkc.plot.wording import clock, duration, figure, odds, percent, span
+from smkc.plot.wording import clock, duration, in_full, odds, percent, span
 from smkc.version import VERSION
 
 
@@ -107,7 +107,7 @@ def _environment() -> Any:
         "capital": lambda words: words[:1].upper() + words[1:],
         "clock": clock,
         "duration": duration,
-        "figure": figure,
+        "in_full": in_full,
         "odds": odds,
         "percent": percent,
         "phrase": lambda kind: KINDS.get(kind, OTHER_KIND).phrase,

@@ -18,7 +18,7 @@ from smkc.plot.page import Tile, write_page
 from smkc.plot.pictures import evidence_strips
 from smkc.plot.thinning import presence_grid
 from smkc.plot.views import AlertView, view_alerts
-from smkc.plot.wording import duration, figure, percent, span
+from smkc.plot.wording import duration, in_full, percent, span
 from smkc.progress import task
 from smkc.recording import Recording
 
@@ -121,9 +121,9 @@ def _tiles(scored: Scored, n_alerts: int) -> list[Tile]:
     allowed = percent(scored.false_alarm_rate)
     return [
         Tile(found, "found", "past the threshold", is_hot=n_alerts > 0),
-        Tile(figure(len(recording)), "rows", length),
-        Tile(figure(len(recording.names)), "variables seen", observed),
-        Tile(figure(appeared + vanished), "comings and goings", churn),
+        Tile(in_full(len(recording)), "rows", length),
+        Tile(in_full(len(recording.names)), "variables seen", observed),
+        Tile(in_full(appeared + vanished), "comings and goings", churn),
         Tile(allowed, "false alarms allowed", "share of normal time steps"),
     ]
 

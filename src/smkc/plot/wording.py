@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 
-def figure(number: float) -> str:
+def in_full(number: float) -> str:
     """Format a whole number in full, any other with 4 significant digits.
 
     Examples
     --------
-    >>> figure(12345), figure(0.123456), figure(3.0)
+    >>> in_full(12345), in_full(0.123456), in_full(3.0)
     ('12,345', '0.1235', '3')
     """
     if float(number).is_integer() and abs(number) < 1e15:
@@ -71,7 +71,7 @@ def clock(time: Any) -> str:
         for needless in (".000", ":00"):
             text = text.removesuffix(needless) if len(text) > len("2026-03-02 04:05") else text
         return text
-    return figure(float(time))
+    return in_full(float(time))
 
 
 def span(start: Any, end: Any) -> str:
@@ -101,10 +101,10 @@ def duration(start: Any, end: Any) -> str:
     if start == end:
         return "1 row"
     if not isinstance(start, np.datetime64):
-        return figure(float(end) - float(start))
+        return in_full(float(end) - float(start))
     seconds = float((end - start) / np.timedelta64(1, "ms")) / 1000
     if seconds < 60:
-        return f"{figure(seconds)} s"
+        return f"{in_full(seconds)} s"
     minutes = round(seconds / 60)
     if minutes < 60:
         return f"{minutes} min"
