@@ -84,7 +84,7 @@ def measure(
             {
                 "data": str(Path(folder) / "data"),
                 "prometheus": {"url": url, "timeout": "10m"},
-                "retention": {"rows": "1d"},
+                "retention": {"rows": "7d"},
                 "watch": [
                     {
                         "name": "load",

@@ -62,7 +62,11 @@ def watch(
     ] = None,
     history: Annotated[
         str | None,
-        for_source(metavar="6h", help="Past to fetch and learn from. [default: 6h]"),
+        for_source(
+            metavar="6h",
+            help="Past to fetch and learn from. [default: up to 7d, 20,000 rows and 10 million "
+            "values, at least 6h]",
+        ),
     ] = None,
     entity: Annotated[
         str | None,

@@ -13,7 +13,7 @@ from rich.text import Text
 from smkc.cli.printing import cause_record, console, plain_table, print_json
 from smkc.errors import SettingError
 from smkc.recording.visible import visible
-from smkc.serve.backtest import Backtest, with_step
+from smkc.serve.backtest import Backtest, as_started
 from smkc.serve.backtest import backtest as replayed
 from smkc.serve.config import Config, WatchConfig, duration
 from smkc.serve.messages import instant
@@ -37,7 +37,7 @@ def backtest(plan: Config, span: str, as_json: bool) -> None:
     with Prometheus.of(plan.prometheus) as client:
         for one in watches:
             now = time.time_ns() // 1_000_000
-            watch = with_step(one, client, now)
+            watch = as_started(one, client, now)
             end = (now - watch.lateness) // watch.step * watch.step
             start = end - back // watch.step * watch.step
             if start == end:

@@ -13,7 +13,7 @@ from typing import Any
 from smkc.cli.printing import console, print_json
 from smkc.errors import SettingError
 from smkc.serve.api import check_listening, read_keys
-from smkc.serve.backtest import past_rows, with_step
+from smkc.serve.backtest import as_started, past_rows
 from smkc.serve.config import Config, PeerConfig, WatchConfig, WebhookConfig
 from smkc.serve.intake.entities import Intake
 from smkc.serve.lane.fitting import time_left
@@ -84,7 +84,7 @@ def _asked(plan: Config, one: WatchConfig, quick: bool) -> dict[str, Any]:
     now = time.time_ns() // 1_000_000
     try:
         with Prometheus.of(plan.prometheus) as client:
-            one = with_step(one, client, now)
+            one = as_started(one, client, now)
             due = (now - one.lateness) // one.step * one.step
             said |= {"step": one.step} | _now(client, one, due)
             if "warning" not in said and not quick:

@@ -18,7 +18,7 @@ from smkc.serve.lane.alerting import Alerting, Limits, anomaly_of
 from smkc.serve.lane.fitting import detector_of
 from smkc.serve.lane.follower import Follower, Recent, recording_of
 from smkc.serve.prometheus.client import Prometheus
-from smkc.serve.prometheus.scraping import scrape_interval
+from smkc.serve.prometheus.scraping import number_of_series, scrape_interval
 from smkc.serve.rows import AlertRecord, Row
 
 # False alarms per day that are tried in addition to the setting of the watch.
@@ -43,15 +43,13 @@ class Backtest:
     problem: str = ""
 
 
-def with_step(watch: WatchConfig, prometheus: Prometheus, now: int) -> WatchConfig:
-    """Return a watch with the step that it would use if it started now.
+def as_started(watch: WatchConfig, prometheus: Prometheus, now: int) -> WatchConfig:
+    """Return a watch with the step and the history that it would use if it started now.
 
     Without a configured step that is the scrape interval, if Prometheus shows one at ``now``.
     """
-    if watch.has_own_step:
-        return watch
-    step = scrape_interval(prometheus, watch.query, now)
-    return watch if step is None else watch.with_step(step)
+    step = None if watch.has_own_step else scrape_interval(prometheus, watch.query, now)
+    return watch.with_found(step or watch.step, number_of_series(prometheus, watch.query, now))
 
 
 def past_rows(

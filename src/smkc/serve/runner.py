@@ -36,7 +36,8 @@ PHASE_ORDER = ("fitting", "collecting", "following")
 class Runner:
     """Runs one watch in its own thread, which opens the lanes.
 
-    ``with_step`` returns the watch with its step; it is called before the lanes are opened.
+    ``settled`` returns the watch with its step and history; it is called before the lanes are
+    opened.
     """
 
     def __init__(
@@ -44,10 +45,10 @@ class Runner:
         lanes: Lanes,
         feed: Feed,
         clock: Clock,
-        with_step: Callable[[Lanes], WatchConfig] = lambda lanes: lanes.watch,
+        settled: Callable[[Lanes], WatchConfig] = lambda lanes: lanes.watch,
     ) -> None:
         self.lanes, self.feed = lanes, feed
-        self._clock, self._with_step = clock, with_step
+        self._clock, self._settled = clock, settled
         self._commands: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = (
             queue.SimpleQueue()
         )
@@ -159,7 +160,7 @@ class Runner:
         """Run commands, advance the feed and maintain models; return the seconds to wait."""
         try:
             if not self._is_open:
-                self.lanes.watch = self._with_step(self.lanes)
+                self.lanes.watch = self._settled(self.lanes)
                 self.lanes.open()
                 self.feed.reset()
                 self._is_open = True

@@ -24,7 +24,7 @@ from smkc.serve.intake.samples import Samples, pack_samples
 from smkc.serve.lane.lane import Lane
 from smkc.serve.lane.lanes import LANES_FOLDER, Lanes
 from smkc.serve.prometheus.client import Prometheus
-from smkc.serve.prometheus.scraping import scrape_interval
+from smkc.serve.prometheus.scraping import number_of_series, scrape_interval
 from smkc.serve.rows import LATEST_TIME, AlertRecord, MarkedSpan
 from smkc.serve.runner import Runner
 from smkc.serve.spans import spans_between
@@ -131,26 +131,27 @@ class Service:
         client = Prometheus.of(self.config.prometheus)
         self._clients.append(client)
         feed = PullFeed(lanes, client, self._clock, self.config.retention.rows)
-        return Runner(lanes, feed, self._clock, partial(self._with_step, client))
+        return Runner(lanes, feed, self._clock, partial(self._settled, client))
 
-    def _with_step(self, client: Prometheus, lanes: Lanes) -> WatchConfig:
-        """Return a watch with its step.
+    def _settled(self, client: Prometheus, lanes: Lanes) -> WatchConfig:
+        """Return a watch with its step and its history.
 
-        That is the configured step, else the step of the rows stored so far, else the scrape
+        The step is the configured one, else that of the rows stored so far, else the scrape
         interval, else the default.
         """
-        watch = lanes.watch
-        if watch.has_own_step:
+        watch, now = lanes.watch, self.now()
+        if watch.has_own_step and watch.has_own_history:
             return watch
-        step = lanes.kept_step() or scrape_interval(client, watch.query, self.now())
+        kept_step, n_series = lanes.kept() or (None, number_of_series(client, watch.query, now))
+        step = watch.step if watch.has_own_step else kept_step
+        step = step or scrape_interval(client, watch.query, now)
         if step is None:
             log.warning(
                 "watch %s: step is not set, and %s does not show how often it scrapes; there is a "
                 "row every %s: set step to the scrape interval if that is another",
                 *(watch.name, client.url, show_duration(watch.step)),
             )
-            return watch
-        found = watch.with_step(step)
+        found = watch.with_found(step or watch.step, n_series, self.config.retention.rows)
         with self._settling:
             others = (found if one.name == watch.name else one for one in self.config.watches)
             self.config = replace(self.config, watches=tuple(others))

@@ -1,4 +1,7 @@
-"""A watch that names no step: that of its rows so far counts, then that of the scrapes."""
+"""A watch that names no step or history: the step of its rows counts, or that of the scrapes.
+
+The history follows from the number of series.
+"""
 
 import pytest
 from tests.following import STEP, FastClock, pull_config, wait_until
@@ -68,3 +71,17 @@ def test_a_step_that_is_given_is_not_asked_for(playback, tmp_path):
     with running(pull_config(playback.url, tmp_path), clock) as service:
         wait_until(lambda: service.is_ready)
         assert service.config.watches[0].step == STEP
+
+
+def test_the_history_is_longer_with_fewer_series_and_stays(playback, tmp_path):
+    clock = FastClock(NOW, NOW)
+    config = config_without_step(playback, tmp_path, step="15s")
+    history = config.watches[0].with_found(STEP, len(playback.values(NOW))).history
+    with running(config, clock) as service:
+        wait_until(lambda: service.watches()[0].phase == "following")
+        assert service.config.watches[0].history == history > config.watches[0].history
+    playback.fails = lambda: "error"  # the rows that are kept tell how many series there are
+    with running(config, clock) as service:
+        wait_until(lambda: service.watches()[0].errors.get("source", 0) >= 1)
+        assert service.config.watches[0].history == history
+        assert service.watches()[0].lanes

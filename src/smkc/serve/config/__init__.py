@@ -13,9 +13,10 @@ from smkc.serve.config.peers import AlertmanagerConfig, GrafanaConfig, PeerConfi
 from smkc.serve.config.reading import config_of, read_config, simple_config
 from smkc.serve.config.service import TOKENS_VARIABLE, Config, Limits, Listen, Retention
 from smkc.serve.config.sharding import Shard, read_shard
-from smkc.serve.config.watch import WatchConfig
+from smkc.serve.config.watch import LEAST_HISTORY, WatchConfig
 
 __all__ = [
+    "LEAST_HISTORY",
     "TOKENS_VARIABLE",
     "AlertmanagerConfig",
     "Config",

@@ -19,10 +19,15 @@ SOURCES = ("prometheus", "push")
 COUNTERS = ("auto", "none")
 NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 
-USUAL_STEP = 15_000  # milliseconds
-USUAL_HISTORY = 6 * 3_600_000
+HOUR = 3_600_000  # milliseconds
+USUAL_STEP = 15_000
 
-# Settings whose defaults are derived: from the scrape interval, or from the step.
+# A history that is not configured is as long as it can be fetched and learned from in about a
+# minute, within these limits: nights and days are then known from the start.
+LEAST_HISTORY, MOST_HISTORY = 6 * HOUR, 7 * 24 * HOUR
+MOST_ROWS, MOST_VALUES = 20_000, 10_000_000
+
+# Settings whose defaults are derived: from the scrape interval, the step, or the number of series.
 DERIVED = ("step", "lateness", "history")
 
 SHORTEST_STEP = 100  # milliseconds; judging a row takes a few milliseconds
@@ -64,8 +69,9 @@ class WatchConfig:
     step
         time between rows; by default the scrape interval, if Prometheus shows it, else 15 s.
     history
-        span of past rows to fetch and learn from at the start; by default 6 hours or
-        2 * ``min_rows`` steps, whichever is longer.
+        span of past rows to fetch and learn from at the start; by default up to a week, as far as
+        these are at most 20,000 rows and 10 million values, but at least 6 hours and
+        2 * ``min_rows`` steps.
     min_rows
         number of rows required before the first fit.
     lateness
@@ -142,26 +148,36 @@ class WatchConfig:
         """Whether the step was configured rather than detected."""
         return "step" not in self.__dict__["_left_out"]
 
-    def with_step(self, step: int) -> "WatchConfig":
+    @property
+    def has_own_history(self) -> bool:
+        """Whether the history was configured rather than derived."""
+        return "history" not in self.__dict__["_left_out"]
+
+    def with_found(self, step: int, n_series: int, kept: int = MOST_HISTORY) -> "WatchConfig":
         """Return the watch with a detected step, and with the defaults that depend on it.
+
+        The history is derived from the number of series. It is not longer than rows are ``kept``.
 
         Examples
         --------
-        >>> found = WatchConfig(name="shop", query="up").with_step(60_000)
-        >>> found.step, found.lateness, found.history, found.has_own_step
-        (60000, 60000, 28800000, False)
+        >>> found = WatchConfig(name="shop", query="up").with_found(60_000, n_series=500)
+        >>> found.step, found.lateness, found.history // 3_600_000, found.has_own_step
+        (60000, 60000, 168, False)
         """
         found = copy.copy(self)
         found.__dict__["step"] = step
-        found._derive()
+        found._derive(n_series, kept)
         return found
 
-    def _derive(self) -> None:
-        """Set defaults that depend on the step."""
+    def _derive(self, n_series: int = 0, kept: int = 0) -> None:
+        """Set defaults that depend on the step and on the number of series, 0 if not known."""
         if "lateness" in self.__dict__["_left_out"]:
             self.__dict__["lateness"] = self.step
-        if "history" in self.__dict__["_left_out"]:
-            self.__dict__["history"] = max(USUAL_HISTORY, 2 * self.min_rows * self.step)
+        if not self.has_own_history:
+            n_rows = min(MOST_ROWS, MOST_VALUES // n_series) if n_series else 0
+            longest = min(n_rows * self.step // HOUR * HOUR, MOST_HISTORY, kept)
+            least = max(LEAST_HISTORY, 2 * self.min_rows * self.step)
+            self.__dict__["history"] = max(least, longest)
 
     # ------------------------------------------------------------------ checks
 

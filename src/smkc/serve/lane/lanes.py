@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from smkc.serve.config import Config, Shard, WatchConfig
+from smkc.serve.config import LEAST_HISTORY, Config, Shard, WatchConfig
 from smkc.serve.lane.files import LaneFiles
 from smkc.serve.lane.lane import Lane
 from smkc.serve.rows import AlertRecord
@@ -46,15 +46,20 @@ class Lanes:
             if journal.watch == self.watch.name:
                 self.of(journal.entity)
 
-    def kept_step(self) -> int | None:
-        """Return the commonest step of the stored rows in milliseconds; None without 2 rows."""
+    def kept(self) -> tuple[int, int] | None:
+        """Return the commonest step of the stored rows, in milliseconds, and the number of series.
+
+        None without 2 rows of a lane.
+        """
         gaps: Counter[int] = Counter()
+        n_series = 0
         for journal in self._store.lanes():
             if journal.watch == self.watch.name:
                 first = max(journal.first_kept_row, journal.n_rows - ROWS_FOR_STEP)
-                times = [row.time for _, row in journal.each_row(first)]
-                gaps.update(after - before for before, after in pairwise(times))
-        return gaps.most_common(1)[0][0] if gaps else None
+                rows = [row for _, row in journal.each_row(first)]
+                gaps.update(after.time - before.time for before, after in pairwise(rows))
+                n_series += len(rows[-1].names) if rows else 0
+        return (gaps.most_common(1)[0][0], n_series) if gaps else None
 
     def close(self) -> None:
         """Stop all lanes and remove them from memory."""
@@ -64,15 +69,17 @@ class Lanes:
             self._lanes = {}
 
     def retire(self) -> list[str]:
-        """Stop lanes that got no row for the length of the history while other lanes did.
+        """Stop lanes that got no row for six hours while other lanes did.
 
+        It is less if the history is shorter, and at least ``min_rows`` steps.
         This makes room for other entities (``max_lanes``). If such an entity returns, so does its
         lane. Returns the entities of the lanes that were stopped.
         """
         last = self.last_time
         if last is None:
             return []
-        before = last - max(self.watch.history, self.watch.min_rows * self.watch.step)
+        silent = min(self.watch.history, LEAST_HISTORY)
+        before = last - max(silent, self.watch.min_rows * self.watch.step)
         gone = [lane for lane in self if (lane.journal.last_time or last) < before]
         for lane in gone:
             lane.retire()

@@ -1,8 +1,8 @@
-"""Scraping: the scrape interval of a query's series, measured from the times of ``up``.
+"""Scraping: the number of a query's series, and their scrape interval by the times of ``up``.
 
-In: a client and a query. Out: the scrape interval. Every scrape writes a sample of ``up``, so
-queries are enough to find the interval. Reading the configuration or the list of targets is not
-permitted to most users, and Thanos, Mimir and VictoriaMetrics do not have them.
+In: a client and a query. Out: the number, and the interval. Every scrape writes a sample of
+``up``, so queries are enough to find the interval. Reading the configuration or the list of targets
+is not permitted to most users, and Thanos, Mimir and VictoriaMetrics do not have them.
 """
 
 from collections import Counter
@@ -50,6 +50,19 @@ def scrape_interval(prometheus: Prometheus, query: str, now: int) -> int | None:
             of_all[interval] += 1
     chosen = +votes or of_all
     return max(chosen, key=lambda interval: (chosen[interval], interval), default=None)
+
+
+def number_of_series(prometheus: Prometheus, query: str, now: int) -> int:
+    """Return the number of a query's series; 0 if the server refuses the query.
+
+    An error after which a retry may help is raised.
+    """
+    try:
+        return len(prometheus.range(query, now, now, SECOND).names)
+    except SourceError as error:
+        if error.retry:
+            raise
+        return 0
 
 
 def _source(name: str) -> Source:

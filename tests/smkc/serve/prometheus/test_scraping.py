@@ -1,4 +1,4 @@
-"""The scrape interval, as the real Prometheus shows it, and as others do or do not."""
+"""The scrape interval and the number of series, as the real Prometheus shows it, and as others do or do not."""
 
 import time
 
@@ -8,7 +8,7 @@ from tests.misbehaving_server import Answer, misbehaving_server
 from tests.prometheus_server import real_prometheus, target
 
 from smkc.serve.prometheus.client import Prometheus, SourceError
-from smkc.serve.prometheus.scraping import scrape_interval
+from smkc.serve.prometheus.scraping import number_of_series, scrape_interval
 
 NOW = 1_700_000_010_000
 EVERY_15_S = [NOW - 15_000 * k - jitter for k, jitter in enumerate([2, 0, 1, 3, 0, 1])]
@@ -37,6 +37,7 @@ def test_it_is_that_of_the_series_that_are_asked_for():
         ):
             wait_until(lambda: scrape_interval(client, "slow", now()) == 3_000)
             assert scrape_interval(client, "quick", now()) == 1_000
+            assert number_of_series(client, '{__name__=~"quick|slow|slower"}', now()) == 3
             assert scrape_interval(client, '{__name__=~"quick|slow|slower"}', now()) == 3_000
             # What is computed was read from nobody: then most targets count, or the longer one.
             assert scrape_interval(client, "sum(quick)", now()) == 3_000
@@ -71,6 +72,15 @@ def test_a_failure_that_may_pass_is_no_answer():
     with (
         misbehaving_server(lambda _: Answer(status=503)) as server,
         Prometheus(server.url) as client,
-        pytest.raises(SourceError, match="answers 503"),
     ):
-        scrape_interval(client, "load", NOW)
+        for asked in (scrape_interval, number_of_series):
+            with pytest.raises(SourceError, match="answers 503"):
+                asked(client, "load", NOW)
+
+
+def test_a_query_that_is_refused_has_no_series():
+    with (
+        misbehaving_server(lambda _: Answer(status=400)) as server,
+        Prometheus(server.url) as client,
+    ):
+        assert number_of_series(client, "load{", NOW) == 0
