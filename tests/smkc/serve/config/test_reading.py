@@ -54,6 +54,7 @@ def test_the_example_is_read_as_it_says():
         entity="namespace",
         drop_labels=("uid", "container_id"),
         families=Identity(drop=("pod", "instance")),
+        history=3 * DAY,
         refit_every=7 * DAY,
         detector={
             "window": "auto",

@@ -1,4 +1,4 @@
-"""The scrape interval and the number of series, as the real Prometheus shows it, and as others do or do not."""
+"""The scrape interval and the number of series: by the real Prometheus, and by others."""
 
 import time
 
