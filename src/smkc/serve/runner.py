@@ -166,10 +166,10 @@ class Runner:
                 self._is_open = True
             self._obey()
             seconds = self.feed.advance()
-            is_fitting_beside = False
+            is_fitting_beside = any(lane.model.is_refitting for lane in self.lanes)
             if not self.feed.is_backfilling:
-                for lane in self.lanes:
-                    lane.look_after_model()
+                for lane in self.lanes:  # one refit at a time: each has a process and its memory
+                    lane.look_after_model(may_refit=not is_fitting_beside)
                     is_fitting_beside |= lane.model.is_refitting
                 if gone := self.lanes.retire():
                     self.feed.forget(gone)

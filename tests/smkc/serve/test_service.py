@@ -21,6 +21,7 @@ from tests.smkc.serve.service_parts import (
 
 from smkc.errors import InputError
 from smkc.serve.lane.follower import Follower
+from smkc.serve.lane.model import LaneModel
 from smkc.serve.service import Service
 from smkc.serve.view import PHASES, BusyError, UnknownError
 
@@ -169,6 +170,31 @@ def test_a_fault_of_all_lanes_is_one_incident_and_stays_one_after_a_restart(play
         assert {id for _, _, id, *_ in keys} == {one.id for one, _ in incidents}
         found.append([[one.id for one in alerts] for _, alerts in incidents])
     assert sorted(map(sorted, found[0])) == sorted(map(sorted, found[1]))
+
+
+def test_one_lane_at_a_time_learns_anew(playback, tmp_path, monkeypatch):
+    playback.values = by_namespace
+    n_others = []
+    begin = LaneModel.begin_refit
+
+    def counted(model, reason, spans=None):
+        lanes = service.watches()[0].lanes
+        n_others.append(sum(lane.is_refitting for lane in lanes))
+        begin(model, reason, spans)
+
+    monkeypatch.setattr(LaneModel, "begin_refit", counted)
+    all_due = settings(refit_every="5m", entity="namespace")
+    clock = FastClock(NOW, NOW)
+    with running(pull_config(playback.url, tmp_path, **all_due), clock) as service:
+        for entity in ("eu", "us", "asia"):
+            follow_until(service, clock, 280, entity)
+
+        def n_fits(entity):
+            return [one.kind for one in journal_of(service, entity).events(0)].count("fit")
+
+        wait_until(lambda: all(n_fits(entity) > 1 for entity in ("eu", "us", "asia")))
+    assert len(n_others) >= 3
+    assert not any(n_others)
 
 
 def test_an_entity_that_is_gone_makes_room_for_another(playback, tmp_path):

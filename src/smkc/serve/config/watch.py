@@ -71,7 +71,7 @@ class WatchConfig:
     history
         span of past rows to fetch and learn from at the start; by default up to a week, as far as
         these are at most 20,000 rows and 10 million values, but at least 6 hours and
-        2 * ``min_rows`` steps.
+        2 * ``min_rows`` steps. What was not there yet is learned from when it is.
     min_rows
         number of rows required before the first fit.
     lateness

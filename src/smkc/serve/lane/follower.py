@@ -52,6 +52,11 @@ class Follower:
         self.base = base
 
     @property
+    def n_variables(self) -> int:
+        """Number of variables that the model has learned."""
+        return len(self._fitted.known.names)
+
+    @property
     def next_row(self) -> int:
         """Number of the next row."""
         return self.base + self._stream.n_rows

@@ -296,13 +296,20 @@ class Lane:
 
     # ------------------------------------------------------------------ between rows
 
-    def look_after_model(self) -> None:
-        """Fit the first model, start a refit or switch to a refitted model, whichever is due."""
+    def look_after_model(self, *, may_refit: bool = True) -> None:
+        """Fit the first model, start a refit or switch to a refitted model, whichever is due.
+
+        No refit is started unless it ``may_refit``.
+        """
         if self.is_waiting:
             return
         if self.model.wants_fit:
             self.model.fit("the first rows are there")
-        elif not self.model.look_beside() and (reason := self.model.refit_reason()):
+        elif (
+            not self.model.look_beside()
+            and may_refit
+            and (reason := self.model.refit_reason()) is not None
+        ):
             self.model.begin_refit(reason)
         self.model.testing.look()
 

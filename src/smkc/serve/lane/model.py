@@ -27,8 +27,8 @@ from smkc.serve.view import IN_HEALTH, BusyError, UnknownError
 
 log = logging.getLogger("smkc.serve.lane.model")
 
-# A model that learned from less than half the history is refitted once the lane has this many times
-# as many rows as the model learned from.
+# A model that learned from less than half the history is refitted once the lane keeps this many
+# times as many rows as the model learned from.
 GROWTH = 4
 
 # A fit that fails on its data is tried again after this share of additional rows; one whose model
@@ -83,7 +83,6 @@ class LaneModel:
             f"recovery {number}": problem for number, problem in enumerate(found.problems)
         }
         self._fit_at_rows, self._refit_at_rows = watch.min_rows, 0
-        self._history_rows = max(watch.history // watch.step, watch.min_rows)
         self.testing = SelfTesting(files.folder, watch, self.fitted_at)
         note = fitting.noted(files.folder)
         is_due = self.follower is not None and note is not None
@@ -194,9 +193,10 @@ class LaneModel:
         if 0 < self._watch.refit_every <= last - fitted:
             return "it was time to"
         known = sum(int(b) - int(a) + 1 for a, b in self._fit.content["reference"])
-        if 2 * known < self._history_rows and self._journal.n_rows >= GROWTH * known:
-            return f"there are {GROWTH} times as many rows by now"
-        return None
+        if self._journal.n_rows < GROWTH * known or 2 * known >= self._history_rows:
+            return None
+        n_kept = self._journal.n_rows - self._journal.first_kept_row
+        return f"there are {GROWTH} times as many rows by now" if n_kept >= GROWTH * known else None
 
     def settle(self, *, has_alert: bool) -> None:
         """Treat the ``settling`` rows as normal once all are there, if most are past the threshold.
@@ -273,6 +273,19 @@ class LaneModel:
             self._beside = None
 
     # ------------------------------------------------------------------ inside
+
+    @property
+    def _history_rows(self) -> int:
+        """Number of rows to learn from at most.
+
+        A history that is not configured may be longer than what was fetched of it: what comes in
+        later is learned, too.
+        """
+        watch, history = self._watch, self._watch.history
+        if self.follower is not None and not watch.has_own_history:
+            found = watch.with_found(watch.step, self.follower.n_variables)
+            history = max(history, found.history)
+        return max(history // watch.step, watch.min_rows)
 
     def _reference(self) -> list[Span]:
         """Return the rows to learn from: the latest of the history, without those of alerts.
