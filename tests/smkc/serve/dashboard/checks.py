@@ -21,6 +21,8 @@ NAMED = {
     "textbox",
 }
 
+PHONE = 400  # pixels across
+
 # Contrast of text to its ground, WCAG 2.2, 1.4.3: small and large.
 CONTRASTS = """
 const channel = (part) => {
@@ -92,3 +94,17 @@ def nameless(driver: webdriver.Chrome) -> list[str]:
 def low_contrasts(driver: webdriver.Chrome) -> list[str]:
     """Texts that do not stand out enough from what is behind them."""
     return list(driver.execute_script(CONTRASTS))
+
+
+def wider_than_a_phone(driver: webdriver.Chrome) -> list[str]:
+    """Classes of what lies beyond the right edge of a page that is as wide as a phone."""
+    assert driver.execute_script("return document.documentElement.scrollWidth") == PHONE
+    return list(
+        driver.execute_script(
+            """const [edge] = arguments;
+               return [...document.querySelectorAll("main *:not(svg *)")]
+                 .filter((one) => one.getBoundingClientRect().right > edge + 1)
+                 .map((one) => one.className)""",
+            PHONE,
+        )
+    )

@@ -3,7 +3,7 @@
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys as Key
-from tests.smkc.serve.dashboard.checks import low_contrasts, nameless
+from tests.smkc.serve.dashboard.checks import PHONE, low_contrasts, nameless, wider_than_a_phone
 from tests.smkc.serve.dashboard.parts import browser_marks, media, width
 from tests.smkc.serve.dashboard.visits import PAGES, visit
 
@@ -29,15 +29,9 @@ def test_text_stands_out_from_its_ground(browser, shop, page, scheme):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_phone_shows_all_without_scrolling_sideways(browser, shop, page):
-    width(browser, 400)
+    width(browser, PHONE)
     visit(browser, shop, page)
-    assert browser.execute_script("return document.documentElement.scrollWidth") == 400
-    beyond = browser.execute_script(
-        """return [...document.querySelectorAll("main *:not(svg *)")]
-             .filter((one) => one.getBoundingClientRect().right > 401)
-             .map((one) => one.className)"""
-    )
-    assert beyond == []
+    assert wider_than_a_phone(browser) == []
 
 
 def test_all_is_reached_by_keyboard_and_seen_to_be(browser, shop):

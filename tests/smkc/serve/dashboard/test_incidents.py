@@ -3,10 +3,12 @@
 import pytest
 from selenium.webdriver.common.by import By
 from tests.smkc.serve.dashboard.checks import (
+    PHONE,
     complaints,
     low_contrasts,
     nameless,
     requests_elsewhere,
+    wider_than_a_phone,
 )
 from tests.smkc.serve.dashboard.parts import HOSTILE, Shop, browser_marks, look, media, width
 from tests.smkc.serve.dashboard.visits import texts
@@ -102,19 +104,13 @@ def test_text_stands_out_from_its_ground(browser, shop, incident, scheme):
 
 @pytest.mark.parametrize("page", ["incident", "fleet"])
 def test_a_phone_shows_all_without_scrolling_sideways(browser, shop, incident, page):
-    width(browser, 400)
+    width(browser, PHONE)
     if page == "incident":
         visit(browser, shop, incident)
     else:
         browser.get(shop.url)
         look(browser, "document.querySelector('[data-incident]')")
-    assert browser.execute_script("return document.documentElement.scrollWidth") == 400
-    beyond = browser.execute_script(
-        """return [...document.querySelectorAll("main *:not(svg *)")]
-             .filter((one) => one.getBoundingClientRect().right > 401)
-             .map((one) => one.className)"""
-    )
-    assert beyond == []
+    assert wider_than_a_phone(browser) == []
 
 
 def test_an_incident_that_is_not_there_is_said_to_be_missing(browser, shop):

@@ -1,5 +1,7 @@
 """A lane's models: fitted beside while rows go on, swapped in, begun anew when killed."""
 
+from contextlib import contextmanager
+
 import pytest
 from tests.following import STEP, made_rows, push_config
 from tests.smkc.serve.lane.parts import CUT, LEAST, N_ROWS, feed, lane_in, told
@@ -98,14 +100,14 @@ def test_a_new_model_is_fitted_when_it_is_time(rows, tmp_path, settings, at_row,
         assert lane.journal.events(0)[-1].content["reason"] == reason
 
 
+@contextmanager
 def young_lane(folder, rows, **history):
-    """Return a lane that has learned from 60 rows, by settings that learn from few at first."""
+    """Open a lane that has learned from 60 rows, by settings that learn from few at first."""
     watch = {"name": "shop", "source": "push", "self_test": False, "min_rows": 60} | history
-    lane = lane_in(folder, config=config_of({"data": str(folder), "watch": [watch]}))
-    with lane as one:
-        one.take(rows[:60])
-        one.look_after_model()
-        yield one
+    with lane_in(folder, config=config_of({"data": str(folder), "watch": [watch]})) as lane:
+        lane.take(rows[:60])
+        lane.look_after_model()
+        yield lane
 
 
 @pytest.mark.parametrize(
@@ -115,14 +117,14 @@ def test_a_history_that_is_not_set_grows_with_the_rows(
     rows, tmp_path, monkeypatch, history, is_due
 ):
     monkeypatch.setattr("smkc.serve.config.watch.LEAST_HISTORY", 60 * STEP)
-    for lane in young_lane(tmp_path, rows, **history):
+    with young_lane(tmp_path, rows, **history) as lane:
         lane.take(rows[60:240])
         lane.look_after_model()
         assert lane.status(0).is_refitting == is_due
 
 
 def test_rows_that_are_not_kept_are_not_waited_for_again_and_again(rows, tmp_path):
-    for lane in young_lane(tmp_path, rows):
+    with young_lane(tmp_path, rows) as lane:
         lane.take(rows[60:239])
         lane.checkpoint()
         lane._store.retain(rows[238].time, 100 * STEP, 10**12, 10**12)
